@@ -1,0 +1,119 @@
+"""The memory layer's contract: what every graph, tool and outside service speaks to.
+
+Graphs and tools know `Memory` and the models of this module; nobody but the memory layer touches the store.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+
+
+class MemoryScope(StrEnum):
+    """What kind of thing is remembered."""
+
+    DIALOG = "dialog"
+    STATE = "state"
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+    PROFILE = "profile"
+    EXPERIENCE = "experience"
+
+
+class MemoryQuery(BaseModel):
+    """One read, over any number of scopes: one embedding call and one round trip to the database.
+
+    Args:
+        user_id: The owner. Every result belongs to this owner.
+        session_id: The conversation (LangGraph's thread id).
+        agent_id: The agent that asks.
+        flow_id: The flow it asks in, if any.
+        node_id: The node that asks, if any.
+        scopes: The scopes to read; a scope that the policy turns off yields nothing.
+        query: What to look for; without it a scope answers with its latest items.
+        task_type: Narrows procedural and experience memory.
+        extra: Scope-specific hints.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    user_id: OwnerId
+    session_id: OwnerId
+    agent_id: OwnerId
+    flow_id: str | None = None
+    node_id: str | None = None
+    scopes: list[MemoryScope]
+    query: str | None = None
+    task_type: str | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class MemoryResultItem(BaseModel):
+    """One remembered thing.
+
+    Args:
+        scope: Where it came from.
+        id: The record's id, unique for its owner and scope.
+        payload: The record, as JSON.
+        score: Relevance to the query, higher is nearer; None where nothing was asked.
+        source: Where the memory came from (`fact`, `message`, `summary`, `episode`, ...).
+    """
+
+    scope: MemoryScope
+    id: str
+    payload: dict[str, Any]
+    score: float | None = None
+    source: str
+
+
+class MemoryWriteEvent(BaseModel):
+    """One write. `data` is a record of the scope (see `memory.records`); `meta` says how it came about."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user_id: OwnerId
+    session_id: OwnerId
+    agent_id: OwnerId
+    flow_id: str | None = None
+    node_id: str | None = None
+    scope: MemoryScope
+    data: dict[str, Any]
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """What graphs and tools may do with memory."""
+
+    async def read(self, query: MemoryQuery) -> list[MemoryResultItem]:
+        """Return what is remembered for the query, the most relevant first within a scope."""
+
+    async def write(self, event: MemoryWriteEvent) -> None:
+        """Remember one thing; writing the same thing again changes nothing."""
+
+    async def delete_session(self, user_id: str, session_id: str) -> None:
+        """Forget one conversation of one owner and what was derived from it alone."""
+
+
+class MemoryPolicy(BaseModel):
+    """What an agent reads and writes: the `memory:` block of its YAML. Every field has a default that works."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    use_dialog: bool = Field(True, description="Recall what was said in this and other conversations.")
+    use_semantic: bool = Field(True, description="Recall facts.")
+    use_episodic: bool = Field(True, description="Recall episodes: goals, steps, outcomes.")
+    use_profile: bool = Field(True, description="Put the user's profile into every prompt.")
+    max_dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
+    max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
+    extraction: Literal["inline", "off"] = Field("inline", description="When facts are drawn from a turn.")
+    engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
+    extraction_timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
+    recover_after: float = Field(
+        120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."
+    )
