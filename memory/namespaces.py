@@ -1,0 +1,57 @@
+"""Owner and scope -> the store's namespace. Every key the memory layer touches is built here.
+
+Layout: `("memory", <user>, <scope>)`; work that is still to be extracted: `("memory", <user>, "pending")`.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from memory.interface import MemoryScope
+
+ROOT = "memory"
+PENDING = "pending"
+
+Namespace = tuple[str, ...]
+
+
+def encode(part: str) -> str:
+    """Return a label that a LangGraph namespace accepts and that decodes to exactly `part`.
+
+    The stores join labels with '.', so it and everything else outside letters, digits, '-', '_' and '~' is
+    percent-encoded.
+
+    Raises:
+        ValueError: If `part` is empty: an empty owner would be everybody.
+
+    >>> encode("ann@example.com")
+    'ann%40example%2Ecom'
+    >>> decode(encode("Trần Thị Ánh")) == "Trần Thị Ánh"
+    True
+    """
+    if not part:
+        raise ValueError("a namespace part must not be empty; pass a user id")
+    try:
+        return quote(part, safe="").replace(".", "%2E")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a namespace part must be valid Unicode text, got {part!r}") from error
+
+
+def decode(label: str) -> str:
+    """Return what `encode` was given."""
+    return unquote(label, errors="strict")
+
+
+def owner_namespace(user_id: str) -> Namespace:
+    """Return the prefix of everything that belongs to this user."""
+    return (ROOT, encode(user_id))
+
+
+def scope_namespace(user_id: str, scope: MemoryScope) -> Namespace:
+    """Return where one scope of one user lives."""
+    return (*owner_namespace(user_id), str(scope))
+
+
+def pending_namespace(user_id: str) -> Namespace:
+    """Return where a user's turns wait for extraction."""
+    return (*owner_namespace(user_id), PENDING)
