@@ -1,0 +1,45 @@
+"""Whose memory a run uses: the server's authenticated user, else the caller's `user_id`, else nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from agents.context import AgentContext
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who speaks, in which conversation.
+
+    Args:
+        user_id: The owner of everything read and written.
+        session_id: The conversation: LangGraph's thread id, or the run's where there is no thread.
+    """
+
+    user_id: str
+    session_id: str
+
+
+def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
+    """Return who the run belongs to.
+
+    The authenticated user of the server always wins, so that a caller cannot name somebody else. The model and the
+    arguments of tools never have a say.
+
+    Args:
+        runtime: The node's runtime.
+        config: The node's config.
+
+    Returns:
+        The identity; None where nobody is named, which turns memory off for the run: there is no shared default.
+    """
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    user = runtime.server_info.user if runtime.server_info else None
+    user_id = user.identity if user is not None else AgentContext.of(runtime.context, configurable).user_id
+    if not user_id:
+        return None
+    return Identity(user_id=user_id, session_id=str(configurable.get("thread_id") or config.get("run_id") or "no-thread"))

@@ -1,0 +1,100 @@
+"""The state both managers share: same input, same output; what a manager needs for itself stays private."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langgraph.channels import DeltaChannel
+from langgraph.graph.message import add_messages
+
+# On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
+from typing_extensions import NotRequired, Required, TypedDict
+
+
+def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage]:
+    """Fold writes into the message list with the meaning of LangGraph's `add_messages`.
+
+    A `DeltaChannel` stores only the writes and replays them through this reducer on every read, so a message that
+    came without an id must get the same one each time: it is derived from its place and its content.
+
+    Args:
+        state: The messages so far.
+        writes: What `add_messages` accepts (messages, dicts, tuples, strings, lists of them, removals), in order.
+
+    Returns:
+        The messages after the writes.
+
+    >>> [m.content for m in append_messages([], ["hi", [("ai", "hello")]])]
+    ['hi', 'hello']
+    >>> append_messages([], ["hi"]) == append_messages([], ["hi"])
+    True
+    """
+    for write in writes:
+        messages = convert_to_messages(write if isinstance(write, list) else [write])
+        taken = {message.id for message in state}
+        for place, message in enumerate(messages, start=len(state)):
+            if not message.id:
+                message.id = _replayable_id(place, message, taken)
+            taken.add(message.id)
+        state = add_messages(state, messages)  # type: ignore[assignment, arg-type]
+    return state
+
+
+def _replayable_id(place: int, message: BaseMessage, taken: set[str | None]) -> str:
+    name = f"{place}:{message.type}:{message.content}"
+    candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+    while candidate in taken:
+        name += "'"
+        candidate = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+    return candidate
+
+
+# A plain messages channel rewrites the whole history at every step. benchmarks/thread_storage.py measures it.
+Messages = Annotated[list[AnyMessage], DeltaChannel(append_messages)]
+
+
+class AgentInput(TypedDict):
+    """What a caller sends: the contract of `langchain.agents.create_agent`."""
+
+    messages: Required[Messages]
+
+
+class AgentOutput(TypedDict):
+    """What a caller gets: the contract of `langchain.agents.create_agent`."""
+
+    messages: Required[Messages]
+    structured_response: NotRequired[Any]
+
+
+class AgentState(TypedDict):
+    """The state of `react`, and what `react_mem` shares with it."""
+
+    messages: Required[Messages]
+    structured_response: NotRequired[Any]
+
+
+def current_turn(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages from the last user message on: what belongs to this invocation."""
+    start = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), 0)
+    return list(messages[start:])
+
+
+def model_calls(messages: Sequence[AnyMessage]) -> int:
+    """Return how often the model has answered in this invocation."""
+    return sum(isinstance(message, AIMessage) for message in current_turn(messages))
+
+
+def pending_tool_calls(messages: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """Return the tool calls of the last model answer that have no result yet."""
+    answered: set[str] = set()
+    for message in reversed(messages):
+        if isinstance(message, ToolMessage):
+            answered.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            return [dict(call) for call in message.tool_calls if call["id"] not in answered]
+        else:
+            break
+    return []
