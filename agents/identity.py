@@ -42,4 +42,5 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     user_id = user.identity if user is not None else AgentContext.of(runtime.context, configurable).user_id
     if not user_id:
         return None
-    return Identity(user_id=user_id, session_id=str(configurable.get("thread_id") or config.get("run_id") or "no-thread"))
+    run_id = runtime.execution_info.run_id if runtime.execution_info else None
+    return Identity(user_id=user_id, session_id=str(configurable.get("thread_id") or run_id or "unthreaded"))
