@@ -44,6 +44,7 @@ from prompts import load_prompt
 FINAL = "Final Answer:"
 STOP = ["\nObservation:"]
 _LABEL = re.compile(r"^[ \t>*_#]*(Thought|Action|Args|Action Input|Final Answer)[ \t*_]*:[ \t*_]*", re.I | re.M)
+_NO_ACTION = {"none", "n/a", "no action", "null"}
 # A hidden call: the inner model's raw text must not reach the user's stream, only what is read from it.
 _HIDDEN: RunnableConfig = {"tags": ["nostream"]}
 
@@ -87,22 +88,24 @@ def parse_reply(text: str) -> Reply:
     '{"a": 1}'
     """
     text = text.split(STOP[0])[0]
-    final = next((m for m in _LABEL.finditer(text) if m[1].lower() == "final answer"), None)
+    final = _final_label(text)
     head = text[: final.start()] if final else text
     sections = _sections(head)
     action = sections.get("action", "").strip().strip("`\"'[]()").strip()
-    if action and not final:
+    if action and action.lower() not in _NO_ACTION:
+        # Even before a final answer: the action was never carried out, what is concluded from it would be made up.
         return _read_action(sections.get("thought", ""), action, sections.get("args", ""))
     if final:
-        # An action before a final answer was never carried out; what the model concludes from it would be made up.
-        if action:
-            return _read_action(sections.get("thought", ""), action, sections.get("args", ""))
         return Reply(thought=sections.get("thought", ""), answer=text[final.end() :].strip())
     if "args" in sections:
         return Reply(thought=sections.get("thought", ""), error="Args without an Action", raw_args=sections["args"])
     if "thought" in sections and not sections.get("", "").strip():
         return Reply(thought=sections["thought"], error="a Thought without an Action or a Final Answer")
     return Reply(answer=text.strip())
+
+
+def _final_label(text: str) -> re.Match[str] | None:
+    return next((match for match in _LABEL.finditer(text) if match[1].lower() == "final answer"), None)
 
 
 def _sections(text: str) -> dict[str, str]:
@@ -239,12 +242,17 @@ class TextDialect(BaseChatModel):
         usage = getattr(response, "usage_metadata", None)
         metadata = response.response_metadata
         if reply.error or (reply.action and not self.tool_specs):
-            name = reply.action or "none"
+            error = reply.error or "there are no tools"
+            # Streamed chunks carry no error, and empty arguments would pass for a call without any.
             call = invalid_tool_call(
-                name=name, args=reply.raw_args, id=f"call_{uuid.uuid4().hex}", error=reply.error or "no tools here"
+                name=reply.action or "none", args=reply.raw_args or "(none)", id=f"call_{uuid.uuid4().hex}", error=error
             )
             return AIMessage(
-                reply.thought, invalid_tool_calls=[call], usage_metadata=usage, response_metadata=metadata
+                reply.thought,
+                invalid_tool_calls=[call],
+                additional_kwargs={"error": error},
+                usage_metadata=usage,
+                response_metadata=metadata,
             )
         if reply.action:
             made = tool_call(name=reply.action, args=reply.args or {}, id=f"call_{uuid.uuid4().hex}")
@@ -259,11 +267,16 @@ class TextDialect(BaseChatModel):
 
 def _answer_so_far(text: str) -> str | None:
     """Return the part of an unfinished text that is surely final answer; None while an action may still come."""
-    head, mark, answer = text.partition(FINAL)
-    if not mark or re.search(r"^[ \t>*_#]*Action[ \t*_]*:", head, re.I | re.M):
+    final = _final_label(text)
+    if final is None or "action" in _sections(text[: final.start()]):
         return None
-    # the beginning of a stop mark, or white space the complete answer is stripped of, may be at the end
-    return answer.split(STOP[0])[0].split("\n")[0].strip() if "\nObs" in answer else answer.strip()
+    answer = text[final.end() :].split(STOP[0])[0]
+    for length in range(min(len(STOP[0]), len(answer)), 0, -1):
+        if STOP[0].startswith(answer[-length:]):
+            # this may become the stop mark, or white space that the complete answer is stripped of
+            answer = answer[:-length]
+            break
+    return answer.strip()
 
 
 def _as_chunk(message: BaseMessage, skip: int = 0) -> ChatGenerationChunk:

@@ -1,0 +1,56 @@
+"""The `act` node, the same for every manager: run one tool call; an error is an observation, not a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
+
+from graphs import events
+from graphs.state import AgentState, current_turn
+
+
+def make_act(tools: Sequence[BaseTool]) -> ToolNode:
+    """Return the node that runs tools.
+
+    Args:
+        tools: The agent's tools.
+    """
+
+    async def observe(
+        request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
+    ) -> ToolMessage | Command[None]:
+        result = await execute(request)
+        if isinstance(result, ToolMessage):
+            events.observation(
+                request.runtime.stream_writer,
+                id=result.tool_call_id,
+                name=result.name or "",
+                content=result.text,
+                error=result.status == "error",
+            )
+        return result
+
+    return ToolNode(tools, name="act", handle_tool_errors=True, awrap_tool_call=observe)
+
+
+def returns_directly(tools: Sequence[BaseTool]) -> Callable[[AgentState], bool]:
+    """Return a test whether everything that the model last called was a `return_direct` tool, which ends the turn."""
+    direct = {tool.name for tool in tools if tool.return_direct}
+
+    def test(state: AgentState) -> bool:
+        called = _last_called(state["messages"])
+        return bool(called) and called <= direct
+
+    return test
+
+
+def _last_called(messages: Sequence[AnyMessage]) -> set[str]:
+    for message in reversed(current_turn(messages)):
+        if isinstance(message, AIMessage):
+            return {call["name"] for call in message.tool_calls}
+    return set()

@@ -1,0 +1,15 @@
+"""What goes wrong in a turn, in words for the person who sees it."""
+
+from __future__ import annotations
+
+
+class AgentError(Exception):
+    """A turn that could not be answered; the message names the cause and the fix."""
+
+
+class InvalidInputError(AgentError, ValueError):
+    """The caller sent nothing that can be answered."""
+
+
+class ModelCallError(AgentError):
+    """The chat model failed."""

@@ -1,0 +1,164 @@
+"""The `reason` node, the same for every manager: ask the model, read what it wants, and keep it honest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from agents.context import AgentContext
+from agents.models import explain_model_error
+from agents.resolve import ResolvedAgent
+from graphs import events
+from graphs.errors import InvalidInputError, ModelCallError
+from graphs.state import AgentState, model_calls, pending_tool_calls
+from graphs.structured_output import StructuredOutput
+from prompts import load_prompt
+
+Compose = Callable[[Any, str], list[BaseMessage]]
+"""From the state and the instructions to the messages that the model sees."""
+
+
+class Reason:
+    """One call of the model, and what its answer means.
+
+    Args:
+        agent: The agent.
+        compose: Builds the prompt; all that differs between the managers.
+    """
+
+    def __init__(self, agent: ResolvedAgent, compose: Compose) -> None:
+        self._agent = agent
+        self._compose = compose
+
+    async def __call__(self, state: AgentState, config: RunnableConfig, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Return the model's answer and what follows from it without running a tool.
+
+        Raises:
+            InvalidInputError: If there is nothing to answer.
+            ModelCallError: If the model fails.
+        """
+        require_input(state["messages"])
+        context = AgentContext.of(runtime.context, config.get("configurable"))
+        model = await self._agent.chat_model(context.model)
+        output = StructuredOutput.choose(self._agent.response_format, model)
+        bound: Runnable[Any, Any] = model
+        if output is not None:
+            bound = output.bind(model, self._agent.tools)
+        elif self._agent.tools:
+            bound = model.bind_tools(list(self._agent.tools))
+        prompt = self._compose(state, context.system_prompt or self._agent.config.instructions)
+        try:
+            response = await bound.ainvoke(prompt)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            spec = context.model or self._agent.config.models.chat
+            raise ModelCallError(explain_model_error(error, spec)) from error
+        limit = context.max_iterations or self._agent.config.max_iterations
+        return self._decide(response, output, state["messages"], limit, runtime)
+
+    def _decide(
+        self,
+        response: AIMessage,
+        output: StructuredOutput | None,
+        messages: Sequence[AnyMessage],
+        limit: int,
+        runtime: Runtime[AgentContext],
+    ) -> dict[str, Any]:
+        replies, structured = output.read(response) if output else ([], None)
+        replies += [_unreadable(call, response) for call in response.invalid_tool_calls]
+        answered = {reply.tool_call_id for reply in replies if isinstance(reply, ToolMessage)}
+        wanted = [call for call in response.tool_calls if call["id"] not in answered]
+        writer = runtime.stream_writer
+        done = structured is not None or not (wanted or replies)
+        if not done and model_calls(messages) + 1 >= limit:
+            response = _out_of_steps(response, messages, limit)
+            events.answer(writer, response.text)
+            return {"messages": [response]}
+        thought = response.additional_kwargs.get("thought") or (response.text if response.tool_calls else "")
+        if thought:
+            events.thought(writer, thought)
+        if done:
+            if structured is None and not response.text.strip():
+                response = response.model_copy(update={"content": _empty_answer(response)})
+            events.answer(writer, response.text or str(structured))
+        for call in wanted:
+            events.action(writer, dict(call))
+        for reply in replies:
+            if isinstance(reply, ToolMessage) and reply.status == "error":
+                events.observation(
+                    writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True
+                )
+        update: dict[str, Any] = {"messages": [response, *replies]}
+        if structured is not None:
+            update["structured_response"] = structured
+        return update
+
+
+def after_reason(end: str) -> Callable[[AgentState], str | list[Send]]:
+    """Return the edge that leaves `reason`: each tool call to its own `act`, a repair to `reason`, else to `end`.
+
+    Args:
+        end: Where an answered turn goes.
+    """
+
+    def route(state: AgentState) -> str | list[Send]:
+        messages = state["messages"]
+        calls = pending_tool_calls(messages)
+        if calls:
+            # one task a call, so that what one of them has done is kept when another is interrupted
+            return [Send("act", [call]) for call in calls]
+        last = messages[-1]
+        if isinstance(last, ToolMessage) and last.status == "error":
+            return "reason"
+        return end
+
+    return route
+
+
+def require_input(messages: Sequence[AnyMessage]) -> None:
+    """Refuse a turn that says nothing.
+
+    Raises:
+        InvalidInputError: If there is no message, or the last one is a user's and empty.
+    """
+    if not messages:
+        raise InvalidInputError("There is no message to answer: send {'messages': [{'role': 'user', 'content': ...}]}.")
+    last = messages[-1]
+    if isinstance(last, HumanMessage) and is_empty(last):
+        raise InvalidInputError("The message is empty: write something to answer.")
+
+
+def is_empty(message: BaseMessage) -> bool:
+    """Return whether a message has neither text nor anything else, such as an image."""
+    if isinstance(message.content, str):
+        return not message.content.strip()
+    return not message.text.strip() and all(isinstance(b, str) or b.get("type") == "text" for b in message.content)
+
+
+def _unreadable(call: Any, response: AIMessage) -> ToolMessage:
+    error = call.get("error") or response.additional_kwargs.get("error") or "its arguments are not valid JSON"
+    text = load_prompt("unreadable_call").format(name=call.get("name") or "a tool", error=error).strip()
+    return ToolMessage(text, tool_call_id=call["id"] or "", name=call.get("name") or "", status="error")
+
+
+def _out_of_steps(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> AIMessage:
+    """Return an honest answer in place of one more tool call, which would be left without a result."""
+    calls = [*response.tool_calls, *response.invalid_tool_calls]
+    tools = ", ".join(dict.fromkeys(str(call["name"]) for call in calls))
+    text = load_prompt("out_of_steps").format(limit=limit, tools=tools).strip()
+    last = messages[-1]
+    if isinstance(last, ToolMessage) and last.status != "error":
+        text += "\n" + load_prompt("out_of_steps_observation").format(observation=last.text[:500]).strip()
+    return AIMessage(text, usage_metadata=response.usage_metadata)
+
+
+def _empty_answer(response: AIMessage) -> str:
+    reason = response.response_metadata.get("finish_reason")
+    return load_prompt("empty_answer").format(reason=f": {reason}" if reason and reason != "stop" else "").strip()

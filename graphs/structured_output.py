@@ -1,0 +1,116 @@
+"""`response_format`, with the meaning it has in `langchain.agents.create_agent`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from langchain.agents.structured_output import (
+    AutoStrategy,
+    MultipleStructuredOutputsError,
+    OutputToolBinding,
+    ProviderStrategy,
+    ProviderStrategyBinding,
+    StructuredOutputValidationError,
+    ToolStrategy,
+)
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+
+
+@dataclass(frozen=True)
+class StructuredOutput:
+    """How one model is asked for a schema.
+
+    Args:
+        strategy: A tool for each schema, or the provider's own structured output.
+        bindings: The schema's tools by name; empty for the provider's.
+    """
+
+    strategy: ToolStrategy[Any] | ProviderStrategy[Any]
+    bindings: dict[str, OutputToolBinding[Any]]
+
+    @classmethod
+    def choose(cls, response_format: Any, model: BaseChatModel) -> StructuredOutput | None:
+        """Return how to ask this model, or None where no schema is wanted.
+
+        A bare schema uses the provider's structured output where the model's profile has it, else a tool.
+
+        Args:
+            response_format: A schema, a strategy, or None.
+            model: The model to ask.
+        """
+        if response_format is None:
+            return None
+        if isinstance(response_format, AutoStrategy):
+            response_format = response_format.schema
+        if not isinstance(response_format, ToolStrategy | ProviderStrategy):
+            by_provider = bool((model.profile or {}).get("structured_output"))
+            response_format = ProviderStrategy(response_format) if by_provider else ToolStrategy(response_format)
+        if isinstance(response_format, ProviderStrategy):
+            return cls(response_format, {})
+        specs = response_format.schema_specs
+        return cls(response_format, {spec.name: OutputToolBinding.from_schema_spec(spec) for spec in specs})
+
+    def bind(self, model: BaseChatModel, tools: tuple[BaseTool, ...]) -> Runnable[Any, AIMessage]:
+        """Return the model with its tools and the schema."""
+        if isinstance(self.strategy, ProviderStrategy):
+            return model.bind_tools(list(tools), **self.strategy.to_model_kwargs())
+        return model.bind_tools([*tools, *(b.tool for b in self.bindings.values())], tool_choice="any")
+
+    def read(self, response: AIMessage) -> tuple[list[AnyMessage], Any]:
+        """Read a model's answer.
+
+        Args:
+            response: The answer.
+
+        Returns:
+            The tool messages that answer the schema's tool calls, and the object; None where there is none yet.
+
+        Raises:
+            StructuredOutputValidationError: If the answer does not fit the schema and the strategy does not retry.
+            MultipleStructuredOutputsError: If there are several and the strategy does not retry.
+        """
+        if isinstance(self.strategy, ProviderStrategy):
+            if response.tool_calls:
+                return [], None
+            try:
+                return [], ProviderStrategyBinding.from_schema_spec(self.strategy.schema_spec).parse(response)
+            except Exception as error:
+                name = self.strategy.schema_spec.name
+                raise StructuredOutputValidationError(name, error, response) from error
+        calls = [call for call in response.tool_calls if call["name"] in self.bindings]
+        if not calls:
+            return [], None
+        if len(calls) > 1:
+            problem: Exception = MultipleStructuredOutputsError([call["name"] for call in calls], response)
+            text = self._retry_text(problem)
+            return [_reply(call, text, failed=True) for call in calls], None
+        try:
+            value = self.bindings[calls[0]["name"]].parse(calls[0]["args"])
+        except Exception as error:
+            problem = StructuredOutputValidationError(calls[0]["name"], error, response)
+            return [_reply(calls[0], self._retry_text(problem), failed=True)], None
+        said = self.strategy.tool_message_content or f"Returning structured response: {value}"
+        return [_reply(calls[0], said)], value
+
+    def _retry_text(self, problem: Exception) -> str:
+        """Return what the model is told of its mistake, or raise it, as the strategy's `handle_errors` says."""
+        handle = self.strategy.handle_errors if isinstance(self.strategy, ToolStrategy) else False
+        default = f"Error: {problem}\n Please fix your mistakes."
+        if handle is True:
+            return default
+        if isinstance(handle, str):
+            return handle
+        if isinstance(handle, type | tuple):
+            if isinstance(problem, handle):
+                return default
+        elif callable(handle):
+            return str(handle(problem))
+        raise problem
+
+
+def _reply(call: Any, text: str, *, failed: bool = False) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error" if failed else "success")
