@@ -1,0 +1,70 @@
+# Needs Python 3.11 or newer with pip, and make. Uses uv where it is installed; `make UV= ...` makes it use pip.
+# Another Python: `make PYTHON=python3.12 ...` (after `make clean`, if .venv exists already).
+
+PYTHON ?= python3
+UV ?= $(shell command -v uv 2>/dev/null)
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := requirements.lock
+INSTALLED := $(VENV)/.installed
+
+# langgraph's command line reports its use over the network, without a time limit: off, unless you set it to 0.
+export LANGGRAPH_CLI_NO_ANALYTICS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo chat dev test check bench lock clean
+
+help: ## Show this help
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | awk -F'#' '{ printf "%-14s%s\n", $$1, $$2 }'
+
+demo: $(INSTALLED) ## Watch an agent learn in one conversation and remember in the next
+	$(BIN)/react-mem demo
+
+chat: $(INSTALLED) ## Talk to it; it remembers when you come back
+	$(BIN)/react-mem chat
+
+dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
+	$(BIN)/langgraph dev --no-browser
+
+test: check ## Run every check and every test
+	$(BIN)/python -m pytest
+
+check: $(INSTALLED) ## Lint, format, types, and which package may import which
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
+	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
+
+lock: ## Resolve pyproject.toml anew into requirements.lock (needs uv)
+	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
+	$(UV) pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade --generate-hashes \
+	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet -o $(LOCK)
+
+clean: ## Remove .venv, caches and builds; memories (.react-mem) stay
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Without pip at first: a system Python may lack ensurepip, and uv needs neither.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo "react-mem needs Python 3.11 or newer; '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)." >&2; \
+	    echo "Install a newer Python and name it: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv --clear --without-pip $(VENV)
+
+$(INSTALLED): pyproject.toml $(LOCK) | $(BIN)/python
+	@if [ -n "$(UV)" ]; then \
+	    install="$(UV) pip install --quiet --python $(BIN)/python"; \
+	elif $(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip >/dev/null 2>&1; then \
+	    install="$(BIN)/python -m pip install --quiet --disable-pip-version-check"; \
+	elif $(PYTHON) -m pip --python $(BIN)/python --version >/dev/null 2>&1; then \
+	    install="$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check"; \
+	else \
+	    echo "react-mem needs pip 22.3 or newer (or uv), and '$(PYTHON)' has neither pip nor ensurepip." >&2; \
+	    echo "Install it, for example: apt install python3-pip (or: python3-venv)" >&2; exit 1; \
+	fi; \
+	echo "Installing what $(LOCK) pins into $(VENV)"; \
+	$$install --require-hashes -r $(LOCK) && $$install --no-deps --no-build-isolation -e . && touch $@
