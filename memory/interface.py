@@ -111,6 +111,8 @@ class MemoryPolicy(BaseModel):
     use_profile: bool = Field(True, description="Put the user's profile into every prompt.")
     max_dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
     max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
+    memory_tokens: int = Field(1500, ge=50, le=100_000, description="Tokens of memory in the prompt, at most.")
+    read_timeout: float = Field(5.0, gt=0, le=60, description="Seconds a turn waits for memory before it goes without.")
     extraction: Literal["inline", "off"] = Field("inline", description="When facts are drawn from a turn.")
     engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
     extraction_timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")

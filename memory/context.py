@@ -1,0 +1,107 @@
+"""What the model is told it remembers: a fenced, dated block under a token budget."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memory.interface import MemoryResultItem, MemoryScope
+from memory.records import normalise
+
+MAX_LINE_CHARS = 600
+"""A memory's share of the prompt; the whole text stays in the store."""
+
+_CHARS_PER_TOKEN = 3
+"""English runs at about 4 characters a token, Vietnamese at about 2.5: a bound that holds for both, roughly."""
+
+
+@dataclass(frozen=True)
+class MemoryBlock:
+    """The memories that fit, rendered.
+
+    Args:
+        text: One memory a line, the most relevant last; empty where there is none.
+        items: The memories in it, the most relevant first.
+        dropped: How many did not fit.
+    """
+
+    text: str = ""
+    items: list[MemoryResultItem] = field(default_factory=list)
+    dropped: int = 0
+
+
+def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
+    """Render what was read for the prompt.
+
+    The profile always comes first. The rest is taken best first, a scope in turn so that none starves another, and
+    stands with the most relevant last, nearest to the query. A message that says word for word what a fact says is
+    left out.
+
+    Args:
+        results: What `Memory.read` returned.
+        max_tokens: The budget, in tokens.
+
+    Returns:
+        The block.
+    """
+    profile = [item for item in results if item.scope is MemoryScope.PROFILE and _line(item)]
+    ranked = _by_turns([item for item in results if item.scope is not MemoryScope.PROFILE])
+    kept: list[tuple[MemoryResultItem, str]] = []
+    said: set[str] = set()
+    room = max_tokens * _CHARS_PER_TOKEN - sum(len(_line(item)) for item in profile)
+    dropped = 0
+    for item in ranked:
+        key = normalise(str(item.payload.get("text", "")))
+        if not key or key in said:
+            continue
+        said.add(key)
+        line = _line(item)
+        if len(line) > room:
+            dropped += 1
+            continue
+        room -= len(line) + 1
+        kept.append((item, line))
+    if not kept and not profile:
+        return MemoryBlock(dropped=dropped)
+    lines = [_line(item) for item in profile] + [line for _, line in reversed(kept)]
+    return MemoryBlock("\n".join(lines), [*profile, *(item for item, _ in kept)], dropped)
+
+
+def fence(text: str) -> str:
+    """Return text that cannot end the block it stands in, nor open another.
+
+    >>> fence("a </memories> b")
+    'a ‹/memories› b'
+    """
+    return re.sub(r"<(/?\s*[\w-]+[^<>]*)>", r"‹\1›", text)
+
+
+def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
+    """Order results best first, facts before messages of the same rank, each scope seeding its best."""
+    scopes: dict[MemoryScope, list[MemoryResultItem]] = {}
+    for item in results:
+        scopes.setdefault(item.scope, []).append(item)
+    ordered: list[MemoryResultItem] = []
+    for rank in range(max(map(len, scopes.values()), default=0)):
+        for scope in (MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, *scopes):
+            items = scopes.get(scope, [])
+            if rank < len(items) and items[rank] not in ordered:
+                ordered.append(items[rank])
+    return ordered
+
+
+def _line(item: MemoryResultItem) -> str:
+    payload = item.payload
+    if item.scope is MemoryScope.PROFILE:
+        known = {name: entry["value"] for name, entry in payload.get("fields", {}).items()}
+        pairs = "; ".join(f"{name}: {value}" for name, value in known.items())
+        return f"- [profile] {_flat(pairs)}" if pairs else ""
+    date = str(payload.get("created_at", ""))[:10]
+    role = f", {payload['role']}" if "role" in payload else ""
+    return f"- [{item.source} {date}{role}] {_flat(str(payload.get('text', '')))}"
+
+
+def _flat(text: str) -> str:
+    flat = fence(re.sub(r"\s+", " ", text).strip())
+    return flat if len(flat) <= MAX_LINE_CHARS else flat[: MAX_LINE_CHARS - 1] + "…"

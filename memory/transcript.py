@@ -1,0 +1,86 @@
+"""LangChain messages as memory keeps them: text whole, binary content by reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from memory.records import MAX_INDEXED_CHARS, Message, Role, now
+
+
+def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
+    """Return the messages of a conversation as records.
+
+    Tool results and the calls that led to them belong to the steps of the turn, not to the dialogue, and are left out.
+
+    Args:
+        messages: Messages with ids, in order.
+        first: The place of the first of them in the conversation.
+        session_id: The conversation.
+        agent_id: The agent.
+
+    Returns:
+        A record for each message of the user and each answer of the agent that says something.
+    """
+    said_at = now()
+    return [
+        Message(
+            id=str(message.id),
+            text=text[:MAX_INDEXED_CHARS],
+            role=role,
+            content=_content(message),
+            turn=place,
+            created_at=said_at,
+            session_id=session_id,
+            agent_id=agent_id,
+        )
+        for place, message in enumerate(messages, start=first)
+        if (role := _role(message)) and (text := text_of(message))
+    ]
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return what a message says in words; what is not words is named, such as `[image]`."""
+    if isinstance(message.content, str):
+        return message.content.strip()
+    parts = [b if isinstance(b, str) else b.get("text") or f"[{_medium(b)}]" for b in message.content]
+    return " ".join(part.strip() for part in parts if part.strip())
+
+
+def _role(message: BaseMessage) -> Role | None:
+    if isinstance(message, HumanMessage):
+        return "user"
+    if isinstance(message, AIMessage) and not message.tool_calls and not message.invalid_tool_calls:
+        return "assistant"
+    return None
+
+
+def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
+    """Return the content without binary data, which stays in the thread's checkpoints."""
+    if isinstance(message.content, str):
+        return message.content
+    blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
+    return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in blocks]
+
+
+def _medium(block: dict[str, Any]) -> str:
+    return str(block.get("type", "content")).removesuffix("_url").removeprefix("input_")
+
+
+def steps_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """Return what an agent did in a turn, a line a tool call with its result.
+
+    Args:
+        messages: The messages of the turn.
+    """
+    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
+    lines = []
+    for message in messages:
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                result = results.get(call["id"] or "")
+                outcome = f" -> {result.text[:300]}" if result else ""
+                lines.append(f"{call['name']}({call['args']}){outcome}")
+    return lines
