@@ -1,0 +1,251 @@
+"""Agent configs: one YAML file an agent, validated; whatever is wrong in it is named with its key and the fix."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+
+from agents.managers import MANAGERS
+from memory.interface import MemoryPolicy
+from prompts import load_prompt
+from tools.registry import check_tool_name
+from tools.suggest import valid_names
+
+AGENTS_ENV = "REACT_MEM_AGENTS"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_SHIPPED = Path(__file__).parent
+
+ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class AgentConfigError(ValueError):
+    """An agent config cannot be used; the message names the file, the key and the fix."""
+
+
+class ModelsConfig(BaseModel):
+    """Which models an agent uses: `auto`, a built-in name or a LangChain init string such as `openai:gpt-4.1-mini`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    chat: ModelSpec = Field(default="auto", description="Reasons and answers.")
+    small: ModelSpec = Field(
+        default="auto", description="Works behind the scenes, on extraction; `auto` is the chat model."
+    )
+    embedding: ModelSpec = Field(default="auto", description="Finds what is related.")
+
+
+def _read_prompt(value: Any) -> Any:
+    """Turn `{file: name}` into the text of that file in prompts/."""
+    if isinstance(value, dict):
+        if set(value) != {"file"} or not isinstance(value["file"], str):
+            raise ValueError("must be the prompt's text, or {file: name} for a file in prompts/")
+        try:
+            return load_prompt(value["file"])
+        except (OSError, LookupError) as error:
+            raise ValueError(str(error)) from error
+    return value
+
+
+def _default_prompt() -> str:
+    return load_prompt("system")
+
+
+class AgentConfig(BaseModel):
+    """One agent.
+
+    Args:
+        name: What the agent is called: the name of its file.
+        description: What it is for.
+        manager: How it runs, a name of `agents.managers.MANAGERS`.
+        models: Its models.
+        system_prompt: Its instructions; in YAML the text itself, or `{file: name}` for a file in prompts/.
+        tools: Built-in names, or dotted paths to the user's own.
+        memory: What it remembers; a manager without memory ignores it.
+        max_iterations: How often the model may be called in one turn.
+        dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, StringConstraints(pattern=rf"^{_NAME.pattern}$")]
+    description: str = ""
+    manager: str
+    models: ModelsConfig = ModelsConfig()
+    system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=_default_prompt)
+    tools: tuple[str, ...] = ()
+    memory: MemoryPolicy = MemoryPolicy.model_validate({})
+    max_iterations: int = Field(default=10, ge=1, le=100)
+    dialect: Literal["auto", "native", "text"] = "auto"
+
+    @field_validator("manager")
+    @classmethod
+    def _known_manager(cls, value: str) -> str:
+        if value not in MANAGERS:
+            raise ValueError(f"unknown manager {value!r}; {valid_names(value, MANAGERS)}")
+        return value
+
+    @field_validator("tools")
+    @classmethod
+    def _known_tools(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        problems = []
+        for name in value:
+            try:
+                check_tool_name(name)
+            except ValueError as error:
+                problems.append(str(error))
+        if problems:
+            raise ValueError("\n    ".join(problems))
+        return value
+
+
+def available_agents() -> list[str]:
+    """Return the names of the agents that can be loaded, sorted. Blocking: it lists folders.
+
+    Raises:
+        AgentConfigError: If the folder that REACT_MEM_AGENTS names does not exist.
+
+    >>> {"assistant", "plain"} <= set(available_agents())
+    True
+    """
+    return sorted(_agent_files())
+
+
+def load_agent_config(name: str) -> AgentConfig:
+    """Load an agent by name, from the folder that REACT_MEM_AGENTS names, else from this package. Blocking.
+
+    The name may come from a network client: it is looked up among the agents there are and never used as a path.
+
+    Args:
+        name: The name of a YAML file, without folder or suffix.
+
+    Returns:
+        The config.
+
+    Raises:
+        AgentConfigError: If there is no such agent, or its file is not valid.
+
+    >>> load_agent_config("plain").manager
+    'react'
+    """
+    files = _agent_files()
+    if name not in files:
+        raise AgentConfigError(f"unknown agent {name[:100]!r}; {valid_names(name[:100], files)}")
+    return load_agent_config_file(files[name])
+
+
+def load_agent_config_file(path: str | Path) -> AgentConfig:
+    """Load an agent from a YAML file of the caller's choice. Blocking.
+
+    Args:
+        path: The file; its name without the suffix is the agent's name.
+
+    Returns:
+        The config.
+
+    Raises:
+        AgentConfigError: If the file cannot be read or is not valid; it lists everything that is wrong.
+    """
+    path = Path(path)
+    data = _read_yaml(path)
+    # A key with nothing after it, as when all below it is commented out, means its default.
+    given = {key: value for key, value in data.items() if value is not None}
+    if given.setdefault("name", path.stem) != path.stem:
+        raise AgentConfigError(
+            f"{path}: name: {given['name']!r} is not the file's name {path.stem!r}, by which the agent is found; "
+            "remove the key or rename the file"
+        )
+    try:
+        return AgentConfig.model_validate(given)
+    except ValidationError as error:
+        lines = [f"  {_explain(details)}" for details in error.errors(include_url=False)]
+        raise AgentConfigError("\n".join([f"{path} is not a valid agent config:", *lines])) from None
+
+
+def _agent_files() -> dict[str, Path]:
+    own = os.environ.get(AGENTS_ENV)
+    if own and not Path(own).is_dir():
+        raise AgentConfigError(f"{AGENTS_ENV} is {own!r}, which is not a folder; unset it or create the folder")
+    folders = [_SHIPPED, Path(own)] if own else [_SHIPPED]
+    # The user's own folder comes last, so that its files win.
+    return {
+        file.stem: file
+        for folder in folders
+        for file in sorted(folder.glob("*.yaml"))
+        if _NAME.fullmatch(file.stem) and file.is_file()
+    }
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, but a key given twice is an error: YAML would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = key_node.value
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _read_yaml(path: Path) -> dict[Any, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AgentConfigError(f"{path} cannot be read: {error}") from error
+    try:
+        data = yaml.load(text, _Loader)  # noqa: S506 - _Loader is a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{path}, line {mark.line + 1}, column {mark.column + 1}" if mark else str(path)
+        cause = " ".join(filter(None, (getattr(error, "context", None), getattr(error, "problem", None)))) or str(error)
+        raise AgentConfigError(f"{where}: not valid YAML: {cause}") from None
+    if not isinstance(data, dict):
+        raise AgentConfigError(f"{path}: expected 'key: value' lines, such as 'manager: react_mem'")
+    return data
+
+
+def _explain(details: ErrorDetails) -> str:
+    """Return what is wrong at a key, what is valid there and what was probably meant."""
+    location = tuple(part for part in details["loc"] if part != "[key]")
+    key = ".".join(map(str, location))
+    fields = _fields_at(location[:-1])
+    match details["type"]:
+        case "extra_forbidden" if fields is not None:
+            return f"{key}: unknown key; {valid_names(str(location[-1]), fields)}"
+        case "missing" if key == "manager":
+            return f"{key}: is missing; {valid_names('', MANAGERS)}"
+        case "missing":
+            return f"{key}: is missing"
+        case "literal_error" if fields is not None:
+            options = get_args(fields[str(location[-1])].annotation)
+            return f"{key}: {details['input']!r} is not an option; {valid_names(str(details['input']), options)}"
+        case "value_error":
+            return f"{key}: {details['ctx']['error']}"
+    message = details["msg"]
+    return f"{key}: {message[:1].lower()}{message[1:]}, got {str(details['input'])[:80]!r}"
+
+
+def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
+    """Return the fields of the model at this key path; None where there is no model."""
+    model: Any = AgentConfig
+    for part in location:
+        field = model.model_fields.get(part)
+        model = field.annotation if field else None
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            return None
+    # What the file gives; the name comes from the file itself.
+    return dict(_settable(model))
+
+
+def _settable(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
+    return ((name, field) for name, field in model.model_fields.items() if (model, name) != (AgentConfig, "name"))

@@ -1,0 +1,137 @@
+"""Tools by name: the built-in ones, and the user's own by dotted path."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.tools import BaseTool, tool
+
+from tools.suggest import valid_names
+
+BUILT_IN: dict[str, str] = {
+    "calculator": "tools.calculator:calculator",
+    "current_time": "tools.clock:current_time",
+}
+"""Name -> "module:attribute"; a module is imported when an agent uses its tool, so that an extra stays optional."""
+
+
+class ToolConfigError(ValueError):
+    """A tool that an agent names cannot be loaded; the message says which, why and what to do."""
+
+
+def is_dotted_path(name: str) -> bool:
+    """Return whether a name means a user's own tool rather than a built-in one.
+
+    >>> is_dotted_path("my_pkg.my_tools:search"), is_dotted_path("my_tools.search"), is_dotted_path("calculator")
+    (True, True, False)
+    """
+    return ":" in name or "." in name
+
+
+def check_tool_name(name: str) -> None:
+    """Refuse a name that cannot be a tool, without importing anything.
+
+    Args:
+        name: A built-in name, or "package.module:attribute" (or with '.' for ':').
+
+    Raises:
+        ToolConfigError: If it is neither.
+    """
+    if is_dotted_path(name):
+        module, attribute = _split(name)
+        if not all(part.isidentifier() for part in (*module.split("."), attribute)):
+            raise ToolConfigError(f"tool {name!r} is not a dotted path; write 'package.module:function'")
+    elif name not in BUILT_IN:
+        raise ToolConfigError(
+            f"unknown tool {name!r}; a tool of your own is written 'package.module:function'; "
+            f"{valid_names(name, BUILT_IN)}"
+        )
+
+
+def load_tools(names: Sequence[str]) -> list[BaseTool]:
+    """Load tools by name. Blocking: it imports modules.
+
+    A user's own tool is a LangChain tool, or a function with type annotations and a docstring, sync or async.
+
+    Args:
+        names: Built-in names or dotted paths ("package.module:function", or with '.' for ':').
+
+    Returns:
+        The tools, in the order of the names.
+
+    Raises:
+        ToolConfigError: If a tool cannot be found, imported or called, or two tools have one name.
+
+    >>> [tool.name for tool in load_tools(["calculator"])]
+    ['calculator']
+    """
+    loaded: dict[str, BaseTool] = {}
+    origins: dict[str, str] = {}
+    for name in names:
+        check_tool_name(name)
+        found = _load(name, BUILT_IN.get(name, name))
+        if found.name in loaded:
+            raise ToolConfigError(
+                f"tools {origins[found.name]!r} and {name!r} are both called {found.name!r}; "
+                "a model tells tools apart by name: remove or rename one"
+            )
+        loaded[found.name] = found
+        origins[found.name] = name
+    return list(loaded.values())
+
+
+def _split(path: str) -> tuple[str, str]:
+    module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
+    return module, attribute
+
+
+def _load(name: str, path: str) -> BaseTool:
+    module_name, attribute = _split(path)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        # Only the tool's own path is a wrong name; anything else is an import that fails inside the module.
+        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
+            raise ToolConfigError(
+                f"tool {name!r}: there is no module {error.name!r}; install its package or put its folder on "
+                f"PYTHONPATH ({valid_names(name, BUILT_IN)})"
+            ) from error
+        raise ToolConfigError(f"tool {name!r}: importing {module_name!r} failed: {_cause(error)}") from error
+    except Exception as error:
+        raise ToolConfigError(f"tool {name!r}: importing {module_name!r} failed: {_cause(error)}") from error
+    try:
+        found = getattr(module, attribute)
+    except AttributeError as error:
+        public = [key for key, value in vars(module).items() if not key.startswith("_") and _may_be_tool(value)]
+        raise ToolConfigError(
+            f"tool {name!r}: module {module_name!r} has no {attribute!r}; {valid_names(attribute, public)}"
+        ) from error
+    return _as_tool(name, found)
+
+
+def _as_tool(name: str, found: Any) -> BaseTool:
+    if isinstance(found, BaseTool):
+        return found
+    if not inspect.isroutine(found):
+        raise ToolConfigError(
+            f"tool {name!r} is a {type(found).__name__ if not inspect.isclass(found) else 'class'}, "
+            "not a LangChain tool or a function"
+        )
+    try:
+        return tool(found)
+    except Exception as error:
+        raise ToolConfigError(
+            f"tool {name!r} cannot be offered to a model: {_cause(error)}; "
+            "give the function type annotations and a docstring"
+        ) from error
+
+
+def _may_be_tool(value: Any) -> bool:
+    return isinstance(value, BaseTool) or inspect.isroutine(value)
+
+
+def _cause(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
