@@ -38,6 +38,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
 
 from prompts import load_prompt
 
@@ -142,7 +143,7 @@ class TextDialect(BaseChatModel):
     """
 
     inner: BaseChatModel
-    tool_specs: list[dict[str, Any]] = []
+    tool_specs: list[dict[str, Any]] = Field(default_factory=list)
 
     @property
     def _llm_type(self) -> str:
@@ -198,10 +199,8 @@ class TextDialect(BaseChatModel):
         """Stream the final answer as it is written; a thought or an action comes when it is complete."""
         whole: AIMessageChunk | None = None
         sent = 0
-        async for part in self.inner.astream(
-            self._as_text(messages), config=_HIDDEN, stop=[*STOP, *(stop or [])]
-        ):
-            whole = part if whole is None else whole + part  # type: ignore[assignment]
+        async for part in self.inner.astream(self._as_text(messages), config=_HIDDEN, stop=[*STOP, *(stop or [])]):
+            whole = part if whole is None else whole + part
             text = whole.text if whole is not None else ""
             answer = _answer_so_far(text)
             if answer is not None and len(answer) > sent:
@@ -325,9 +324,9 @@ def _merge_neighbours(messages: list[BaseMessage]) -> list[BaseMessage]:
     merged: list[BaseMessage] = []
     for message in messages:
         last = merged[-1] if merged else None
-        if last is not None and last.type == message.type and isinstance(last.content, str):
-            if isinstance(message.content, str):
-                merged[-1] = type(last)(content=f"{last.content}\n{message.content}")
-                continue
+        joinable = last is not None and last.type == message.type
+        if joinable and isinstance(last.content, str) and isinstance(message.content, str):
+            merged[-1] = type(last)(content=f"{last.content}\n{message.content}")
+            continue
         merged.append(message)
     return merged

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable
+from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Send
@@ -36,7 +37,7 @@ class Reason:
         self._agent = agent
         self._compose = compose
 
-    async def __call__(self, state: AgentState, config: RunnableConfig, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+    async def __call__(self, state: AgentState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Return the model's answer and what follows from it without running a tool.
 
         Raises:
@@ -44,7 +45,7 @@ class Reason:
             ModelCallError: If the model fails.
         """
         require_input(state["messages"])
-        context = AgentContext.of(runtime.context, config.get("configurable"))
+        context = AgentContext.of(runtime.context, get_config().get("configurable"))
         model = await self._agent.chat_model(context.model)
         output = StructuredOutput.choose(self._agent.response_format, model)
         bound: Runnable[Any, Any] = model
@@ -52,7 +53,7 @@ class Reason:
             bound = output.bind(model, self._agent.tools)
         elif self._agent.tools:
             bound = model.bind_tools(list(self._agent.tools))
-        prompt = self._compose(state, context.system_prompt or self._agent.config.instructions)
+        prompt = self._compose(state, context.system_prompt or self._agent.config.system_prompt)
         try:
             response = await bound.ainvoke(prompt)
         except GraphBubbleUp:
@@ -92,9 +93,7 @@ class Reason:
             events.action(writer, dict(call))
         for reply in replies:
             if isinstance(reply, ToolMessage) and reply.status == "error":
-                events.observation(
-                    writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True
-                )
+                events.observation(writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True)
         update: dict[str, Any] = {"messages": [response, *replies]}
         if structured is not None:
             update["structured_response"] = structured

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, Required
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import add_messages
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
-from typing_extensions import NotRequired, Required, TypedDict
+from typing_extensions import TypedDict
 
 
 def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage]:

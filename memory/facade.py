@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, PutOp, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp, SearchItem
 
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.namespaces import Namespace, pending_namespace, scope_namespace
@@ -69,11 +69,19 @@ class MemoryFacade:
             user_id: The owner.
             session_id: The conversation.
         """
-        namespaces = [scope_namespace(user_id, scope) for scope in MemoryScope] + [pending_namespace(user_id)]
-        for namespace in namespaces:
-            # gather first, delete after: deleting while paging would skip what moves up
-            keys = [item.key async for item in self._all(namespace, {"session_id": session_id})]
-            await self.store.abatch([PutOp(namespace, key, None) for key in keys])
+        changes: list[Change] = []
+        dialog = scope_namespace(user_id, MemoryScope.DIALOG)
+        said = {item.key async for item in self._all(dialog, {"session_id": session_id})}
+        for namespace in [*(scope_namespace(user_id, scope) for scope in MemoryScope), pending_namespace(user_id)]:
+            async for item in self._all(namespace, None):
+                sources = item.value.get("source_ids", [])
+                elsewhere = [source for source in sources if source not in said]
+                if item.value.get("session_id") == session_id and not elsewhere:
+                    changes.append(PutOp(namespace, item.key, None))
+                elif len(elsewhere) < len(sources) and item.value.get("kind") == "fact":
+                    left = {**item.value, "source_ids": elsewhere, "support": len(elsewhere)}
+                    changes.append(PutOp(namespace, item.key, left))
+        await self.apply(changes)
 
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the records that exist among these ids, by id, in one round trip."""

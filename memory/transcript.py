@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memory.records import MAX_INDEXED_CHARS, Message, Role, now
 
@@ -67,20 +67,3 @@ def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
 
 def _medium(block: dict[str, Any]) -> str:
     return str(block.get("type", "content")).removesuffix("_url").removeprefix("input_")
-
-
-def steps_of(messages: Sequence[BaseMessage]) -> list[str]:
-    """Return what an agent did in a turn, a line a tool call with its result.
-
-    Args:
-        messages: The messages of the turn.
-    """
-    results = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
-    lines = []
-    for message in messages:
-        if isinstance(message, AIMessage):
-            for call in message.tool_calls:
-                result = results.get(call["id"] or "")
-                outcome = f" -> {result.text[:300]}" if result else ""
-                lines.append(f"{call['name']}({call['args']}){outcome}")
-    return lines

@@ -1,0 +1,183 @@
+"""The nodes that make `react` remember: before the loop, within it and after it.
+
+A failing memory never fails a turn: the turn goes on as `react` would, and a `memory` event says what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, NotRequired
+
+from agents.extractive import ExtractiveChatModel
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from memory.extraction import Extractor, create_extractor
+
+from agents.context import AgentContext
+from agents.identity import Identity, identify
+from agents.resolve import ResolvedAgent
+from graphs import events
+from graphs.reason import is_empty, require_input
+from graphs.state import AgentState
+from graphs.working_memory import WorkingMemory, as_text, update_working_memory
+from memory.context import MemoryBlock, render_memories
+from memory.facade import MemoryFacade
+from memory.interface import MemoryQuery, MemoryScope
+from memory.transcript import text_of
+from memory.turns import Turns, last_id
+from prompts import load_prompt
+
+READ_SCOPES = [MemoryScope.PROFILE, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG]
+
+log = logging.getLogger(__name__)
+
+
+class MemState(AgentState):
+    """The state of `react_mem`: what is not in `AgentState` is private to it.
+
+    Args:
+        memories: What was retrieved for this turn, as the prompt shows it.
+        working_memory: The agent's notes on this turn; None outside of one.
+        remembered: The id of the last message of the thread that memory has stored.
+    """
+
+    memories: NotRequired[str]
+    working_memory: NotRequired[WorkingMemory | None]
+    remembered: NotRequired[str | None]
+
+
+class MemoryNodes:
+    """The memory nodes of one agent.
+
+    Args:
+        agent: The agent; its policy says what is read and written.
+    """
+
+    def __init__(self, agent: ResolvedAgent) -> None:
+        self._agent = agent
+        self._policy = agent.config.memory
+        self._extractor = self._make_extractor()
+
+    def _make_extractor(self) -> Extractor | None:
+        if isinstance(self._agent.small_model, ExtractiveChatModel):
+            # it cannot fill a schema: the user's statements are kept word for word
+            return None
+        return create_extractor(self._policy.engine, self._agent.small_model)
+
+    async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Read what is remembered for the question, and make the question itself durable, both at once."""
+        require_input(state["messages"])
+        notes = update_working_memory(state["messages"])
+        fresh: dict[str, Any] = {"memories": "", "working_memory": notes}
+        identity = identify(runtime, get_config())
+        writer = runtime.stream_writer
+        if identity is None:
+            events.memory(writer, "retrieve", "off", "Memory is off for this run: no user is named (user_id).")
+            return fresh
+        if runtime.store is None:
+            events.memory(writer, "retrieve", "off", "Memory is off for this run: the graph has no store.")
+            return fresh
+        turns = self._turns(runtime, identity)
+        since = state.get("remembered")
+        try:
+            async with asyncio.timeout(self._policy.read_timeout):
+                block, _ = await asyncio.gather(
+                    self._read(turns.memory, identity, state["messages"]), turns.open(state["messages"], since)
+                )
+        except Exception as error:
+            _degrade(writer, "retrieve", error)
+            return fresh
+        details = [
+            {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
+            for item in block.items
+        ]
+        events.memory(writer, "retrieve", "ok", items=details, dropped=block.dropped)
+        return {**fresh, "memories": block.text, "remembered": last_id(state["messages"])}
+
+    async def _read(self, memory: MemoryFacade, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryBlock:
+        results = await memory.read(
+            MemoryQuery(
+                user_id=identity.user_id,
+                session_id=identity.session_id,
+                agent_id=self._agent.config.name,
+                scopes=READ_SCOPES,
+                query=text_of(thread[-1]),
+                extra={"seen": [message.id for message in recent_turns(thread, self._policy.max_dialog_turns)]},
+            )
+        )
+        return render_memories(results, self._policy.memory_tokens)
+
+    def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
+        """Return the prompt: the instructions, what is remembered, and the latest turns of the thread.
+
+        The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
+        """
+        parts = [instructions] if instructions else []
+        if state.get("memories"):
+            parts.append(load_prompt("memories").format(memories=state["memories"]).strip())
+        said = [m for m in recent_turns(state["messages"], self._policy.max_dialog_turns) if not _is_noise(m)]
+        return [SystemMessage("\n\n".join(parts)), *said] if parts else list(said)
+
+    async def update_working_memory(self, state: MemState) -> dict[str, Any]:
+        """Note what the last steps did."""
+        return {"working_memory": update_working_memory(state["messages"])}
+
+    async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Store the turn and draw from it; the notes of the turn are discarded."""
+        done: dict[str, Any] = {"memories": "", "working_memory": None}
+        identity = identify(runtime, get_config())
+        if identity is None or runtime.store is None:
+            return done
+        notes = state.get("working_memory")
+        turns = self._turns(runtime, identity)
+        try:
+            report = await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
+        except Exception as error:
+            _degrade(runtime.stream_writer, "extract", error)
+            return done
+        events.memory(
+            runtime.stream_writer,
+            "extract",
+            "degraded" if report.problem else "ok",
+            report.problem,
+            stored=report.stored,
+            retired=report.retired,
+            waiting=report.waiting,
+        )
+        return {**done, "remembered": last_id(state["messages"])}
+
+    def _turns(self, runtime: Runtime[AgentContext], identity: Identity) -> Turns:
+        assert runtime.store is not None  # noqa: S101 - narrows for the type checker
+        return Turns(
+            memory=MemoryFacade(runtime.store, self._policy),
+            extractor=self._extractor,
+            user_id=identity.user_id,
+            session_id=identity.session_id,
+            agent_id=self._agent.config.name,
+        )
+
+
+def recent_turns(thread: Sequence[AnyMessage], turns: int) -> list[AnyMessage]:
+    """Return the last turns of a thread; a turn begins with a user's message, so no tool result loses its call.
+
+    Args:
+        thread: The messages of the conversation.
+        turns: How many turns.
+    """
+    starts = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
+    return list(thread[starts[-turns] :]) if len(starts) > turns else list(thread)
+
+
+def _is_noise(message: AnyMessage) -> bool:
+    return isinstance(message, HumanMessage) and is_empty(message)
+
+
+def _degrade(writer: Any, operation: Any, error: Exception) -> None:
+    """Go on without memory, and say so: once in the log with the cause, once to whoever watches the stream."""
+    cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    log.warning("memory is unavailable for this turn (%s): %s", operation, cause)
+    missing = "the answer does not use it" if operation == "retrieve" else "this turn will be remembered later"
+    events.memory(writer, operation, "degraded", f"Memory could not be reached, {missing}: {cause}")

@@ -1,0 +1,53 @@
+"""The manager `react_mem`: the same loop as `react`, and it remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+
+from agents.context import AgentContext
+from agents.resolve import ResolvedAgent
+from graphs.act import make_act, returns_directly
+from graphs.memory_nodes import MemoryNodes, MemState
+from graphs.reason import Reason, after_reason
+from graphs.state import AgentInput, AgentOutput
+
+
+def build_graph(
+    agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build the ReAct loop that remembers.
+
+    Args:
+        agent: The agent.
+        checkpointer: Keeps threads; None where a server provides it.
+        store: Keeps memories; None where a server provides it.
+
+    Returns:
+        The compiled graph.
+    """
+    memory = MemoryNodes(agent)
+    returned = returns_directly(agent.tools)
+
+    def after_update(state: MemState) -> str:
+        return "extract" if returned(state) else "reason"
+
+    graph = StateGraph(MemState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    graph.add_node("retrieve_context", memory.retrieve_context)
+    graph.add_node("reason", Reason(agent, memory.compose))
+    graph.add_node("act", make_act(agent.tools))
+    graph.add_node("update_working_memory", memory.update_working_memory)
+    graph.add_node("extract", memory.extract)
+
+    graph.add_edge(START, "retrieve_context")
+    graph.add_edge("retrieve_context", "reason")
+    graph.add_conditional_edges("reason", after_reason("extract"), ["act", "reason", "extract"])
+    graph.add_edge("act", "update_working_memory")
+    graph.add_conditional_edges("update_working_memory", after_update, ["reason", "extract"])
+    graph.add_edge("extract", END)
+
+    return graph.compile(checkpointer=checkpointer, store=store, name="react_mem")

@@ -1,0 +1,50 @@
+"""What a LangGraph server runs: the graphs that langgraph.json names. The server brings store and checkpointer.
+
+- `react`, `react_mem`: the two managers, with the agents that are shipped for them
+- `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+
+from agents.config import load_agent_config
+from agents.managers import build_agent
+from agents.resolve import resolve_agent
+
+DEFAULT_AGENT = "assistant"
+
+
+@cache
+def _build(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build an agent once; a config that is changed is read at the next start."""
+    return build_agent(resolve_agent(load_agent_config(name)))
+
+
+async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph of the agent that the run's config names.
+
+    Args:
+        config: The run's config.
+
+    Raises:
+        AgentConfigError: If there is no such agent; the message lists those there are.
+    """
+    name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
+    # it reads files and opens TLS contexts: not on the event loop
+    return await asyncio.to_thread(_build, str(name))
+
+
+async def react() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the plain ReAct loop with the agent `plain`."""
+    return await asyncio.to_thread(_build, "plain")
+
+
+async def react_mem() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the loop that remembers with the agent `assistant`."""
+    return await asyncio.to_thread(_build, "assistant")
