@@ -83,6 +83,24 @@ class MemoryFacade:
                     changes.append(PutOp(namespace, item.key, left))
         await self.apply(changes)
 
+    async def forget_user(self, user_id: str) -> list[str]:
+        """Forget everything about one user, in every scope.
+
+        Args:
+            user_id: The owner.
+
+        Returns:
+            The conversations there were: a caller with a checkpointer deletes their threads.
+        """
+        sessions: dict[str, None] = {}
+        changes: list[Change] = []
+        for namespace in [*(scope_namespace(user_id, scope) for scope in MemoryScope), pending_namespace(user_id)]:
+            async for item in self._all(namespace, None):
+                sessions[str(item.value.get("session_id"))] = None
+                changes.append(PutOp(namespace, item.key, None))
+        await self.apply(changes)
+        return list(sessions)
+
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the records that exist among these ids, by id, in one round trip."""
         wanted = list(dict.fromkeys(ids))

@@ -1,0 +1,75 @@
+"""The command `react-mem`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dotenv import find_dotenv, load_dotenv
+from rich.console import Console
+from rich.text import Text
+
+from agents.config import AgentConfigError, load_agent_config, load_agent_config_file
+from agents.models import ModelConfigError
+from agents.terminal.chat import Chat
+from agents.terminal.demo import hold_conversation, run_demo
+from memory.storage import StorageError
+from tools.registry import ToolConfigError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        argv: The arguments; by default those of the process.
+
+    Returns:
+        The exit code.
+    """
+    load_dotenv(find_dotenv(usecwd=True))
+    logging.basicConfig(level=logging.ERROR)
+    arguments = _parser().parse_args(argv)
+    console = Console(highlight=False)
+    try:
+        if arguments.command == "demo":
+            if arguments.conversation is None:
+                return run_demo(console)
+            return asyncio.run(hold_conversation(arguments.conversation, arguments.user, console))
+        path = arguments.agent.endswith((".yaml", ".yml"))
+        config = load_agent_config_file(Path(arguments.agent)) if path else load_agent_config(arguments.agent)
+        return Chat(config, arguments.user, console, verbose=arguments.verbose).run()
+    except (AgentConfigError, ModelConfigError, ToolConfigError, StorageError) as error:
+        Console(stderr=True, highlight=False).print(Text(str(error), style="red"), soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="react-mem", description="LangGraph agents that remember.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser("demo", help="watch an agent learn in one conversation and remember in the next")
+    demo.add_argument("--conversation", type=int, choices=(1, 2), help=argparse.SUPPRESS)
+    demo.add_argument("--user", default="demo", help=argparse.SUPPRESS)
+    chat = commands.add_parser("chat", help="talk to an agent; it remembers when you come back")
+    chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
+    chat.add_argument("--user", default=_user_name(), help="whose memory to use (default: %(default)s)")
+    chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
+    return parser
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # a container may run under a number without a name
+        return "me"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
