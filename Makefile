@@ -66,5 +66,6 @@ $(INSTALLED): pyproject.toml $(LOCK) | $(BIN)/python
 	    echo "react-mem needs pip 22.3 or newer (or uv), and '$(PYTHON)' has neither pip nor ensurepip." >&2; \
 	    echo "Install it, for example: apt install python3-pip (or: python3-venv)" >&2; exit 1; \
 	fi; \
-	echo "Installing what $(LOCK) pins into $(VENV)"; \
-	$$install --require-hashes -r $(LOCK) && $$install --no-deps --no-build-isolation -e . && touch $@
+	echo "Installing what $(LOCK) pins into $(VENV) (once; about a minute)"; \
+	$$install --require-hashes -r $(LOCK) && \
+	PYTHONWARNINGS="ignore:Editable installation" $$install --no-deps --no-build-isolation -e . && touch $@
