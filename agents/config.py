@@ -186,14 +186,15 @@ class _Loader(yaml.SafeLoader):
     """The safe loader, but a key given twice is an error: YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
+        seen: set[str] = set()
         for key_node, _ in node.value:
-            key = key_node.value
-            if key in seen:
+            if not isinstance(key_node, yaml.ScalarNode):
+                continue
+            if key_node.value in seen:
                 raise yaml.constructor.ConstructorError(
-                    problem=f"the key {key!r} is given twice", problem_mark=key_node.start_mark
+                    problem=f"the key {key_node.value!r} is given twice", problem_mark=key_node.start_mark
                 )
-            seen.add(key)
+            seen.add(key_node.value)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -231,8 +232,12 @@ def _explain(details: ErrorDetails) -> str:
             return f"{key}: {details['input']!r} is not an option; {valid_names(str(details['input']), options)}"
         case "value_error":
             return f"{key}: {details['ctx']['error']}"
+        case "model_type":
+            return f"{key}: must be 'key: value' lines, got {details['input']!r:.80}"
+        case "tuple_type":
+            return f"{key}: must be a list such as [a, b], got {details['input']!r:.80}"
     message = details["msg"]
-    return f"{key}: {message[:1].lower()}{message[1:]}, got {str(details['input'])[:80]!r}"
+    return f"{key}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}"
 
 
 def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:

@@ -85,12 +85,14 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
         with warnings.catch_warnings():
             # That a provider was inferred from a bare model name is our caller's doing, and it works.
             warnings.simplefilter("ignore", DeprecationWarning)
-            model = init_chat_model(chosen, **options)
+            model: BaseChatModel = init_chat_model(chosen, **options)
             # Not every provider takes every limit, and some refuse an option they do not know.
             known = type(model).model_fields
             accepted = {*known, *(field.alias for field in known.values())}
             limits = {key: value for key, value in LIMITS.items() if key in accepted and key not in overrides}
-            return init_chat_model(chosen, **limits, **options) if limits else model
+            if limits:
+                model = init_chat_model(chosen, **limits, **options)
+            return model
     except ImportError as error:
         raise ModelConfigError(f"{_named(chosen)}: {_scrub(error)}") from error
     except Exception as error:
@@ -205,7 +207,7 @@ def _unknown_provider(spec: str, error: Exception) -> str:
 
 
 def _named(spec: str) -> str:
-    return f"models.chat is {spec!r}"
+    return f"the model is {spec!r}"
 
 
 def _key_hint(spec: str) -> str:

@@ -99,6 +99,15 @@ def is_pleasantry(sentence: str) -> bool:
     return len(words) <= _MAX_PLEASANTRY_WORDS and all(word in _PLEASANTRIES for word in words)
 
 
+def speaks_of_self(text: str) -> bool:
+    """Return whether a text is about the one who writes it, in English or Vietnamese.
+
+    >>> speaks_of_self("Where do I live?"), speaks_of_self("What is the capital of France?")
+    (True, False)
+    """
+    return bool(_FIRST_PERSON.search(unicodedata.normalize("NFC", text)))
+
+
 def statements(text: str) -> list[str]:
     """Return what a user states, word for word: their sentences without questions and pleasantries.
 
@@ -130,8 +139,8 @@ def _before_question(question: str) -> str:
     commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s", question)]
     head = question[: commas[-1]].strip() if commas else ""
     # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
-    told = len(head.split()) >= 3 and _FIRST_PERSON.search(unicodedata.normalize("NFC", head))
-    return head if told and not is_question(head) else ""
+    told = len(head.split()) >= 3 and speaks_of_self(head) and not is_question(head)
+    return head if told else ""
 
 
 def _split_line(line: str) -> Iterator[str]:
