@@ -1,0 +1,166 @@
+"""The extraction contract: a transcript and what is known go in, checked proposals come out. An engine never writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from memory.records import Level, Role
+
+Op = Literal["add", "update", "retract"]
+
+
+@dataclass(frozen=True)
+class TranscriptMessage:
+    """One message of the conversation to draw from."""
+
+    id: str
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True)
+class ExistingMemory:
+    """Something already known. Those of kind `fact` may be updated or retracted; the others are only shown.
+
+    Args:
+        id: The record's id.
+        kind: The record's kind.
+        text: What it says.
+        version: The state it was read in, for a caller that commits only over an unchanged record.
+    """
+
+    id: str
+    kind: str
+    text: str
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One checked change of what is known about the user.
+
+    Args:
+        op: `add`; `update`, which replaces the target; `retract`, which ends the target.
+        target_id: The existing fact that an update or a retraction is about; None for an addition.
+        subject: Whom the fact is about, `user` for the user; as little as the model gave for a retraction.
+        predicate: What is said of it, short and reusable.
+        object: What or whom.
+        text: The fact as a sentence, in the user's language.
+        source_ids: The messages that say so, at least one of them the user's.
+    """
+
+    op: Op
+    target_id: str | None
+    subject: str
+    predicate: str
+    object: str
+    text: str
+    source_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EpisodeDraft:
+    """What was attempted and how it went."""
+
+    goal: str
+    situation: str = ""
+    steps: tuple[str, ...] = ()
+    outcome: str = ""
+    lessons: tuple[str, ...] = ()
+    level: Level = Level.TASK
+    importance: float = 0.5
+
+
+@dataclass(frozen=True)
+class ProfileChange:
+    """One field of the user's profile; a later value replaces an earlier one."""
+
+    field: str
+    value: str
+    source_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Something the model sent that is not believed.
+
+    Args:
+        raw: What it sent, as JSON or as it came, cut to a bounded length.
+        reason: Why, in a few words that are safe to show.
+        source_ids: The messages it cites, so that a caller can keep what they say word for word.
+    """
+
+    raw: str
+    reason: str
+    source_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens spent."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add up."""
+        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What one invocation taught.
+
+    Args:
+        ops: Checked operations, each target at most once.
+        episode: What was attempted, if anything was.
+        profile_changes: Checked changes, each field at most once.
+        summary: "User asked X, agent did Y, result was Z"; empty when the model gave none that is usable.
+        rejected: What the model sent and a check refused.
+        usage: Tokens of all calls.
+        calls: How many model calls it took.
+        complete: Whether the model saw every word of the user's and everything it sent is in the other fields. False
+            when something was rejected, its answer broke off, or a message of the user's had to be cut or left out.
+    """
+
+    ops: tuple[Operation, ...] = ()
+    episode: EpisodeDraft | None = None
+    profile_changes: tuple[ProfileChange, ...] = ()
+    summary: str = ""
+    rejected: tuple[Rejected, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
+    complete: bool = True
+
+
+class Extractor(Protocol):
+    """Draws proposals from a transcript."""
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        max_calls: int = 3,
+    ) -> Extraction:
+        """Ask the model what the transcript teaches, and check what it says against the transcript.
+
+        Args:
+            messages: The transcript, the oldest first. Long messages are cut for the model: the user's at 4,000
+                characters, others at 1,000; only the last 80 messages are shown.
+            existing: What is known and may have changed, the most relevant first; the first 50 are shown.
+            deadline: Seconds from now until the answer is of no use.
+            max_calls: Model calls at most, repairs of an unreadable answer included. The client's own retries are off.
+
+        Returns:
+            What was found; nothing, without a call, when the user said nothing.
+
+        Raises:
+            ModelUnavailable: The model cannot be reached or is overloaded; says whether and when to try again.
+            ModelRejected: The model or its service refuses this request; trying again is of no use.
+            InvalidOutput: Nothing in the answer, or in its repair, can be read.
+            DeadlineExceeded: The deadline passed.
+        """

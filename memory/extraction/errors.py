@@ -1,0 +1,104 @@
+"""What can go wrong when a model is asked, whoever provides it. No message here holds a key."""
+
+from __future__ import annotations
+
+import re
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import openai
+from langchain_core.exceptions import ModelError
+
+from memory.records import now
+
+_MAX_DETAIL = 300
+_SECRET = re.compile(r"(?i)\b(?:sk|pk|rk|key|token)-[^\s'\",}]{4,}|bearer\s+\S+|(?<=://)[^/\s@]+@|api.?key\W+\S+")
+_RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
+# What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is no JSON.
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
+
+
+class ExtractionError(Exception):
+    """Extraction gave nothing; the message names the cause and is safe to show."""
+
+
+class ModelUnavailable(ExtractionError):  # noqa: N818 - the contract's name
+    """The model cannot be reached or is overloaded.
+
+    Args:
+        message: The cause.
+        retryable: Whether the same request may succeed later.
+        retry_after: Seconds to wait first, when the service says.
+    """
+
+    def __init__(self, message: str, *, retryable: bool = True, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retryable = retryable
+        self.retry_after = retry_after
+
+
+class ModelRejected(ExtractionError):  # noqa: N818 - the contract's name
+    """The model or its service refuses this request: a wrong key, an unknown model, a schema it cannot fill."""
+
+
+class InvalidOutput(ExtractionError):  # noqa: N818 - the contract's name
+    """The model answered, and nothing in its answer can be read.
+
+    Args:
+        message: The cause.
+        raw: What it answered.
+    """
+
+    def __init__(self, message: str, raw: str) -> None:
+        super().__init__(message)
+        self.raw = raw
+
+
+class DeadlineExceeded(ExtractionError):  # noqa: N818 - the contract's name
+    """The deadline passed before the model had answered."""
+
+
+def translate(error: Exception) -> ExtractionError:
+    """Return one of our errors for what a model client raised.
+
+    Args:
+        error: Any error of a client library.
+
+    Returns:
+        The error to raise in its place, `from None`: the original may hold a key.
+    """
+    if isinstance(error, ExtractionError):
+        return error
+    detail = _detail(error)
+    status = getattr(error, "status_code", None)
+    if isinstance(error, openai.ContentFilterFinishReasonError):
+        return ModelRejected("the service's content filter refused the answer")
+    if isinstance(error, NotImplementedError):
+        return ModelRejected("this chat model cannot be asked for structured output or tool calls; use another one")
+    if isinstance(status, int):
+        if status >= 500 or status in _RETRYABLE_STATUS:
+            return ModelUnavailable(f"the model answered HTTP {status}: {detail}", retry_after=_retry_after(error))
+        return ModelRejected(f"the model refused the request with HTTP {status}: {detail}")
+    if isinstance(error, ModelError) and not error.is_retryable:
+        return ModelRejected(f"the model refused the request: {detail}")
+    if isinstance(error, _UNREADABLE) and not isinstance(error, (ModelError, OSError)):
+        return InvalidOutput("the model's answer could not be read", raw=detail)
+    return ModelUnavailable(f"the model could not be reached: {detail}")
+
+
+def _detail(error: Exception) -> str:
+    text = re.sub(r"\s+", " ", str(error)) or type(error).__name__
+    return _SECRET.sub("[hidden]", text)[:_MAX_DETAIL]
+
+
+def _retry_after(error: Any) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    value = (headers.get("retry-after") or "") if headers is not None else ""
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - now()).total_seconds())
+    except (ValueError, TypeError):  # no date, or one without a time zone
+        return None
