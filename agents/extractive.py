@@ -24,7 +24,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agents.quoting import Quote, Remembered, best_quote, read_lines, read_memories
+from agents.quoting import SAID, Quote, Remembered, best_quote, read_lines, read_memories
 from agents.wording import OWN_ANSWER, wording_for
 from memory.records import record_id
 from memory.statements import is_question, sentences, statements
@@ -32,21 +32,23 @@ from memory.statements import is_question, sentences, statements
 _EDGE_CHARS = 4_000
 """Of a long message its beginning and its end are read: what is said and what is asked stands there."""
 
-_CONVERSATION_CHARS = 60_000
+_CONVERSATION_CHARS = 30_000
 """How much of the conversation is searched: a few tens of milliseconds, whatever its length."""
 
 _QUOTED = 3
 _QUOTE_CHARS = 300
 
 _SMALL_TALK = re.compile(
-    r"""\b(?:how\ are\ you|how(?:'s|’s|\ is)\ it\ going|what(?:'s|’s|\ is)\ up|who\ are\ you|what\ are\ you|what\ can\ you\ do
-        |your\ name|are\ you\ (?:an?|ok|there)|(?:bạn|em|mày)\ (?:là\ ai|tên\ (?:là\ )?gì|khỏe|khoẻ|làm\ được\ gì))\b""",
+    r"""\b(?:how\ are\ you|how(?:'s|’s|\ is)\ it\ going|what(?:'s|’s|\ is)\ up|who\ are\ you|what\ are\ you
+        |what\ can\ you\ do|your\ name|are\ you\ (?:an?|ok|there)
+        |(?:bạn|em|mày)\ (?:là\ ai|tên\ (?:là\ )?gì|khỏe|khoẻ|làm\ được\ gì))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _ASKS_TIME = re.compile(
     r"""\bwhat(?:'s|’s|\ is)\ the\ (?:current\ )?(?:time|date)\b(?!\ (?:of|for)\b)|\bwhat\ time\ is\ it\b
         |\b(?:current|today's|today’s)\ (?:time|date)\b|\bwhat\ (?:day|date)\ is\ (?:it|today)\b
-        |\bmấy\ giờ\ rồi\b|\b(?:bây\ giờ|giờ)\ là\ mấy\ giờ\b|\bhôm\ nay\ (?:là\ )?(?:ngày|thứ)\ (?:mấy|bao\ nhiêu|gì|nào)\b""",
+        |\bmấy\ giờ\ rồi\b|\b(?:bây\ giờ|giờ)\ là\ mấy\ giờ\b
+        |\bhôm\ nay\ (?:là\ )?(?:ngày|thứ)\ (?:mấy|bao\ nhiêu|gì|nào)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _TIME_ZONE = re.compile(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_]+\b")
@@ -56,7 +58,7 @@ _ARITHMETIC = re.compile(
     re.IGNORECASE,
 )
 # "2026-11-22" and "0905-123-456" are no sums: a bare minus counts only between spaces.
-_OPERATOR = re.compile(r"[\d)]\s*(?:[+*/%^×÷]|\s[−-]\s)\s*[\d(.−-]")
+_OPERATOR = re.compile(r"[\d)]\s*(?:\*\*|//|[+*/%^×÷]|\s[−-]\s)\s*[\d(.−-]")
 _DATE = re.compile(r"^\d{1,4}/\d{1,2}(?:/\d{1,4})?$")
 
 
@@ -166,7 +168,11 @@ class _Turn:
         )
         self.phrases = wording_for(self.text)
         self.said = statements(self.text)
-        self.questions = [sentence for sentence in sentences(self.text) if is_question(sentence)]
+        asked = [sentence for sentence in sentences(self.text) if is_question(sentence)]
+        self.question = asked[-1] if asked else ""
+        for statement in self.said:
+            # "I love Hue, where do I live?" does not ask about Hue.
+            self.question = self.question.replace(statement, "").lstrip(" ,;:–—-")
 
     def reply(self) -> tuple[str, list[ToolCall]]:
         """Return the text and the tool calls that answer the turn."""
@@ -187,8 +193,8 @@ class _Turn:
             name, args = "current_time", {"timezone": zone[0]} if zone else {}
         elif "calculator" in self.tools and (expression := _arithmetic(self.text)):
             name, args = "calculator", {"expression": expression}
-        elif "retrieve_facts" in self.tools and self.questions and not self._small_talk() and not self._quote():
-            name, args = "retrieve_facts", {"query": self.questions[-1]}
+        elif "retrieve_facts" in self.tools and self.question and not self._small_talk() and not self._quote():
+            name, args = "retrieve_facts", {"query": self.question}
         if not name:
             return None
         # The place in the conversation makes the id unique in its thread, and the same on a retry.
@@ -213,7 +219,7 @@ class _Turn:
         if not self.text:
             return self.phrases["empty"]
         noted = self._noted()
-        if not self.questions:
+        if not self.question:
             return noted or self.phrases["small_talk"]
         found = read_lines(_edges(observation.text)) if observation is not None else []
         quote = self._quote(found)
@@ -233,29 +239,29 @@ class _Turn:
         return self.phrases["noted"].format(quotes=quotes)
 
     def _small_talk(self) -> bool:
-        return bool(_SMALL_TALK.search(self.questions[-1]))
+        return bool(_SMALL_TALK.search(self.question))
 
     def _quote(self, found: Sequence[Remembered] = ()) -> Quote | None:
         if self._small_talk():
             return None
         memories = [memory for message in self.system for memory in read_memories(message.text)]
         known = [memory for memory in (*memories, *found) if not OWN_ANSWER.match(memory.text)]
-        return best_quote(self.questions[-1], [*known, *self._conversation()])
+        return best_quote(self.question, [*known, *self._conversation()])
 
     def _conversation(self) -> list[Remembered]:
         """Return what the user has said in this conversation, this message included."""
-        said: list[Remembered] = [Remembered(statement, "said") for statement in self.said]
+        said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         for message in reversed(self.earlier):
             if isinstance(message, HumanMessage) and room > 0:
                 text = _edges(message.text)
                 room -= len(text)
-                said[:0] = [Remembered(statement, "said") for statement in statements(text)]
+                said[:0] = [Remembered(statement, SAID) for statement in statements(text)]
         return said
 
     def _quoted(self, quote: Quote) -> str:
-        kind = "said" if quote.source.kind in ("message", "said") and quote.source.by_user else "fact"
-        date = self.phrases["date"].format(date=quote.source.date) if quote.source.date else ""
+        kind = "said" if quote.source.kind in ("message", SAID) and quote.source.by_user else "fact"
+        date = f" ({quote.source.date})" if quote.source.date else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))
 
 

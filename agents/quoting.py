@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory.records import normalise
@@ -24,7 +24,10 @@ tôi mình tớ tao bạn anh chị em là của và có không ở đâu gì n�
 """
 _STOP = frozenset(_STOP_WORDS.split())
 
-_SAID_BY_USER = frozenset({"fact", "message", "said"})
+SAID = "said"
+"""The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
+
+_BY_USER = frozenset({"fact", "message", SAID})
 _SECOND_HAND = 0.5
 """A summary, an episode or what the assistant said counts half of what the user said: it often repeats questions."""
 
@@ -51,7 +54,7 @@ class Remembered:
     @property
     def by_user(self) -> bool:
         """Whether the user said it, or it is a fact about them."""
-        return self.kind in _SAID_BY_USER and self.role in ("", "user")
+        return self.kind in _BY_USER and self.role in ("", "user")
 
 
 @dataclass(frozen=True)
@@ -110,12 +113,7 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
     >>> best_quote("Where do I live?", [Remembered("I live in Hue.", "said"), Remembered("I like tea.", "said")]).text
     'I live in Hue.'
     """
-    candidates = [
-        (sentence, memory)
-        for memory in remembered
-        for sentence in sentences(memory.text)
-        if _quotable(sentence, question)
-    ]
+    candidates = [(sentence, memory) for memory in remembered for sentence in _quotable(memory, question)]
     terms = [_terms(sentence) for sentence, _ in candidates]
     wanted = _terms(question)
     weights = {term: math.log(1 + len(terms) / (1 + sum(term in found for found in terms))) for term in wanted}
@@ -129,15 +127,21 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
         return Quote(sentence, memory, sure=True)
     if speaks_of_self(question):
         # What was said in this conversation is in the order of time, not of relevance: it says nothing here.
-        found_by_search = [(s, memory) for s, memory in candidates if memory.by_user and memory.kind != "said"]
+        found_by_search = [(s, memory) for s, memory in candidates if memory.by_user and memory.kind != SAID]
         if found_by_search:
             sentence, memory = found_by_search[-1]
             return Quote(sentence, memory, sure=False)
     return None
 
 
-def _quotable(sentence: str, question: str) -> bool:
-    return not is_question(sentence) and not is_pleasantry(sentence) and normalise(sentence) != normalise(question)
+def _quotable(memory: Remembered, question: str) -> Iterator[str]:
+    """Yield the sentences of a memory that may answer: no question does, least of all the one asked."""
+    if memory.kind == SAID:
+        yield memory.text
+        return
+    for sentence in sentences(memory.text):
+        if not is_question(sentence) and not is_pleasantry(sentence) and normalise(sentence) != normalise(question):
+            yield sentence
 
 
 def _latest_of_frame(tied: Sequence[tuple[str, Remembered]]) -> tuple[str, Remembered]:

@@ -43,7 +43,8 @@ _ASKS_VI = re.compile(
             |cái\ gì|món\ gì|làm\ gì|tên\ gì|gì|đâu|nào|ai|mấy)\s*(?:vậy|thế|nhỉ|hả|ạ|đó|rồi|tuổi|người)?$
         |\b(?:phải|đúng|được)\ không$
         |^(?=.*\bcó\b).*\b(?:không|chưa)$
-        |\b(?:nhỉ|hả)$""",
+        |\b(?:nhỉ|hả)$
+        |\b(?:la\ gi|la\ ai|o\ dau|may\ gio|bao\ nhieu|khi\ nao|the\ nao|(?:mau|ten|cai|mon|lam)\ gi)(?:\ tuoi)?$""",
     re.IGNORECASE | re.VERBOSE,
 )
 # "I do not know anybody": a Vietnamese question word after a negation, or before "cũng", says "none" or "any".
