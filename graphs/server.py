@@ -13,6 +13,10 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
+from react_mem_start import check_packages
+
+check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
+
 from agents.config import load_agent_config
 from agents.managers import build_agent
 from agents.resolve import resolve_agent
