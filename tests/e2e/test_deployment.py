@@ -1,0 +1,171 @@
+"""A deployment: what langgraph.json says can be validated, built into an image, installed there and imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from pathlib import Path
+
+import pathspec
+import pytest
+
+from react_mem_start import PACKAGES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.e2e
+
+# The way the server does it: first the store, by name, then each graph, by file.
+IMPORT_EVERYTHING = """
+import asyncio, importlib, importlib.util, inspect, json, os, sys
+
+def load(path):
+    name = path.replace("/", "__")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+async def build(path, variable):
+    factory = getattr(load(path), variable)
+    return type(await factory(*[{} for _ in inspect.signature(factory).parameters])).__name__
+
+async def main():
+    module, function = json.loads(os.environ["LANGGRAPH_STORE"])["path"].rsplit(".", 1)
+    store = getattr(importlib.import_module(module), function)
+    graphs = json.loads(os.environ["LANGSERVE_GRAPHS"])
+    built = {name: await build(*spec.rsplit(":", 1)) for name, spec in graphs.items()}
+    ours = json.loads(os.environ["OUR_PACKAGES"])
+    files = [m.__file__ for name, m in sys.modules.items() if name.split(".")[0] in ours]
+    print(json.dumps({"graphs": built, "store": callable(store), "files": files}))
+
+asyncio.run(main())
+"""
+
+
+@dataclass(frozen=True)
+class Image:
+    """What a Dockerfile makes, in a folder instead of a container."""
+
+    project: Path
+    python: Path
+    environment: dict[str, str]
+
+    def run(self, script: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.python, "-c", script],
+            cwd=cwd,
+            env={**self.environment, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def langgraph(*arguments: str | Path, cwd: Path = ROOT) -> str:
+    command = [Path(sys.executable).with_name("langgraph"), *arguments]
+    environment = {**os.environ, "LANGGRAPH_CLI_NO_ANALYTICS": "1"}
+    result = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+def test_the_configuration_is_valid_and_draws_no_warning() -> None:
+    said = langgraph("validate")
+    assert "is valid" in said
+    assert "warn" not in said.lower()
+    assert "unknown" not in said.lower()
+
+
+def copy_build_context(destination: Path) -> None:
+    """Copy what `ADD .` adds: everything that .dockerignore lets through."""
+    ignored = pathspec.GitIgnoreSpec.from_lines((ROOT / ".dockerignore").read_text().splitlines())
+
+    def skip(folder: str, names: list[str]) -> set[str]:
+        here = Path(folder).relative_to(ROOT)
+        return {name for name in names if ignored.match_file(str(here / name))}
+
+    shutil.copytree(ROOT, destination, ignore=skip)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    """Do what the Dockerfile says, step by step, with `/` moved to a folder.
+
+    Only where packages come from differs: those that are installed here already stand for the base image and the
+    downloads, so that nothing is fetched; whether they satisfy the project is checked all the same.
+    """
+    folder = tmp_path_factory.mktemp("image")
+    dockerfile = folder / "Dockerfile"
+    langgraph("dockerfile", dockerfile)
+    text = dockerfile.read_text(encoding="utf-8")
+
+    environment = folder / "python"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    here = Path(pathspec.__file__).parents[1]
+    [packages] = environment.glob("lib/python*/site-packages")
+    (packages / "installed_here.pth").write_text(f"{here}\n")
+
+    def moved(line: str) -> str:
+        install = f"{shlex.quote(sys.executable)} -m pip --python {shlex.quote(str(python))} install"
+        return (
+            line.replace("uv pip install --system", f"{install} --no-index --no-build-isolation")
+            .replace("/deps/", f"{folder}/deps/")
+            .replace("/api/constraints.txt", str(folder / "constraints.txt"))
+        )
+
+    (folder / "constraints.txt").touch()
+    [project] = re.findall(r"^ADD \. (/deps/\S+)$", text, re.MULTILINE)
+    copy_build_context(Path(moved(project)))
+    installs = [line for line in re.findall(r"^RUN (.*)$", text, re.MULTILINE) if "-c /api/constraints.txt" in line]
+    assert any("-e ." in line for line in installs)
+    for line in installs:
+        step = subprocess.run(["sh", "-ec", moved(line)], cwd=folder, capture_output=True, text=True, check=False)
+        assert step.returncode == 0, step.stdout + step.stderr
+
+    variables = dict(re.findall(r"^ENV (\w+)='(.*)'$", text, re.MULTILINE))
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return Image(
+        project=Path(moved(project)),
+        python=python,
+        environment={
+            **inherited,
+            **{name: moved(value) for name, value in variables.items()},
+            "OUR_PACKAGES": json.dumps([*PACKAGES, "react_mem_start"]),
+        },
+    )
+
+
+def test_secrets_and_memories_stay_out_of_the_image(image: Image) -> None:
+    for name in (".env", ".git", ".venv", ".react-mem", ".langgraph_api", "tests"):
+        assert not (image.project / name).exists()
+
+
+def test_every_graph_and_the_store_are_imported_from_the_installed_copy(image: Image, tmp_path: Path) -> None:
+    result = image.run(IMPORT_EVERYTHING, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    imported = json.loads(result.stdout.splitlines()[-1])
+    declared = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    assert imported["graphs"] == dict.fromkeys(declared["graphs"], "CompiledStateGraph")
+    assert imported["store"]
+    assert len(imported["files"]) > len(PACKAGES)
+    assert [file for file in imported["files"] if not Path(file).is_relative_to(image.project)] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_server_with_a_shadowed_package_does_not_start(package: str, image: Image, tmp_path: Path) -> None:
+    foreign = tmp_path / package / "__init__.py"
+    foreign.parent.mkdir()
+    foreign.touch()
+    result = image.run(IMPORT_EVERYTHING, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert result.returncode != 0
+    assert f"ShadowedPackageError: '{package}' would be imported from {foreign}" in result.stderr
