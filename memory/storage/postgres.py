@@ -1,0 +1,283 @@
+"""`MemoryStore`: LangGraph's Postgres store, exact for one owner, with atomic batches.
+
+It keeps the stock store's tables and semantics. What differs, and why:
+
+- A search is exact within its namespace (see `search`); all searches of a batch are one statement, and a query is
+  embedded as a query, once, however many searches share it.
+- The writes of a batch are one transaction, in statements whose size does not depend on the batch's.
+- Updating an item removes the vectors of what it no longer says.
+- No connection is held while a model embeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, cast
+
+from langgraph.store.base import (
+    NOT_PROVIDED,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    NotProvided,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+)
+from langgraph.store.postgres.aio import AsyncPostgresStore
+from langgraph.store.postgres.base import PostgresIndexConfig
+from psycopg import AsyncConnection, AsyncCursor, errors
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
+
+from memory.records import MAX_INDEXED_CHARS
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.search import EXACT_SCAN_LIMIT, index_search_statement, search_statement
+from memory.storage.text import indexed_texts, storable, to_json, vector_literal
+from memory.storage.writes import Writes, write
+
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+_AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
+
+_WRITE_ATTEMPTS = 3
+"""Two batches over the same items in another order can deadlock; the one that PostgreSQL ends is sent again."""
+
+_GET = """
+    SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes
+    FROM unnest(%s::int[], %s::text[], %s::text[]) AS wanted (place, prefix, key)
+    JOIN store s ON s.prefix = wanted.prefix AND s.key = wanted.key
+    WHERE NOT %s OR s.expires_at IS NULL OR s.expires_at > now()
+"""
+_REFRESH = """
+    UPDATE store s SET expires_at = now() + s.ttl_minutes * interval '1 minute'
+    FROM unnest(%s::text[], %s::text[]) AS seen (prefix, key)
+    WHERE s.prefix = seen.prefix AND s.key = seen.key AND s.ttl_minutes IS NOT NULL
+"""
+_INDEX_SCAN = "SELECT set_config('hnsw.iterative_scan', 'strict_order', TRUE)"
+
+
+class MemoryStore(AsyncPostgresStore):
+    """A `BaseStore` on PostgreSQL with pgvector.
+
+    What of a value is searchable is its `text`, or the whole value where there is none, unless `index` says otherwise.
+    NUL and lone surrogates, which PostgreSQL's jsonb refuses, are stored as U+FFFD.
+
+    Args:
+        pool: Autocommit connections with `dict_row`; its tables are made by `memory.storage.migrations.migrate`.
+        embedding: The model that embeds what is stored and what is searched for.
+        ttl: How items expire.
+    """
+
+    def __init__(self, pool: Pool, embedding: EmbeddingModel, *, ttl: TTLConfig | None = None) -> None:
+        index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=["text"])
+        super().__init__(pool, index=index, ttl=ttl)
+        self.pool = pool
+        self.embedding = embedding
+
+    async def setup(self) -> None:
+        """Make the tables, or bring them up to date."""
+        from memory.storage.migrations import migrate
+
+        async with self.pool.connection() as conn:
+            await migrate(conn, self.embedding, checkpoints=False)
+
+    async def aput(
+        self,
+        namespace: tuple[str, ...],
+        key: str,
+        value: Mapping[str, Any],
+        index: Literal[False] | list[str] | None = None,
+        *,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
+    ) -> None:
+        """Store an item.
+
+        Raises:
+            TypeError: If the value is no JSON.
+            ValueError: If the value holds NaN, or the namespace or key NUL.
+        """
+        # Checked here and not with the batch, which holds writes of other callers too.
+        _check_identity(namespace, key)
+        to_json(dict(value))
+        await super().aput(namespace, key, value, index, ttl=ttl)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations together: the reads see what was there before the writes, which succeed or fail as one.
+
+        Args:
+            ops: The operations.
+
+        Returns:
+            Their results, in order.
+
+        Raises:
+            ValueError: If an operation cannot be carried out as it is; then none was.
+        """
+        batch = list(ops)
+        gets, searches = _of_type(batch, GetOp), _of_type(batch, SearchOp)
+        lists, puts = _of_type(batch, ListNamespacesOp), _of_type(batch, PutOp)
+        queries, writes = await asyncio.gather(
+            self._embed_queries([op for _, op in searches]), self._prepare_writes([op for _, op in puts])
+        )
+        results: list[Result] = [None] * len(batch)
+        if gets or searches or lists:
+            async with self.pool.connection() as conn:
+                await self._read(conn, gets, searches, lists, queries, results)
+        if puts:
+            await self._write(writes)
+        return results
+
+    async def _embed_queries(self, searches: Sequence[SearchOp]) -> dict[str, str]:
+        """Return a vector for every distinct query of the batch."""
+        queries = list(dict.fromkeys(op.query for op in searches if op.query))
+        vectors = await asyncio.gather(
+            *(self.embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
+        )
+        return {query: vector_literal(vector) for query, vector in zip(queries, vectors, strict=True)}
+
+    async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
+        writes = Writes()
+        texts: list[str] = []
+        owners: list[tuple[str, str, str]] = []
+        # The last write of an item is the one that counts.
+        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
+            _check_identity(namespace, key)
+            prefix = ".".join(namespace)
+            if op.value is None:
+                writes.deletes.append((prefix, key))
+                continue
+            writes.items.append((prefix, key, to_json(op.value), op.ttl))
+            for name, text in indexed_texts(op.value, op.index).items():
+                owners.append((prefix, key, name))
+                texts.append(text)
+        if texts:
+            distinct = list(dict.fromkeys(texts))
+            vectors = await self.embedding.embeddings.aembed_documents(distinct)
+            literals = dict(zip(distinct, map(vector_literal, vectors), strict=True))
+            writes.vectors.extend((*owner, literals[text]) for owner, text in zip(owners, texts, strict=True))
+        return writes
+
+    async def _write(self, writes: Writes) -> None:
+        for attempt in range(1, _WRITE_ATTEMPTS + 1):
+            try:
+                async with self.pool.connection() as conn:
+                    await write(conn, writes)
+                return
+            except errors.DeadlockDetected:
+                if attempt == _WRITE_ATTEMPTS:
+                    raise
+
+    async def _read(
+        self,
+        conn: AsyncConnection[DictRow],
+        gets: Sequence[tuple[int, GetOp]],
+        searches: Sequence[tuple[int, SearchOp]],
+        lists: Sequence[tuple[int, ListNamespacesOp]],
+        queries: Mapping[str, str],
+        results: list[Result],
+    ) -> None:
+        targets = [(op, queries[op.query] if op.query else None) for _, op in searches]
+        async with conn.pipeline() as pipeline:  # everything in one round trip
+            got = await self._send_gets(conn, gets) if gets else None
+            found = None
+            if targets:
+                statement, parameters = search_statement(targets, omit_expired=self._omit_expired)
+                found = await conn.execute(statement, parameters)
+            listed = [
+                await conn.execute(query.encode(), parameters)
+                for query, parameters in self._get_batch_list_namespaces_queries(lists)
+            ]
+            await pipeline.sync()
+        refreshed: list[DictRow] = []
+        if got is not None:
+            for row in await got.fetchall():
+                index, get = gets[row["place"]]
+                results[index] = _item(row)
+                refreshed += [row] if get.refresh_ttl else []
+        if found is not None:
+            rows = await self._search_rows(conn, targets, await found.fetchall())
+            for (index, op), hits in zip(searches, rows, strict=True):
+                results[index] = [_search_item(row) for row in hits]
+                refreshed += hits if op.refresh_ttl else []
+        for (index, _), cursor in zip(lists, listed, strict=True):
+            results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
+        await _refresh(conn, refreshed)
+
+    async def _send_gets(
+        self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
+    ) -> AsyncCursor[DictRow]:
+        prefixes = [".".join(op.namespace) for _, op in gets]
+        keys = [op.key for _, op in gets]
+        return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self._omit_expired))
+
+    async def _search_rows(
+        self, conn: AsyncConnection[DictRow], targets: Sequence[tuple[SearchOp, str | None]], found: Sequence[DictRow]
+    ) -> list[list[DictRow]]:
+        """Sort the rows of the one statement by search, and search the large namespaces that it left out."""
+        rows: list[list[DictRow]] = [[] for _ in targets]
+        large: set[int] = set()
+        for row in found:
+            if row["key"] is not None:
+                rows[row["search"]].append(row)
+            elif row["vectors"] > EXACT_SCAN_LIMIT:
+                large.add(row["search"])
+        for number in large:
+            op, literal = targets[number]
+            rows[number] = await self._search_large(conn, op, cast(str, literal))
+        return [sorted(hits, key=lambda row: cast(int, row["place"])) for hits in rows]
+
+    async def _search_large(self, conn: AsyncConnection[DictRow], op: SearchOp, literal: str) -> list[DictRow]:
+        statement, parameters = index_search_statement(op, literal, omit_expired=self._omit_expired)
+        async with conn.pipeline(), conn.transaction():
+            await conn.execute(_INDEX_SCAN)
+            cursor = await conn.execute(statement, parameters)
+        rows = await cursor.fetchall()
+        if len(rows) == op.limit:
+            return rows
+        # The index gave up before enough rows passed; whether there are more only the whole namespace can tell.
+        statement, parameters = search_statement([(op, literal)], omit_expired=self._omit_expired, exact_limit=None)
+        cursor = await conn.execute(statement, parameters)
+        return [row for row in await cursor.fetchall() if row["key"] is not None]
+
+
+def _check_identity(namespace: tuple[str, ...], key: str) -> None:
+    # Replacing what cannot be stored would make two items one.
+    if storable(key) != key or any(storable(label) != label for label in namespace):
+        raise ValueError(
+            f"A namespace and a key must be text without NUL or lone surrogates, got {namespace!r}, {key!r}"
+        )
+
+
+def _of_type(batch: Sequence[Op], kind: type[_AnyOp]) -> list[tuple[int, _AnyOp]]:
+    return [(index, op) for index, op in enumerate(batch) if isinstance(op, kind)]
+
+
+def _item(row: DictRow) -> Item:
+    return Item(
+        namespace=tuple(row["prefix"].split(".")),
+        key=row["key"],
+        value=row["value"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _search_item(row: DictRow) -> SearchItem:
+    return SearchItem(
+        namespace=tuple(row["prefix"].split(".")),
+        key=row["key"],
+        value=row["value"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        score=row["score"],
+    )
+
+
+async def _refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
+    expiring = [row for row in rows if row["ttl_minutes"] is not None]
+    if expiring:
+        await conn.execute(_REFRESH, ([row["prefix"] for row in expiring], [row["key"] for row in expiring]))

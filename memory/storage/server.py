@@ -1,0 +1,191 @@
+"""Opening storage: the database, its tables, the store and the checkpointer, for the length of a context.
+
+`open_store` is what `langgraph.json` points to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow, dict_row
+from psycopg.sql import SQL, Identifier
+from psycopg_pool import AsyncConnectionPool
+
+from memory.storage.embedded import embedded_database
+from memory.storage.embeddings import EmbeddingModel, load_embedding_model
+from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch, EmbeddingUnavailable
+from memory.storage.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
+from memory.storage.postgres import MemoryStore, Pool
+from memory.storage.settings import StorageSettings
+
+CONNECT_TIMEOUT = 5
+"""Seconds for one address of the server; a reachable one answers in milliseconds."""
+_CONNECT_DEADLINE = 10.0
+"""Seconds for all its addresses together; also how long a caller waits for a free connection."""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Open storage.
+
+    Args:
+        store: Long-term memory.
+        checkpointer: The threads.
+        pool: The connections that both share.
+        embedding: The model whose vectors the store holds.
+    """
+
+    store: MemoryStore
+    checkpointer: AsyncPostgresSaver
+    pool: Pool
+    embedding: EmbeddingModel
+
+
+@asynccontextmanager
+async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator[Storage]:
+    """Open the store and the checkpointer, starting the embedded database if no other is configured.
+
+    Args:
+        settings: How; from the environment by default.
+
+    Yields:
+        The storage, its tables up to date.
+
+    Raises:
+        StorageError: If it cannot be opened; the message names the cause and the fix.
+    """
+    async with _open(settings, checkpoints=True) as store:
+        yield Storage(store, AsyncPostgresSaver(store.pool), store.pool, store.embedding)
+
+
+@asynccontextmanager
+async def open_store() -> AsyncIterator[MemoryStore]:
+    """Open the store alone, as a LangGraph server does, which brings its own checkpointer.
+
+    Yields:
+        The store, its tables up to date.
+
+    Raises:
+        StorageError: If it cannot be opened; the message names the cause and the fix.
+    """
+    async with _open(None, checkpoints=False) as store:
+        yield store
+
+
+@asynccontextmanager
+async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[DictRow]]:
+    """Open one connection to the configured database, started if it is the embedded one.
+
+    Args:
+        settings: Which database.
+
+    Yields:
+        An autocommit connection, in the schema of the settings.
+
+    Raises:
+        DatabaseUnavailable: If it does not answer or refuses us.
+        EmbeddedDatabaseError: If the embedded one cannot be started.
+    """
+    async with AsyncExitStack() as stack:
+        url = await _database_url(settings, stack)
+        conn = await _connect(url, settings.db_schema)
+        async with conn:
+            yield conn
+
+
+@asynccontextmanager
+async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> AsyncIterator[MemoryStore]:
+    settings = settings or StorageSettings.from_env()
+    async with AsyncExitStack() as stack:
+        url = await _database_url(settings, stack)
+        async with await _connect(url, settings.db_schema) as conn:
+            stored = await stored_embedding(conn)
+            model = await asyncio.to_thread(_choose_model, settings.embedding, stored)
+            await migrate(conn, model, checkpoints=checkpoints)
+        pool: Pool = AsyncConnectionPool(
+            url,
+            kwargs=_connection_options(settings.db_schema),
+            min_size=settings.pool_min,
+            max_size=settings.pool_max,
+            timeout=_CONNECT_DEADLINE,
+            open=False,
+        )
+        await stack.enter_async_context(pool)
+        yield await stack.enter_async_context(_closing(MemoryStore(pool, model)))
+
+
+@asynccontextmanager
+async def _closing(store: MemoryStore) -> AsyncIterator[MemoryStore]:
+    async with store:
+        yield store
+
+
+async def _database_url(settings: StorageSettings, stack: AsyncExitStack) -> str:
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    return await stack.enter_async_context(embedded_database(settings.data_dir))
+
+
+def _connection_options(schema: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "autocommit": True,
+        "row_factory": dict_row,
+        "connect_timeout": CONNECT_TIMEOUT,
+        # No prepared statements: a pooler such as PgBouncer hands the next statement to another session.
+        "prepare_threshold": None,
+    }
+    if schema is not None:
+        options["options"] = f"-c search_path={schema},public"
+    return options
+
+
+async def _connect(url: str, schema: str | None) -> AsyncConnection[DictRow]:
+    place = _place(url)
+    try:
+        async with asyncio.timeout(_CONNECT_DEADLINE):
+            conn = await AsyncConnection[DictRow].connect(url, **_connection_options(schema))
+            if schema is not None:
+                await conn.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
+    except (psycopg.OperationalError, TimeoutError) as error:
+        cause = str(error).strip() or f"no answer within {_CONNECT_DEADLINE:.0f} seconds"
+        raise DatabaseUnavailable(
+            f"The database at {place} is not available: {cause}. Check that it runs and that DATABASE_URL is right, or "
+            "unset DATABASE_URL to use the embedded database."
+        ) from error
+    return conn
+
+
+def _place(url: str) -> str:
+    """Return where a database is, without its password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # The parser quotes what it cannot read, which may be the password.
+        raise DatabaseUnavailable(
+            "DATABASE_URL is not a PostgreSQL URL. It looks like postgresql://user:password@host:5432/database, with "
+            "special characters of the password percent-encoded and without a driver such as `+psycopg`."
+        ) from None
+    return f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+
+
+def _choose_model(spec: str, stored: StoredEmbedding | None) -> EmbeddingModel:
+    if spec == "auto" and stored is not None and stored.name is not None:
+        try:
+            return load_embedding_model(stored.name)
+        except EmbeddingUnavailable as error:
+            raise EmbeddingMismatch(
+                f"The memories in this database were embedded with {stored.name} ({stored.dims} dimensions), which "
+                f"cannot be loaded here: {error} To move on to another model instead, re-embed them: "
+                "python -m memory.storage.reembed --to MODEL"
+            ) from error
+    model = load_embedding_model(spec)
+    check_embedding(stored, model)
+    return model

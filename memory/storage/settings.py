@@ -1,0 +1,104 @@
+"""Where memories are kept, and with which embedding model: read from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+from memory.storage.errors import StorageNotConfigured
+
+DEFAULT_DATA_DIR = Path(".react-mem") / "postgres"
+"""Beside the project, as `.langgraph_api` is: two projects do not share memories, and deleting a clone deletes them."""
+
+PLATFORM_SCHEMA = "react_mem"
+"""The platform's database has a `store` table of its own, with migrations of its own: ours live in another schema."""
+
+_FIELDS_BY_VARIABLE = {
+    "REACT_MEM_DATA_DIR": "data_dir",
+    "EMBEDDING_MODEL": "embedding",
+    "DATABASE_POOL_MIN": "pool_min",
+    "DATABASE_POOL_MAX": "pool_max",
+}
+
+
+class StorageSettings(BaseModel):
+    """How to open storage.
+
+    Args:
+        database_url: PostgreSQL with pgvector; without it the embedded server is used.
+        db_schema: The schema of the tables; the database's default without it.
+        data_dir: The folder of the embedded server; a relative one is taken from the current directory.
+        embedding: `auto`, `local`, or an `init_embeddings` string such as `openai:text-embedding-3-small`.
+        pool_min: Connections kept open.
+        pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
+            a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    database_url: SecretStr | None = None
+    db_schema: str | None = None
+    data_dir: Path = DEFAULT_DATA_DIR
+    embedding: str = Field("auto", min_length=1)
+    pool_min: int = Field(1, ge=0)
+    pool_max: int = Field(10, ge=1)
+
+    @model_validator(mode="after")
+    def _pool_is_a_range(self) -> Self:
+        if self.pool_min > self.pool_max:
+            raise ValueError(f"pool_min ({self.pool_min}) must not exceed pool_max ({self.pool_max})")
+        return self
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`.
+
+        In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
+        there is no embedded database: a container's disk does not outlive the container.
+
+        Args:
+            environ: The environment to read.
+
+        Returns:
+            The settings.
+
+        Raises:
+            StorageNotConfigured: In a deployment without a database.
+            ValueError: If a variable has a value that cannot be used; the message names the variable.
+        """
+        values: dict[str, Any] = {
+            field: environ[variable].strip()
+            for variable, field in _FIELDS_BY_VARIABLE.items()
+            if environ.get(variable, "").strip()
+        }
+        url = environ.get("DATABASE_URL", "").strip()
+        if not url and _is_deployment(environ):
+            url = environ.get("POSTGRES_URI", "").strip() or environ.get("DATABASE_URI", "").strip()
+            values["db_schema"] = PLATFORM_SCHEMA
+            if not url:
+                raise StorageNotConfigured(
+                    "This deployment has no database for memories. Set DATABASE_URL to a PostgreSQL database with "
+                    "pgvector; the platform's own POSTGRES_URI or DATABASE_URI is used where it is set. The embedded "
+                    "database is for development only: what it stores would be lost with the container."
+                )
+        if url:
+            values["database_url"] = url
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            variables = {field: variable for variable, field in _FIELDS_BY_VARIABLE.items()}
+            problems = "; ".join(
+                f"{variables.get(str(problem['loc'][0]), problem['loc'][0]) if problem['loc'] else 'DATABASE_POOL_*'}: "
+                f"{problem['msg']}"
+                for problem in error.errors()
+            )
+            raise ValueError(f"The storage settings in the environment cannot be used: {problems}") from None
+
+
+def _is_deployment(environ: Mapping[str, str]) -> bool:
+    # Every LangGraph server has LANGSERVE_GRAPHS (an image by its Dockerfile); only `langgraph dev` is `local_dev`.
+    return "LANGSERVE_GRAPHS" in environ and environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") != "local_dev"
