@@ -323,10 +323,10 @@ def _merge_neighbours(messages: list[BaseMessage]) -> list[BaseMessage]:
     """Join neighbouring texts of one role: models without tool calling often insist on alternating roles."""
     merged: list[BaseMessage] = []
     for message in messages:
-        last = merged[-1] if merged else None
-        joinable = last is not None and last.type == message.type
-        if joinable and isinstance(last.content, str) and isinstance(message.content, str):
-            merged[-1] = type(last)(content=f"{last.content}\n{message.content}")
-            continue
+        if merged and merged[-1].type == message.type:
+            last = merged[-1]
+            if isinstance(last.content, str) and isinstance(message.content, str):
+                merged[-1] = type(last)(content=f"{last.content}\n{message.content}")
+                continue
         merged.append(message)
     return merged

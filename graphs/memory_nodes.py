@@ -26,7 +26,7 @@ from graphs.working_memory import WorkingMemory, as_text, update_working_memory
 from memory.context import MemoryBlock, render_memories
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope
-from memory.transcript import text_of
+from memory.transcript import message_record_id, text_of
 from memory.turns import Turns, last_id
 from prompts import load_prompt
 
@@ -98,6 +98,7 @@ class MemoryNodes:
         return {**fresh, "memories": block.text, "remembered": last_id(state["messages"])}
 
     async def _read(self, memory: MemoryFacade, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryBlock:
+        seen = recent_turns(thread, self._policy.max_dialog_turns)
         results = await memory.read(
             MemoryQuery(
                 user_id=identity.user_id,
@@ -105,7 +106,7 @@ class MemoryNodes:
                 agent_id=self._agent.config.name,
                 scopes=READ_SCOPES,
                 query=text_of(thread[-1]),
-                extra={"seen": [message.id for message in recent_turns(thread, self._policy.max_dialog_turns)]},
+                extra={"seen": [message_record_id(identity.session_id, message) for message in seen]},
             )
         )
         return render_memories(results, self._policy.memory_tokens)

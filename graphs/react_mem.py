@@ -14,7 +14,7 @@ from agents.resolve import ResolvedAgent
 from graphs.act import make_act, returns_directly
 from graphs.memory_nodes import MemoryNodes, MemState
 from graphs.reason import Reason, after_reason
-from graphs.state import AgentInput, AgentOutput
+from graphs.state import AgentInput, AgentOutput, AgentState
 
 
 def build_graph(
@@ -33,15 +33,16 @@ def build_graph(
     memory = MemoryNodes(agent)
     returned = returns_directly(agent.tools)
 
-    def after_update(state: MemState) -> str:
+    def after_update(state: AgentState) -> str:
         return "extract" if returned(state) else "reason"
 
-    graph = StateGraph(MemState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
-    graph.add_node("retrieve_context", memory.retrieve_context)
-    graph.add_node("reason", Reason(agent, memory.compose))
+    # The state is that of `react`; what only the memory nodes need is in their own schema, private to them.
+    graph = StateGraph(AgentState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    graph.add_node("retrieve_context", memory.retrieve_context, input_schema=MemState)
+    graph.add_node("reason", Reason(agent, memory.compose), input_schema=MemState)
     graph.add_node("act", make_act(agent.tools))
-    graph.add_node("update_working_memory", memory.update_working_memory)
-    graph.add_node("extract", memory.extract)
+    graph.add_node("update_working_memory", memory.update_working_memory, input_schema=MemState)
+    graph.add_node("extract", memory.extract, input_schema=MemState)
 
     graph.add_edge(START, "retrieve_context")
     graph.add_edge("retrieve_context", "reason")
@@ -50,4 +51,7 @@ def build_graph(
     graph.add_conditional_edges("update_working_memory", after_update, ["reason", "extract"])
     graph.add_edge("extract", END)
 
-    return graph.compile(checkpointer=checkpointer, store=store, name="react_mem")
+    compiled = graph.compile(checkpointer=checkpointer, store=store, name="react_mem")
+    # a drop-in replacement shows the same values; the private ones are kept in the checkpoint all the same
+    compiled.stream_channels = list(AgentState.__annotations__)
+    return compiled

@@ -14,6 +14,9 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 
+_ROLES = {"user", "human", "assistant", "ai", "system", "developer", "tool", "function"}
+
+
 def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyMessage]:
     """Fold writes into the message list with the meaning of LangGraph's `add_messages`.
 
@@ -33,7 +36,7 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
     True
     """
     for write in writes:
-        messages = convert_to_messages(write if isinstance(write, list) else [write])
+        messages = convert_to_messages(write if isinstance(write, list) and not _is_pair(write) else [write])
         taken = {message.id for message in state}
         for place, message in enumerate(messages, start=len(state)):
             if not message.id:
@@ -41,6 +44,11 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
             taken.add(message.id)
         state = add_messages(state, messages)  # type: ignore[assignment, arg-type]
     return state
+
+
+def _is_pair(write: Any) -> bool:
+    """Return whether a list is one (role, text) pair: a checkpointer returns a tuple as a list."""
+    return len(write) == 2 and all(isinstance(part, str) for part in write) and write[0] in _ROLES
 
 
 def _replayable_id(place: int, message: BaseMessage, taken: set[str | None]) -> str:

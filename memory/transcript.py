@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memory.records import MAX_INDEXED_CHARS, Message, Role, now
+from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id
 
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
@@ -27,7 +27,7 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
     said_at = now()
     return [
         Message(
-            id=str(message.id),
+            id=message_record_id(session_id, message),
             text=text[:MAX_INDEXED_CHARS],
             role=role,
             content=_content(message),
@@ -39,6 +39,11 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
         for place, message in enumerate(messages, start=first)
         if (role := _role(message)) and (text := text_of(message))
     ]
+
+
+def message_record_id(session_id: str, message: BaseMessage) -> str:
+    """Return the id of a message's record: the ids of messages are unique within their conversation only."""
+    return record_id("message", session_id, str(message.id))
 
 
 def text_of(message: BaseMessage) -> str:

@@ -31,6 +31,7 @@ from memory.records import (
     Profile,
     ProfileField,
     Summary,
+    normalise,
     now,
     record_id,
 )
@@ -193,10 +194,8 @@ class Turns:
         stored = {id_: Fact.from_value(value) for id_, value in values.items()}
         facts = reconcile(extraction.ops, stored, at=at, session_id=self.session_id, agent_id=self.agent_id)
         # What the model left unread is kept word for word; what it has now read is no longer needed that way.
-        cited = {source for operation in extraction.ops for source in operation.source_ids}
-        unread = not extraction.complete or bool(extraction.rejected)
         for fact in verbatim:
-            if unread and not cited & set(fact.source_ids):
+            if not _is_read(fact, extraction):
                 if fact.id not in stored:
                     facts.append(fact)
             elif fact.id in stored and stored[fact.id].current:
@@ -315,6 +314,18 @@ def last_id(thread: Sequence[BaseMessage]) -> str | None:
 
 def _whole_text(message: Message) -> str:
     return message.content if isinstance(message.content, str) else message.text
+
+
+def _is_read(statement: Fact, extraction: Extraction) -> bool:
+    """Return whether the model has dealt with a statement: with everything, or with what this one says."""
+    if extraction.complete and not extraction.rejected:
+        return True
+    message = statement.source_ids[0]
+    accepted = [operation for operation in extraction.ops if message in operation.source_ids]
+    if accepted and not any(message in rejected.source_ids for rejected in extraction.rejected):
+        return True
+    said = normalise(statement.text)
+    return any(normalise(operation.object) in said for operation in accepted if operation.object)
 
 
 def _rejections(extraction: Extraction) -> str:

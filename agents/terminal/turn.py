@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -37,7 +37,7 @@ async def run_turn(
         watch: Called with every event.
     """
     view = TurnView(console, verbose=verbose)
-    stream = agent.astream(
+    stream: AsyncIterator[Any] = agent.astream(
         {"messages": [{"role": "user", "content": text}]},
         context={"user_id": user_id},
         config={"configurable": {"thread_id": thread_id}},

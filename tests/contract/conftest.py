@@ -1,0 +1,72 @@
+"""The managers under one roof: every case of the contract runs over each, and over `create_agent` where it is LangChain's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.memory import InMemoryStore
+
+from agents.config import AgentConfig
+from agents.context import AgentContext
+from agents.managers import build_agent
+from agents.resolve import resolve_agent
+from tests.support.fakes import WordEmbeddings
+from tests.support.scripted_model import ScriptedModel
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+Build = Callable[..., Graph]
+
+
+def memory_store() -> InMemoryStore:
+    """Return an in-memory store that finds texts by their words."""
+    embeddings = WordEmbeddings()
+    return InMemoryStore(index={"dims": embeddings.dims, "embed": embeddings, "fields": ["text"]})
+
+
+def build_manager(
+    manager: str,
+    script: list[Any] | ScriptedModel,
+    tools: list[BaseTool] | None = None,
+    *,
+    response_format: Any = None,
+    **config: Any,
+) -> Graph:
+    """Return a graph of one of the managers over a scripted model, with everything in memory."""
+    model = script if isinstance(script, ScriptedModel) else ScriptedModel(script=script)
+    if manager == "create_agent":
+        return create_agent(
+            model,
+            tools or [],
+            system_prompt="You help.",
+            response_format=response_format,
+            checkpointer=InMemorySaver(),
+            context_schema=AgentContext,
+        )
+    # extraction has a script of its own: its calls must not use up the lines of the conversation
+    quiet = ScriptedModel(script=["no facts here"])
+    agent = resolve_agent(
+        AgentConfig(name="tester", manager=manager, system_prompt="You help.", **config),
+        model=model,
+        small_model=quiet,
+        tools=tools or [],
+        response_format=response_format,
+    )
+    return build_agent(agent, store=memory_store(), checkpointer=InMemorySaver())
+
+
+@pytest.fixture(params=["react", "react_mem"])
+def build(request: pytest.FixtureRequest) -> Build:
+    """Build a graph with each of our managers in turn."""
+    return lambda *args, **kwargs: build_manager(request.param, *args, **kwargs)
+
+
+@pytest.fixture(params=["create_agent", "react", "react_mem"])
+def build_any(request: pytest.FixtureRequest) -> Build:
+    """Build a graph with each of our managers in turn, and with the reference."""
+    return lambda *args, **kwargs: build_manager(request.param, *args, **kwargs)
