@@ -1,4 +1,4 @@
-"""Start-up: check that our packages are ours, then run the terminal.
+"""Where the terminal and the server come in: check that our packages are ours, then go on.
 
 `agents`, `graphs`, `memory`, `tools` and `prompts` are names that other distributions and folders use too, and
 whichever comes first on `sys.path` wins. The check cannot live in one of the five, since that one may be the shadowed
@@ -7,9 +7,14 @@ one; this module's own name is nobody else's. It stands outside the floors and i
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
+
+from langgraph.store.base import BaseStore
 
 PACKAGES = ("graphs", "agents", "tools", "memory", "prompts")
 """Every top-level package of the project, and thereby everything that can be shadowed."""
@@ -59,6 +64,29 @@ def _remedy(package: str, found: Path) -> str:
         if Path(str(distribution(name).locate_file(package))).resolve() == folder:
             return f"uninstall '{name}', or give {_DISTRIBUTION} an environment of its own"
     return f"rename it, take {folder.parent} off PYTHONPATH, or start from another folder"
+
+
+@asynccontextmanager
+async def open_store() -> AsyncIterator[BaseStore]:
+    """Open the store of a LangGraph server, which loads its store before any graph: what langgraph.json names.
+
+    Yields:
+        The store of `memory.storage`.
+
+    Raises:
+        ShadowedPackageError: If one of our packages is not ours.
+        StorageError: If the store cannot be opened.
+    """
+
+    def load() -> Callable[[], AbstractAsyncContextManager[BaseStore]]:
+        check_packages()
+        from memory.storage import open_store as ours  # only now: `memory` itself may be the shadowed one
+
+        return ours
+
+    open_ours = await asyncio.to_thread(load)  # imports read files: not on the event loop
+    async with open_ours() as store:
+        yield store
 
 
 def main() -> int:

@@ -22,30 +22,35 @@ ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.e2e
 
-# The way the server does it: first the store, by name, then each graph, by file.
-IMPORT_EVERYTHING = """
-import asyncio, importlib, importlib.util, inspect, json, os, sys
-
-def load(path):
-    name = path.replace("/", "__")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-async def build(path, variable):
-    factory = getattr(load(path), variable)
-    return type(await factory(*[{} for _ in inspect.signature(factory).parameters])).__name__
+# The way the server does it: first the store, by name; then each graph, by file.
+OPEN_STORE = """
+import asyncio, importlib, json, os
 
 async def main():
     module, function = json.loads(os.environ["LANGGRAPH_STORE"])["path"].rsplit(".", 1)
-    store = getattr(importlib.import_module(module), function)
+    async with getattr(importlib.import_module(module), function)():
+        print("open")
+
+asyncio.run(main())
+"""
+
+BUILD_GRAPHS = """
+import asyncio, importlib.util, inspect, json, os, sys
+
+async def build(path, variable):
+    name = path.replace("/", "__")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    factory = getattr(module, variable)
+    return type(await factory(*[{} for _ in inspect.signature(factory).parameters])).__name__
+
+async def main():
     graphs = json.loads(os.environ["LANGSERVE_GRAPHS"])
     built = {name: await build(*spec.rsplit(":", 1)) for name, spec in graphs.items()}
     ours = json.loads(os.environ["OUR_PACKAGES"])
-    files = [m.__file__ for name, m in sys.modules.items() if name.split(".")[0] in ours]
-    print(json.dumps({"graphs": built, "store": callable(store), "files": files}))
+    files = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] in ours]
+    print(json.dumps({"built": built, "files": files}))
 
 asyncio.run(main())
 """
@@ -150,22 +155,32 @@ def test_secrets_and_memories_stay_out_of_the_image(image: Image) -> None:
         assert not (image.project / name).exists()
 
 
-def test_every_graph_and_the_store_are_imported_from_the_installed_copy(image: Image, tmp_path: Path) -> None:
-    result = image.run(IMPORT_EVERYTHING, cwd=tmp_path)
+def test_every_graph_is_built_from_the_installed_copy(image: Image, tmp_path: Path) -> None:
+    result = image.run(BUILD_GRAPHS, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    imported = json.loads(result.stdout.splitlines()[-1])
+    graphs = json.loads(result.stdout.splitlines()[-1])
     declared = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
-    assert imported["graphs"] == dict.fromkeys(declared["graphs"], "CompiledStateGraph")
-    assert imported["store"]
-    assert len(imported["files"]) > len(PACKAGES)
-    assert [file for file in imported["files"] if not Path(file).is_relative_to(image.project)] == []
+    assert graphs["built"] == dict.fromkeys(declared["graphs"], "CompiledStateGraph")
+    assert len(graphs["files"]) > len(PACKAGES)
+    assert [file for file in graphs["files"] if not Path(file).is_relative_to(image.project)] == []
+
+
+def test_without_a_database_the_store_of_the_installed_copy_says_so(image: Image, tmp_path: Path) -> None:
+    result = image.run(OPEN_STORE, cwd=tmp_path)
+    assert result.returncode != 0
+    assert f'File "{image.project}/memory/storage/' in result.stderr
+    assert "This deployment has no database for memories. Set DATABASE_URL" in result.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_server_with_a_shadowed_package_does_not_start(package: str, image: Image, tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", [OPEN_STORE, BUILD_GRAPHS], ids=["store", "graphs"])
+def test_a_server_with_a_shadowed_package_does_not_start(
+    script: str, package: str, image: Image, tmp_path: Path
+) -> None:
     foreign = tmp_path / package / "__init__.py"
     foreign.parent.mkdir()
     foreign.touch()
-    result = image.run(IMPORT_EVERYTHING, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    result = image.run(script, cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert result.returncode != 0
     assert f"ShadowedPackageError: '{package}' would be imported from {foreign}" in result.stderr
