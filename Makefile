@@ -2,7 +2,7 @@
 # Another Python: `make PYTHON=python3.12 ...` (after `make clean`, if .venv exists already).
 
 PYTHON ?= python3
-UV ?= $(shell command -v uv 2>/dev/null)
+UV ?= $(shell uv --version >/dev/null 2>&1 && command -v uv)
 
 VENV := .venv
 BIN := $(VENV)/bin
