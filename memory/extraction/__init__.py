@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
+from langchain_core.language_models import BaseChatModel
+
 from memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
@@ -36,4 +40,34 @@ __all__ = [
     "Rejected",
     "TranscriptMessage",
     "Usage",
+    "create_extractor",
 ]
+
+ENGINES = ("structured", "langmem")
+
+
+def create_extractor(engine: str, model: BaseChatModel) -> Extractor:
+    """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
+
+    Args:
+        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
+        model: The chat model to ask. It is not changed; for these calls its retries and its streaming are off.
+
+    Returns:
+        The extractor.
+
+    Raises:
+        ValueError: If there is no such engine.
+    """
+    # imported here: LangMem takes a second to import, and only one of the engines needs it
+    if engine == "structured":
+        from memory.extraction.structured import StructuredExtractor
+
+        return StructuredExtractor(model)
+    if engine == "langmem":
+        from memory.extraction.langmem_engine import LangMemExtractor
+
+        return LangMemExtractor(model)
+    near = get_close_matches(engine, ENGINES, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"There is no extraction engine {engine!r}.{hint} The engines are: {', '.join(ENGINES)}.")

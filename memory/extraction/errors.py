@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from langchain_core.exceptions import ModelError
 from memory.records import now
 
 _MAX_DETAIL = 300
+_MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
 _SECRET = re.compile(r"(?i)\b(?:sk|pk|rk|key|token)-[^\s'\",}]{4,}|bearer\s+\S+|(?<=://)[^/\s@]+@|api.?key\W+\S+")
 _RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 # What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is no JSON.
@@ -58,18 +60,19 @@ class DeadlineExceeded(ExtractionError):  # noqa: N818 - the contract's name
     """The deadline passed before the model had answered."""
 
 
-def translate(error: Exception) -> ExtractionError:
+def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
     """Return one of our errors for what a model client raised.
 
     Args:
         error: Any error of a client library.
+        secrets: What must not appear in the message.
 
     Returns:
         The error to raise in its place, `from None`: the original may hold a key.
     """
     if isinstance(error, ExtractionError):
         return error
-    detail = _detail(error)
+    detail = _detail(error, secrets)
     status = getattr(error, "status_code", None)
     if isinstance(error, openai.ContentFilterFinishReasonError):
         return ModelRejected("the service's content filter refused the answer")
@@ -86,8 +89,11 @@ def translate(error: Exception) -> ExtractionError:
     return ModelUnavailable(f"the model could not be reached: {detail}")
 
 
-def _detail(error: Exception) -> str:
+def _detail(error: Exception, secrets: Sequence[str]) -> str:
     text = re.sub(r"\s+", " ", str(error)) or type(error).__name__
+    for secret in secrets:
+        if len(secret) >= _MIN_SECRET:
+            text = text.replace(secret, "[hidden]")
     return _SECRET.sub("[hidden]", text)[:_MAX_DETAIL]
 
 

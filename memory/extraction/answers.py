@@ -1,0 +1,117 @@
+"""A model's answer -> items: JSON as models really write it, whole, wrapped in prose or broken off in the middle."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memory.extraction.proposal import FIELDS
+
+_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+_SPACE = re.compile(r"[\s,]*")
+_KEY = re.compile(r'\s*"(\w+)"\s*:\s*')
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What could be read.
+
+    Args:
+        payload: The fields of the proposal that were read, as the model sent them.
+        leftovers: What was sent beside them and could not be read.
+        raw: The answer as it came.
+        problem: Why nothing could be read; empty when something was.
+        broken_off: Whether the model was cut short.
+    """
+
+    payload: dict[str, Any] = field(default_factory=dict)
+    leftovers: tuple[str, ...] = ()
+    raw: str = ""
+    problem: str = ""
+    broken_off: bool = False
+
+
+def read_answer(text: str, *, broken_off: bool = False) -> Answer:
+    """Read the JSON object in a model's answer.
+
+    Args:
+        text: The answer.
+        broken_off: Whether the model says that it was cut short.
+
+    Returns:
+        What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover.
+
+    >>> read_answer('Sure: {"summary": "ok"}').payload
+    {'summary': 'ok'}
+    >>> read_answer('{"ops": [{"op": "add"}, {"op": "up').leftovers
+    ('{"op": "up',)
+    >>> read_answer("I cannot").problem
+    'it holds no JSON object'
+    """
+    body = _THINKING.sub("", text)
+    start = body.find("{")
+    problem = "it holds no JSON object"
+    while start >= 0:
+        try:
+            value, end = _DECODER.raw_decode(body, start)
+        except (json.JSONDecodeError, RecursionError):
+            payload, leftovers = _salvage(body, start)
+            if any(payload.values()):
+                return Answer(payload, leftovers, raw=text, broken_off=True)
+            problem = "its JSON is malformed"
+            break
+        answer = as_answer(value, raw=text, broken_off=broken_off)
+        if not answer.problem:
+            more = (body[end:].strip(),) if "{" in body[end:] else ()
+            return replace(answer, leftovers=(*answer.leftovers, *more))
+        problem = answer.problem
+        start = body.find("{", end)
+    return Answer(raw=text, problem=problem, broken_off=broken_off)
+
+
+def as_answer(value: Any, *, raw: str, broken_off: bool = False) -> Answer:
+    """Take a JSON value for an answer: its known fields, and everything else as leftovers."""
+    if not isinstance(value, Mapping) or not set(value) & set(FIELDS):
+        return Answer(raw=raw, problem=f"it has none of the fields {', '.join(FIELDS)}", broken_off=broken_off)
+    payload = {key: value[key] for key in FIELDS if key in value}
+    leftovers = [json.dumps({k: v}, ensure_ascii=False, default=str) for k, v in value.items() if k not in FIELDS]
+    return Answer(payload, tuple(leftovers), raw=raw, broken_off=broken_off)
+
+
+def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Read an object that breaks off: whole fields, and the whole items of the array that it breaks off in."""
+    payload: dict[str, Any] = {}
+    at = start + 1
+    while key := _KEY.match(body, _skip(body, at)):
+        at = key.end()
+        try:
+            value, at = _DECODER.raw_decode(body, at)
+        except (json.JSONDecodeError, RecursionError):
+            if body[at : at + 1] == "[" and key[1] in FIELDS:
+                items, at = _items(body, at + 1)
+                payload[key[1]] = items
+            break
+        if key[1] in FIELDS:
+            payload[key[1]] = value
+    rest = body[at:].strip(" \n\t,")
+    return payload, (rest,) if rest.strip("[]{} \n\t,") else ()
+
+
+def _items(body: str, at: int) -> tuple[list[Any], int]:
+    items: list[Any] = []
+    while True:
+        at = _skip(body, at)
+        try:
+            item, at = _DECODER.raw_decode(body, at)
+        except (json.JSONDecodeError, RecursionError):
+            return items, at
+        items.append(item)
+
+
+def _skip(body: str, at: int) -> int:
+    match = _SPACE.match(body, at)
+    return match.end() if match else at

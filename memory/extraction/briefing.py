@@ -1,0 +1,94 @@
+"""What an engine shows the model: the transcript and the memories as fenced data, under short aliases."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.extraction.contract import ExistingMemory, TranscriptMessage
+
+# Together with the instructions this stays within a window of 8,000 tokens for a usual turn, and a 1 MB message
+# costs what a 4,000-character one does.
+MAX_USER_CHARS = 4_000
+MAX_OTHER_CHARS = 1_000
+MAX_MESSAGES = 80
+MAX_EXISTING = 50
+MAX_EXISTING_CHARS = 300
+
+_FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|memories|conversation)\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """One extraction's material.
+
+    Args:
+        messages: The messages that are shown, by alias (m1, m2, ...), in order.
+        targets: The facts that may be changed, by alias (f1, f2, ...).
+        transcript: The messages as the model sees them.
+        memories: The memories as the model sees them.
+        whole: Whether every word of the user's is shown.
+    """
+
+    messages: Mapping[str, TranscriptMessage]
+    targets: Mapping[str, ExistingMemory]
+    transcript: str
+    memories: str
+    whole: bool
+
+    @property
+    def has_user(self) -> bool:
+        """Whether the user said anything."""
+        return any(message.role == "user" and message.text.strip() for message in self.messages.values())
+
+
+def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemory]) -> Briefing:
+    """Prepare a transcript and what is known for the model.
+
+    Args:
+        messages: The transcript, the oldest first.
+        existing: What is known, the most relevant first.
+
+    Returns:
+        The material, bounded in size whatever comes in.
+    """
+    shown = messages[-MAX_MESSAGES:]
+    aliased = {f"m{i}": message for i, message in enumerate(shown, 1)}
+    facts = [memory for memory in existing[:MAX_EXISTING] if memory.kind == "fact"]
+    others = [memory for memory in existing[:MAX_EXISTING] if memory.kind != "fact"]
+    targets = {f"f{i}": memory for i, memory in enumerate(facts, 1)}
+    known = [{"id": alias, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for alias, memory in targets.items()]
+    known += [{"kind": memory.kind, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for memory in others]
+    said = [
+        {"id": alias, "role": message.role, "text": _cut(message.text, _limit(message))}
+        for alias, message in aliased.items()
+    ]
+    lost = any(message.role == "user" for message in messages[:-MAX_MESSAGES])
+    cut = any(message.role == "user" and len(message.text) > MAX_USER_CHARS for message in shown)
+    return Briefing(
+        messages=aliased,
+        targets=targets,
+        transcript=_fenced("transcript", said),
+        memories=_fenced("memories", known),
+        whole=not (lost or cut),
+    )
+
+
+def _limit(message: TranscriptMessage) -> int:
+    return MAX_USER_CHARS if message.role == "user" else MAX_OTHER_CHARS
+
+
+def _cut(text: str, limit: int) -> str:
+    """Keep the head and the tail: a long message tells what it is about first and what is wanted last."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit // 3
+    return f"{text[:head]} [... {len(text) - head - tail} characters left out ...] {text[-tail:]}"
+
+
+def _fenced(tag: str, rows: Sequence[Mapping[str, str]]) -> str:
+    # One JSON object a line: a message cannot forge another message, nor close the fence that it stands in.
+    lines = [_FENCE.sub("‹", json.dumps(row, ensure_ascii=False)) for row in rows]
+    return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])

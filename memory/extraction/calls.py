@@ -1,0 +1,120 @@
+"""One extraction's model calls: how many, what they answered and cost; and a chat model that does not retry."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+from pydantic import SecretStr
+
+from memory.extraction.contract import Usage
+
+HIDDEN = "nostream"
+"""The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
+
+# Why a model stopped before it was done, as the providers say it.
+_BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"})
+
+
+class CallBudgetSpent(Exception):  # noqa: N818 - a signal, not a failure of the model
+    """An engine asked for one more call than it may make."""
+
+
+class Calls(AsyncCallbackHandler):
+    """Counts, bounds and keeps the calls of one extraction.
+
+    Args:
+        limit: Calls at most.
+    """
+
+    raise_error = True  # without it LangChain logs the exception of a callback and makes the call
+    run_inline = True
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.count = 0
+        self.usage = Usage()
+        self.answers: list[AIMessage] = []
+        self.errors: list[Exception] = []
+
+    @property
+    def left(self) -> int:
+        """How many calls may still be made."""
+        return self.limit - self.count
+
+    async def on_chat_model_start(
+        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
+    ) -> None:
+        """Count a call, or refuse it."""
+        if self.left <= 0:
+            raise CallBudgetSpent
+        self.count += 1
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Keep an answer as it came: what works on it may change it."""
+        for generation in response.generations[0][:1] if response.generations else []:
+            if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
+                self.answers.append(generation.message.model_copy(deep=True))
+                self.spend(generation.message.usage_metadata)
+
+    async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
+        """Keep an error: what runs in between may swallow it."""
+        if isinstance(error, Exception) and not isinstance(error, CallBudgetSpent):
+            self.errors.append(error)
+
+    def spend(self, usage: Any) -> None:
+        """Add up the tokens of one call."""
+        if usage:
+            self.usage += Usage(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0)
+
+
+def is_broken_off(message: AIMessage) -> bool:
+    """Tell whether the model was cut short."""
+    metadata = message.response_metadata
+    reasons = {metadata.get("finish_reason"), metadata.get("stop_reason"), metadata.get("done_reason")}
+    return bool(reasons & _BROKEN_OFF)
+
+
+def without_retries(model: BaseChatModel) -> BaseChatModel:
+    """Return a copy of a chat model whose client makes one attempt: the queue of pending turns is what retries.
+
+    Args:
+        model: Any chat model; it is not changed.
+
+    Returns:
+        A copy that shares its connections, does not stream and does not retry.
+    """
+    update: dict[str, Any] = {"disable_streaming": True}
+    fields = type(model).model_fields
+    if "max_retries" in fields:
+        update["max_retries"] = 0
+    # langchain-openai keeps clients that were built with the old number of retries, and `.chat.completions` of them
+    for name, part in (("root_client", "client"), ("root_async_client", "async_client")):
+        root: Any = getattr(model, name, None)
+        if name in fields and hasattr(root, "with_options"):
+            update[name] = root.with_options(max_retries=0)
+            if getattr(model, part, None) is not None:
+                update[part] = update[name].chat.completions
+    copy = model.model_copy(update=update)
+    # langchain-anthropic builds its clients when they are first used
+    for cls in type(copy).__mro__:
+        for name, attribute in vars(cls).items():
+            if isinstance(attribute, cached_property):
+                copy.__dict__.pop(name, None)
+    return copy
+
+
+def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
+    """Return the keys that a chat model holds, to keep them out of messages."""
+    values = (getattr(model, name, None) for name in type(model).model_fields)
+    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+
+
+def refusal_of(message: AIMessage) -> str:
+    """Return what a model says that declines a request; empty when it does not."""
+    return str(message.additional_kwargs.get("refusal") or "")

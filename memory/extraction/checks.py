@@ -1,0 +1,275 @@
+"""What a model proposes, checked item by item against the transcript and what is known. Nothing is dropped silently."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from memory.extraction.answers import Answer
+from memory.extraction.briefing import Briefing
+from memory.extraction.contract import (
+    EpisodeDraft,
+    Extraction,
+    Operation,
+    ProfileChange,
+    Rejected,
+)
+from memory.extraction.grounding import coverage, is_assent, is_grounded, is_negative, objection
+from memory.extraction.proposal import (
+    MAX_LESSONS,
+    MAX_OPS,
+    MAX_PROFILE_CHANGES,
+    MAX_STEPS,
+    ProposedEpisode,
+    ProposedOperation,
+    ProposedProfileChange,
+)
+from memory.extraction.supersession import supersedes, takes_back
+from memory.records import Level, normalise
+
+MAX_SUBJECT = 80
+MAX_PREDICATE = 60
+MAX_OBJECT = 200
+MAX_TEXT = 300
+MAX_FIELD = 40
+MAX_PART = 300
+MAX_SUMMARY = 500
+_MAX_RAW = 1_000
+
+# A sentence about a grounded object may use words of its own ("is allergic to" for "can't have"), but not mostly.
+_MIN_TEXT_COVERAGE = 0.5
+
+_Proposed = TypeVar("_Proposed", bound=BaseModel)
+
+
+class _Refused(Exception):  # noqa: N818 - a signal within this module
+    """A proposal that is not believed; the message is the reason."""
+
+
+def check(answer: Answer, briefing: Briefing) -> Extraction:
+    """Turn what was read into an extraction.
+
+    Args:
+        answer: What the model sent.
+        briefing: What it was shown.
+
+    Returns:
+        What holds, and what was refused and why. An update of a fact that the cited messages do not change is taken as
+        an addition, and the update refused; usage and calls are left for the engine to fill in.
+    """
+    checker = _Checker(briefing)
+    payload = answer.payload
+    operations = checker.each(payload.get("ops"), ProposedOperation, checker.operation, MAX_OPS)
+    changes = checker.each(payload.get("profile_changes"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
+    ops = checker.one_each(_merged(operations), lambda op: op.target_id, "a second operation on one memory")
+    profile = checker.one_each(_merged(changes), lambda change: change.field, "a second value for one profile field")
+    episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
+    summary = checker.summary(payload.get("summary"))
+    for leftover in answer.leftovers:
+        checker.refuse(leftover, "it could not be read")
+    return Extraction(
+        ops=tuple(ops),
+        episode=episode[0] if episode else None,
+        profile_changes=tuple(profile),
+        summary=summary,
+        rejected=tuple(checker.rejected),
+        complete=briefing.whole and not answer.broken_off and not checker.rejected,
+    )
+
+
+class _Checker:
+    def __init__(self, briefing: Briefing) -> None:
+        self.briefing = briefing
+        self.rejected: list[Rejected] = []
+
+    def refuse(self, raw: Any, reason: str) -> None:
+        text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=str)
+        self.rejected.append(Rejected(text[:_MAX_RAW], reason, self._cited(raw)))
+
+    def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed, Any], Any], limit: int) -> list[Any]:
+        """Judge every item by itself; one that does not fit the form costs only itself."""
+        if items is None:
+            return []
+        if not isinstance(items, list):
+            self.refuse(items, "not a list")
+            return []
+        kept = []
+        for place, item in enumerate(items):
+            try:
+                if place >= limit:
+                    raise _Refused(f"more than {limit} of them")
+                kept.append(judge(form.model_validate(item), item))
+            except ValidationError:
+                self.refuse(item, "not in the form that was asked for")
+            except _Refused as refused:
+                self.refuse(item, str(refused))
+        return kept
+
+    def one_each(self, items: Sequence[Any], key: Callable[[Any], str | None], reason: str) -> list[Any]:
+        """Keep the first item of each key; items without one are all kept."""
+        kept: dict[str, Any] = {}
+        for place, item in enumerate(items):
+            name = key(item)
+            if name is not None and name in kept:
+                self.rejected.append(Rejected(_shown(item), reason, item.source_ids))
+            else:
+                kept[name if name is not None else f"\0{place}"] = item
+        return list(kept.values())
+
+    def operation(self, proposed: ProposedOperation, raw: Any) -> Operation:
+        sources, said = self._evidence(proposed.source_ids)
+        target = None
+        if proposed.op != "add":
+            alias = (proposed.target_id or "").strip().casefold()
+            target = self.briefing.targets.get(alias)
+            if target is None:
+                raise _Refused("it changes a memory that does not exist")
+        operation = Operation(
+            op=proposed.op,
+            target_id=target.id if target else None,
+            subject=" ".join(proposed.subject.split()),
+            predicate=" ".join(proposed.predicate.split()),
+            object=" ".join(proposed.object.split()),
+            text=" ".join(proposed.text.split()),
+            source_ids=sources,
+        )
+        if operation.op == "retract":
+            if target is None or not takes_back(target.text, said):
+                raise _Refused("the cited message does not take the memory back")
+            return operation
+        _bounded(operation.subject, MAX_SUBJECT, "subject")
+        _bounded(operation.predicate, MAX_PREDICATE, "predicate")
+        _bounded(operation.object, MAX_OBJECT, "object")
+        _bounded(operation.text, MAX_TEXT, "text")
+        _stated(operation, said)
+        if target is not None and normalise(target.text) == normalise(operation.text):
+            return replace(operation, op="add", target_id=None)  # said once more, not changed
+        if target is not None and not supersedes(target.text, operation, said):
+            self.refuse(raw, "the cited message does not change the memory; kept as a new one")
+            return replace(operation, op="add", target_id=None)
+        return operation
+
+    def profile(self, proposed: ProposedProfileChange, raw: Any) -> ProfileChange:
+        sources, said = self._evidence(proposed.source_ids)
+        field = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
+        value = " ".join(proposed.value.split())
+        _bounded(field, MAX_FIELD, "field")
+        _bounded(value, MAX_OBJECT, "value")
+        if not is_grounded(value, said):
+            raise _Refused("not grounded in the cited messages")
+        if reason := objection(value, is_negative(value), said):
+            raise _Refused(reason)
+        return ProfileChange(field=field, value=value, source_ids=sources)
+
+    def episode(self, proposed: ProposedEpisode, raw: Any) -> EpisodeDraft:
+        _bounded(proposed.goal, MAX_PART, "goal")
+        parts = [proposed.situation, proposed.outcome, *proposed.steps, *proposed.lessons]
+        if any(len(part) > MAX_PART for part in parts):
+            raise _Refused("a part of the episode is too long")
+        if len(proposed.steps) > MAX_STEPS or len(proposed.lessons) > MAX_LESSONS:
+            raise _Refused("too many steps or lessons")
+        if not 0 <= proposed.importance <= 1:
+            raise _Refused("importance is not between 0 and 1")
+        return EpisodeDraft(
+            goal=proposed.goal.strip(),
+            situation=proposed.situation.strip(),
+            steps=tuple(step.strip() for step in proposed.steps if step.strip()),
+            outcome=proposed.outcome.strip(),
+            lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
+            level=Level(proposed.level),
+            importance=proposed.importance,
+        )
+
+    def summary(self, value: Any) -> str:
+        if value is None or value == "":
+            return ""
+        if not isinstance(value, str) or len(value) > MAX_SUMMARY:
+            self.refuse(value, "the summary is not a short text")
+            return ""
+        return " ".join(value.split())
+
+    def _evidence(self, aliases: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """Return the ids that are cited and what the user says in them."""
+        cited = list(dict.fromkeys(alias.strip().casefold() for alias in aliases))
+        if not cited:
+            raise _Refused("it cites nothing")
+        shown = self.briefing.messages
+        if any(alias not in shown for alias in cited):
+            raise _Refused("it cites a message that does not exist")
+        mine = [alias for alias in cited if shown[alias].role == "user"]
+        if not mine:
+            raise _Refused("it cites nothing that the user said")
+        said = [text for alias in mine for text in self._said(alias)]
+        return tuple(shown[alias].id for alias in cited), "\n".join(said)
+
+    def _said(self, alias: str) -> list[str]:
+        """Return what a user's message says: for a mere "yes", also what it says yes to."""
+        order = list(self.briefing.messages)
+        message = self.briefing.messages[alias]
+        before = order[: order.index(alias)][-1:]
+        if is_assent(message.text) and before and self.briefing.messages[before[0]].role == "assistant":
+            # asked for assent it is a question; assented to it is a statement
+            return [message.text, self.briefing.messages[before[0]].text.replace("?", ".")]
+        return [message.text]
+
+    def _cited(self, raw: Any) -> tuple[str, ...]:
+        aliases = raw.get("source_ids") if isinstance(raw, Mapping) else None
+        known = self.briefing.messages
+        return (
+            tuple(known[a].id for a in aliases if isinstance(a, str) and a in known)
+            if isinstance(aliases, list)
+            else ()
+        )
+
+
+def _bounded(text: str, limit: int, name: str) -> None:
+    if not text.strip():
+        raise _Refused(f"{name} is empty")
+    if len(text) > limit:
+        raise _Refused(f"{name} is too long")
+
+
+def _stated(operation: Operation, said: str) -> None:
+    """Refuse what the user did not say: other words, the opposite, a question."""
+    claim = f"{operation.predicate} {operation.object}".replace("_", " ")
+    if not is_grounded(operation.object, said):
+        raise _Refused("not grounded in the cited messages")
+    named = f"{said} {operation.predicate} {operation.subject}".replace("_", " ")
+    if not is_grounded(operation.object, operation.text) or coverage(operation.text, named) < _MIN_TEXT_COVERAGE:
+        raise _Refused("its text says something else")
+    negative = is_negative(operation.text)
+    if is_negative(claim) is not negative:
+        raise _Refused("its text contradicts its parts")
+    if reason := objection(operation.object, negative, said):
+        raise _Refused(reason)
+
+
+def _merged(items: Sequence[Any]) -> list[Any]:
+    """Merge items that say the same into one that cites the messages of all."""
+    kept: dict[tuple[str, ...], Any] = {}
+    for item in items:
+        key = _identity(item)
+        if key in kept:
+            sources = tuple(dict.fromkeys([*kept[key].source_ids, *item.source_ids]))
+            kept[key] = replace(kept[key], source_ids=sources)
+        else:
+            kept[key] = item
+    return list(kept.values())
+
+
+def _identity(item: Operation | ProfileChange) -> tuple[str, ...]:
+    if isinstance(item, ProfileChange):
+        return (item.field, normalise(item.value))
+    if item.op == "retract":
+        return (item.op, item.target_id or "")
+    return (item.op, item.target_id or "", *map(normalise, (item.subject, item.predicate, item.object)))
+
+
+def _shown(item: Operation | ProfileChange) -> str:
+    text = f"{item.op}: {item.text}" if isinstance(item, Operation) else f"{item.field}: {item.value}"
+    return text[:_MAX_RAW]

@@ -1,0 +1,221 @@
+"""Whether a message says what a model claims that it says: by its words, its negations and its mood.
+
+Deterministic and cheap, for English and Vietnamese; it errs towards "no", because a claim that is refused can be kept
+word for word, and a false one that is believed cannot be told from a true one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memory.statements import is_question, sentences
+
+# Words that carry no content of their own, folded. Negations are among them: polarity is compared on its own.
+_FUNCTION_WORDS = """
+    a an the of in on at to for from by with and or is are was were be been being am i me my mine you your he she it we
+    us our they them their his her its this that these those user users person named name called has have had do does
+    did as about very really just now who which also currently some any s m ve re ll d t not no never don doesn isn aren
+    wasn didn can cannot won
+    nguoi dung la o va cua co cac nhung toi minh em anh chi ban rat cung da dang se duoc bi cho voi nay kia thi ma tai
+    khong ko chua chang cha
+"""
+_STOP = frozenset(_FUNCTION_WORDS.split())
+_NUMBER_WORDS = "zero one two three four five six seven eight nine ten"
+_NUMBERS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split())}
+
+_IDIOMS = re.compile(
+    r"\b(?:not only|no problem|no worries|no doubt|can't wait|why not|không những|không chỉ|không sao|không có gì)\b"
+    r"|^(?:no|nope|không|dạ không)\s*,"
+)
+_ASKING_TAIL = re.compile(r"\b(?:không|khong|ko|chưa|chua|k|hok)\s*(?:ạ|nhỉ|vậy|hả|thế)?\s*\?+$")
+_NEGATION = re.compile(
+    # what negates once though it has two parts comes first
+    r"\b(?:chưa từng|chưa bao giờ|không bao giờ|không còn|không hề|no longer|used to|gave up|can't stand)\b"
+    r"|\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|dont|doesnt|didnt|isnt|arent|wasnt|cant|wont)\b"
+    r"|n't\b"
+    r"|\b(?:dislikes?|disliked|hates?|hated|avoids?|avoided|stopped|quit|quits|former|formerly|ex)\b"
+    r"|\b(?:không|khong|ko|chẳng|chả|chưa|đừng|chớ|ghét|tránh|kiêng|ngừng|từng)\b"
+)
+_UNACCENTED = re.compile(r"\b(?:chua|chang|ghet|kieng)\b")
+_SUPPOSED = re.compile(r"\b(?:if|suppose|supposing|imagine|pretend|hypothetically|nếu|giả sử|giả dụ|lỡ như)\b")
+
+_CLAUSE = re.compile(
+    r"\s*(?:[,;:–—]\s|\b(?:and|but|or|because|so|though|although|while|nhưng|mà|và|vì|nên|còn|chứ|hoặc|hay)\b)\s*"
+)
+_ANEW = re.compile(
+    r"^(?:i|i'm|i've|i'd|we|my|he|she|it|they|but|only|just|instead|"
+    r"tôi|mình|tớ|em|anh|chị|con|nó|họ|chúng|chỉ|nhưng|mà|còn)\b"
+)
+_OPPOSED = re.compile(r"\b(?:but|though|although|while|nhưng|mà|còn|chứ)\b")
+
+_ASSENT = re.compile(
+    r"^(?:yes|yeah|yep|yup|right|correct|exactly|sure|ok|okay|đúng|vâng|dạ|ừ|ừm|phải|chuẩn|chính xác)\b"
+)
+_MAX_ASSENT_WORDS = 6
+
+
+@dataclass(frozen=True)
+class _Clause:
+    text: str
+    negative: bool
+    asserted: bool
+
+
+def fold(text: str) -> str:
+    """Take away case and diacritics: what a user may leave out and a model restores.
+
+    >>> fold("Đà Nẵng")
+    'da nang'
+    """
+    bare = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return bare.replace("đ", "d").replace("Đ", "D").casefold()
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words that carry content; all words where none does."""
+    words = _words(text)
+    return [word for word in words if word not in _STOP] or words
+
+
+def is_grounded(claim: str, source: str) -> bool:
+    """Tell whether every content word of a claim occurs in the source, up to case, diacritics and inflection.
+
+    >>> is_grounded("green teas", "I love green tea"), is_grounded("black tea", "I love green tea")
+    (True, False)
+    >>> is_grounded("Hà Nội", "toi o Hanoi")
+    True
+    """
+    needed = content_words(claim)
+    return bool(needed) and (coverage(claim, source) == 1 or _is_written_together(claim, source))
+
+
+def coverage(claim: str, source: str) -> float:
+    """Return the share of the claim's content words that occur in the source."""
+    needed = content_words(claim)
+    said = set(_words(source))
+    together = "".join(_words(source))
+    return sum(_occurs(word, said, together) for word in needed) / len(needed) if needed else 0.0
+
+
+def shares_words(one: str, other: str) -> bool:
+    """Tell whether two texts have a content word in common."""
+    return bool(set(_words(one)) - _STOP) and any(
+        _similar(a, b) for a in set(_words(one)) - _STOP for b in set(_words(other)) - _STOP
+    )
+
+
+def is_negative(text: str) -> bool:
+    """Tell whether a statement denies something.
+
+    >>> is_negative("User does not eat meat"), is_negative("Tôi chưa bao giờ đi Huế"), is_negative("I like tea")
+    (True, True, False)
+    """
+    return _negations(text) % 2 == 1
+
+
+def is_assent(text: str) -> bool:
+    """Tell whether a message only agrees with what was said before it.
+
+    >>> is_assent("Yes, that one"), is_assent("Yes, and I also have a cat and two dogs")
+    (True, False)
+    """
+    return bool(_ASSENT.search(_plain(text).strip())) and len(text.split()) <= _MAX_ASSENT_WORDS
+
+
+def objection(about: str, negative: bool, source: str) -> str:
+    """Return why a source does not state something about these words, or nothing when it does.
+
+    Args:
+        about: The words that it is about.
+        negative: Whether the statement denies it.
+        source: What was said.
+
+    >>> objection("meat", False, "I don't eat meat, but I eat fish")
+    'says the opposite of its source'
+    >>> objection("fish", False, "I don't eat meat, but I eat fish")
+    ''
+    >>> objection("Berlin", False, "Should I move to Berlin?")
+    'asked or supposed, not stated'
+    """
+    mentions = [clause for clause in _clauses(source) if is_grounded(about, clause.text)]
+    if not mentions:
+        # the words stand in several clauses: judge the sentences, or else the whole, as one
+        whole = [s for s in sentences(source) if is_grounded(about, s)] or [source]
+        mentions = [_Clause(s, is_negative(s), not _is_open(s)) for s in whole]
+    asserted = [clause for clause in mentions if clause.asserted]
+    if not asserted:
+        return "asked or supposed, not stated"
+    if all(clause.negative is not negative for clause in asserted):
+        return "says the opposite of its source"
+    return ""
+
+
+def _clauses(source: str) -> Iterator[_Clause]:
+    for sentence in sentences(source):
+        asks = is_question(sentence)
+        plain = _plain(sentence)
+        cuts = [0, *(cut.end() for cut in _CLAUSE.finditer(plain)), len(plain)]
+        before: _Clause | None = None
+        for i, (begin, end) in enumerate(pairwise(cuts)):
+            text = plain[begin:end]
+            joint = plain[cuts[i - 1] : begin] if i else ""
+            # "I don't eat pork, beef or lamb": a clause without a start of its own continues the one before it
+            continues = before is not None and not _ANEW.search(text) and not _OPPOSED.search(joint)
+            last = i == len(cuts) - 2
+            open_ = (asks and last) or _is_open(text) or (continues and before is not None and not before.asserted)
+            count = _negations(text)
+            carried = count == 0 and continues and before is not None and before.negative
+            before = _Clause(text, count % 2 == 1 or carried, not open_)
+            yield before
+
+
+def _is_open(text: str) -> bool:
+    return is_question(text) or bool(_SUPPOSED.search(_plain(text)))
+
+
+def _negations(text: str) -> int:
+    plain = _ASKING_TAIL.sub("", _IDIOMS.sub(" ", _plain(text).strip()))
+    count = len(_NEGATION.findall(plain))
+    # without its diacritics "chưa" (not yet) is "chua" (sour): only in a text that is written without any
+    return count + (len(_UNACCENTED.findall(plain)) if plain.isascii() else 0)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold().replace("’", "'").replace("_", " ")
+
+
+def _words(text: str) -> list[str]:
+    return [_NUMBERS.get(word, word) for word in re.findall(r"[^\W_]+", fold(text))]
+
+
+def _occurs(word: str, said: set[str], together: str) -> bool:
+    return word in said or any(_similar(word, other) for other in said) or _is_inside(word, together)
+
+
+def _is_inside(word: str, together: str) -> bool:
+    # "Hanoi" for "Hà Nội", and scripts that put no space between words; a short Latin word would be anywhere
+    return word in together and (len(word) >= 5 or not word.isascii())
+
+
+def _is_written_together(claim: str, source: str) -> bool:
+    return _is_inside("".join(content_words(claim)), "".join(_words(source)))
+
+
+def _similar(one: str, other: str) -> bool:
+    """Tell whether two words are forms of one: dog and dogs, allergic and allergy, live and living."""
+    if one == other or _singular(one) == _singular(other):
+        return True
+    if one.isdigit() or other.isdigit():
+        return False
+    longer = max(len(one), len(other))
+    common = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    # 0.6: "japan" and "japanese" are one, "hanoi" and "hanover" are two
+    return common >= max(4, -(-longer * 6 // 10))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,108 @@
+"""The form the model fills in, as a tool's schema and as a strict JSON schema with this call's aliases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.utils.json_schema import dereference_refs
+from pydantic import BaseModel, Field
+
+# Bounds on what a model may send. Arrays are bounded in the schema. For strings a strict schema has no bound that
+# every service accepts (OpenAI answers 400 to maxLength), so theirs are in the descriptions, and the checks hold them.
+MAX_OPS = 20
+MAX_SOURCES = 8
+MAX_PROFILE_CHANGES = 10
+MAX_STEPS = 10
+MAX_LESSONS = 5
+
+
+class ProposedOperation(BaseModel):
+    """One change of what is known about the user."""
+
+    source_ids: list[str] = Field(
+        default_factory=list, max_length=MAX_SOURCES, description="Ids of the user's messages that say it."
+    )
+    op: Literal["add", "update", "retract"] = Field("add", description="What to do.")
+    target_id: str | None = Field(None, description="Id of the memory to update or retract; null for add.")
+    subject: str = Field("", description="`user`, or a name. At most 80 characters.")
+    predicate: str = Field("", description="Short and reusable, such as lives_in. At most 60 characters.")
+    object: str = Field("", description="In the user's own words. At most 200 characters.")
+    text: str = Field("", description="The fact as one short sentence in the user's language. At most 300 characters.")
+
+
+class ProposedProfileChange(BaseModel):
+    """One field of the user's profile."""
+
+    source_ids: list[str] = Field(
+        default_factory=list, max_length=MAX_SOURCES, description="Ids of the user's messages that say it."
+    )
+    field: str = Field("", description="Such as name or time_zone. At most 40 characters.")
+    value: str = Field("", description="In the user's own words. At most 200 characters.")
+
+
+class ProposedEpisode(BaseModel):
+    """What was attempted and how it went."""
+
+    goal: str = Field("", description="What was wanted. At most 300 characters.")
+    situation: str = Field("", description="Under which circumstances. At most 300 characters.")
+    steps: list[str] = Field(default_factory=list, max_length=MAX_STEPS, description="The key steps, short.")
+    outcome: str = Field("", description="How it ended. At most 300 characters.")
+    lessons: list[str] = Field(default_factory=list, max_length=MAX_LESSONS, description="What to do better, short.")
+    level: Literal["task", "milestone", "conversation"] = Field("task", description="What it spans.")
+    importance: float = Field(0.5, description="0 (trivial) to 1 (life-changing).")
+
+
+class Proposal(BaseModel):
+    """Record what this conversation teaches about the user. Call it exactly once, with everything in it."""
+
+    ops: list[ProposedOperation] = Field(
+        default_factory=list, max_length=MAX_OPS, description="Facts to add, update or retract; may be empty."
+    )
+    profile_changes: list[ProposedProfileChange] = Field(
+        default_factory=list, max_length=MAX_PROFILE_CHANGES, description="May be empty."
+    )
+    episode: ProposedEpisode | None = Field(None, description="Only if something was attempted; otherwise null.")
+    summary: str = Field("", description="User asked X, agent did Y, result was Z. At most 500 characters.")
+
+
+FIELDS = tuple(Proposal.model_fields)
+
+
+def strict_schema(messages: Sequence[str], targets: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON schema of one call.
+
+    Args:
+        messages: The aliases that may be cited.
+        targets: The aliases that may be updated or retracted.
+
+    Returns:
+        A schema that strict structured output accepts: no references, every property required, none beyond those.
+    """
+    schema: dict[str, Any] = _strict(dereference_refs(Proposal.model_json_schema()))
+    schema.pop("$defs", None)
+    operation = schema["properties"]["ops"]["items"]["properties"]
+    profile = schema["properties"]["profile_changes"]["items"]["properties"]
+    for properties in (operation, profile):
+        properties["source_ids"]["items"] = {"type": "string", "enum": list(messages)}
+    null: dict[str, Any] = {"type": "null"}
+    target = {"type": "string", "enum": list(targets)}
+    about = operation["target_id"]["description"]
+    operation["target_id"] = {"anyOf": [target, null], "description": about} if targets else null
+    if not targets:
+        operation["op"]["enum"] = ["add"]
+    return {**schema, "title": "extraction", "description": "What this conversation teaches about the user."}
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    kept = {key: _strict(value) for key, value in node.items() if key not in ("title", "default")}
+    if isinstance(kept.get("properties"), dict):
+        # the property may itself be called "title" or "default"
+        kept["properties"] = {name: _strict(value) for name, value in node["properties"].items()}
+        kept["required"] = list(kept["properties"])
+        kept["additionalProperties"] = False
+    return kept

@@ -1,0 +1,78 @@
+"""The engine `structured`: one call that fills in a strict JSON schema, with this call's aliases as enums."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import Any
+
+import openai
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import ensure_config, merge_configs
+
+from memory.extraction.answers import Answer, as_answer, read_answer
+from memory.extraction.briefing import Briefing
+from memory.extraction.calls import HIDDEN, Calls, is_broken_off, refusal_of
+from memory.extraction.engine import Engine
+from memory.extraction.errors import ModelRejected
+from memory.extraction.proposal import strict_schema
+from prompts import load_prompt
+
+# What a repair shows of the answer that could not be read.
+_MAX_SHOWN = 2_000
+
+
+class StructuredExtractor(Engine):
+    """Asks for one JSON object through the model's structured output.
+
+    Args:
+        model: A chat model whose `with_structured_output` knows `method="json_schema"`.
+    """
+
+    def __init__(self, model: BaseChatModel) -> None:
+        super().__init__(model)
+        self._instructions = SystemMessage(load_prompt("extract_memories"))
+        self._repair = load_prompt("extract_repair")
+        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
+
+    async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
+        """Ask for one JSON object. See `Engine.ask`."""
+        schema = strict_schema(list(briefing.messages), list(briefing.targets))
+        filled: Runnable[Any, Any] = self.model.with_structured_output(
+            schema, method="json_schema", include_raw=True, **self._options
+        )
+        # merged into the config of the run around it, so that a trace shows the call where it belongs
+        config = merge_configs(
+            ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": "extract_memories"}
+        )
+        try:
+            result = await filled.ainvoke(self._messages(briefing, failed), config)
+        except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
+            usage = error.completion.usage
+            if usage is not None:
+                calls.spend({"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens})
+            return read_answer(error.completion.choices[0].message.content or "", broken_off=True)
+        raw, parsed = result["raw"], result.get("parsed")
+        if not isinstance(raw, AIMessage):
+            return Answer(raw=str(raw), problem="it is no message of a model")
+        if refusal := refusal_of(raw):
+            raise ModelRejected(f"the model declined: {refusal[:200]}")
+        text = str(raw.text)
+        if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
+            return as_answer(parsed, raw=json.dumps(parsed, default=str), broken_off=is_broken_off(raw))
+        return read_answer(text, broken_off=is_broken_off(raw))
+
+    def _messages(self, briefing: Briefing, failed: Answer | None) -> list[BaseMessage]:
+        messages: list[BaseMessage] = [
+            self._instructions,
+            HumanMessage(f"{briefing.memories}\n{briefing.transcript}"),
+        ]
+        if failed is not None:
+            if failed.raw:
+                messages.append(AIMessage(failed.raw[:_MAX_SHOWN]))
+            messages.append(HumanMessage(self._repair.format(problem=failed.problem)))
+        return messages
