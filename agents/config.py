@@ -46,10 +46,7 @@ def _read_prompt(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) != {"file"} or not isinstance(value["file"], str):
             raise ValueError("must be the prompt's text, or {file: name} for a file in prompts/")
-        try:
-            return load_prompt(value["file"])
-        except (OSError, LookupError) as error:
-            raise ValueError(str(error)) from error
+        return load_prompt(value["file"])
     return value
 
 

@@ -59,7 +59,7 @@ _ARITHMETIC = re.compile(
 )
 # "2026-11-22" and "0905-123-456" are no sums: a bare minus counts only between spaces.
 _OPERATOR = re.compile(r"[\d)]\s*(?:\*\*|//|[+*/%^×÷]|\s[−-]\s)\s*[\d(.−-]")
-_DATE = re.compile(r"^\d{1,4}/\d{1,2}(?:/\d{1,4})?$")
+_DATE = re.compile(r"\d{1,4}/\d{1,2}/\d{1,4}")
 
 
 class ExtractiveChatModel(BaseChatModel):
@@ -93,7 +93,7 @@ class ExtractiveChatModel(BaseChatModel):
         usable = [] if tool_choice == "none" else tools
         return self.bind(tools=[convert_to_openai_tool(tool) for tool in usable], **kwargs)
 
-    def with_structured_output(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def with_structured_output(self, *args: Any, **kwargs: Any) -> Runnable[LanguageModelInput, Any]:
         """Refuse.
 
         Raises:
@@ -172,7 +172,7 @@ class _Turn:
         self.question = asked[-1] if asked else ""
         for statement in self.said:
             # "I love Hue, where do I live?" does not ask about Hue.
-            self.question = self.question.replace(statement, "").lstrip(" ,;:–—-")
+            self.question = self.question.removeprefix(statement).lstrip(" ,;:–—-")
 
     def reply(self) -> tuple[str, list[ToolCall]]:
         """Return the text and the tool calls that answer the turn."""
@@ -272,7 +272,7 @@ def _arithmetic(text: str) -> str:
     ('2 + 3 * 4', '', '')
     """
     match = _ARITHMETIC.match(text) if len(text) < _QUOTE_CHARS else None
-    if match is None or not _OPERATOR.search(match[1]) or _DATE.match(match[1].strip()):
+    if match is None or not _OPERATOR.search(match[1]) or _DATE.fullmatch(text.strip()):
         return ""
     return match[1].strip()
 

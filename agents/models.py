@@ -123,7 +123,8 @@ def explain_model_error(error: BaseException, spec: str) -> str:
     chosen = resolve_chat_spec(spec)
     chain = _chain(error)
     detail = _scrub(error)
-    text = " ".join(str(link) for link in chain).lower()
+    # What a provider says in words varies; its code does not.
+    text = " ".join(f"{link} {getattr(link, 'code', None) or ''}" for link in chain).lower()
     status = next((code for link in chain if isinstance(code := getattr(link, "status_code", None), int)), None)
 
     def failed_as(kind: type[core.ModelError], *codes: int) -> bool:
@@ -147,16 +148,12 @@ def explain_model_error(error: BaseException, spec: str) -> str:
         return f"The account behind {key} has no credit left for {chosen!r}. Add credit or use another model."
     if failed_as(core.ModelRateLimitError, 429):
         return f"The model {chosen!r} takes no more requests for now (429). Wait {_wait(chain)} and send it again."
-    if (
-        failed_as(core.ModelTimeoutError, 408)
-        or any(isinstance(link, TimeoutError) for link in chain)
-        or _like_timeout(chain)
-    ):
+    if failed_as(core.ModelTimeoutError, 408) or _called(chain, "timeout"):
         return (
             f"The model {chosen!r} did not answer in time. Send it again; if it stays, check the network"
             f"{_address_hint(chosen)} or use a faster model."
         )
-    if failed_as(core.ModelConnectionError) or any(isinstance(link, ConnectionError) for link in chain):
+    if failed_as(core.ModelConnectionError) or _called(chain, "connect"):
         return (
             f"The model {chosen!r} cannot be reached ({detail}). Check that its server runs and the network"
             f"{_address_hint(chosen)}."
@@ -231,9 +228,9 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _like_timeout(chain: list[BaseException]) -> bool:
-    """Return whether an HTTP client's own error says so; its types are not ours to import."""
-    return any("timeout" in type(link).__name__.lower() for link in chain)
+def _called(chain: list[BaseException], word: str) -> bool:
+    """Return whether an error's type is called so; the types of every HTTP client are not ours to import."""
+    return any(word in type(link).__name__.lower() for link in chain)
 
 
 def _wait(chain: list[BaseException]) -> str:

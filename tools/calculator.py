@@ -43,6 +43,8 @@ def calculator(expression: str) -> str:
         raise ToolException("division by zero") from None
     except OverflowError:
         raise ToolException("the result is too large") from None
+    except RecursionError:
+        raise ToolException("the expression is nested too deeply") from None
 
 
 def _parsed(expression: str) -> ast.expr:

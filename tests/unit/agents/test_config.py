@@ -1,0 +1,191 @@
+"""Agent configs: what is accepted, and what a user reads when it is not."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+import agents.config
+from agents.config import (
+    AgentConfig,
+    AgentConfigError,
+    available_agents,
+    load_agent_config,
+    load_agent_config_file,
+)
+from agents.managers import MANAGERS
+from memory.interface import MemoryPolicy
+from prompts import load_prompt
+
+SHIPPED = Path(agents.config.__file__).parent
+
+
+def write(folder: Path, text: str, name: str = "mine") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(AgentConfigError) as caught:
+        load_agent_config_file(write(folder, text))
+    assert "mine.yaml" in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_shipped_agents_differ_by_the_managers_name_alone() -> None:
+    assistant = (SHIPPED / "assistant.yaml").read_text(encoding="utf-8").splitlines()
+    plain = (SHIPPED / "plain.yaml").read_text(encoding="utf-8").splitlines()
+    changes = [line for line in difflib.ndiff(assistant, plain) if line[0] in "+-"]
+    assert changes == ["- manager: react_mem", "+ manager: react"]
+
+
+def test_the_shipped_agents_load_with_the_same_settings() -> None:
+    assistant, plain = load_agent_config("assistant"), load_agent_config("plain")
+    assert (assistant.name, assistant.manager, plain.name, plain.manager) == (
+        "assistant",
+        "react_mem",
+        "plain",
+        "react",
+    )
+    assert assistant.tools == ("current_time", "calculator")
+    assert assistant.model_dump(exclude={"name", "manager"}) == plain.model_dump(exclude={"name", "manager"})
+
+
+def test_a_manager_is_all_a_file_must_name(tmp_path: Path) -> None:
+    config = load_agent_config_file(write(tmp_path, "manager: react"))
+    assert config == AgentConfig(name="mine", manager="react")
+    assert config.memory == MemoryPolicy.model_validate({})
+    assert config.system_prompt == load_prompt("system")
+
+
+def test_a_key_with_nothing_after_it_means_its_default(tmp_path: Path) -> None:
+    config = load_agent_config_file(write(tmp_path, "manager: react\nmemory:\n  # use_dialog: false\ntools:\n"))
+    assert config == AgentConfig(name="mine", manager="react")
+
+
+def test_a_system_prompt_is_text_or_a_file_in_prompts(tmp_path: Path) -> None:
+    inline = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: |\n  Be brief.\n"))
+    assert inline.system_prompt == "Be brief.\n"
+    named = load_agent_config_file(write(tmp_path, "manager: react\nsystem_prompt: {file: text_dialect}\n"))
+    assert named.system_prompt == load_prompt("text_dialect")
+
+
+def test_everything_wrong_is_listed_with_valid_values_and_the_nearest(tmp_path: Path) -> None:
+    message = refusal(
+        tmp_path,
+        """
+manager: raect
+tols: []
+tools: [calculater, tool-box.x, my_pkg.tools:search]
+models: {chatt: auto}
+memory: {use_dialg: true, extraction: inlin, max_memories: 0}
+max_iterations: 101
+dialect: natve
+system_prompt: {file: sistem}
+""",
+    )
+    lines = message.splitlines()
+
+    def line(key: str) -> str:
+        return next(one for one in lines if one.startswith(f"  {key}: "))
+
+    assert "valid: react, react_mem; did you mean 'react'?" in line("manager")
+    assert "unknown key" in line("tols")
+    assert "did you mean 'tools'?" in line("tols")
+    assert "valid: calculator, current_time; did you mean 'calculator'?" in line("tools")
+    assert any("'tool-box.x' is not a dotted path" in one for one in lines)
+    assert "my_pkg" not in message
+    assert "valid: chat, embedding, small; did you mean 'chat'?" in line("models.chatt")
+    assert "did you mean 'use_dialog'?" in line("memory.use_dialg")
+    assert "did you mean 'inline'?" in line("memory.extraction")
+    assert "greater than or equal to 1, got 0" in line("memory.max_memories")
+    assert "less than or equal to 100, got 101" in line("max_iterations")
+    assert "valid: auto, native, text; did you mean 'native'?" in line("dialect")
+    assert "'system'" in line("system_prompt")
+    assert "errors.pydantic.dev" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("description: no manager\n", "manager: is missing; valid: react, react_mem"),
+        ("manager: react\nmodels: gpt\n", "models: must be 'key: value' lines, got 'gpt'"),
+        ("manager: react\ntools: calculator\n", "tools: must be a list such as [a, b], got 'calculator'"),
+        ("manager: react\nmodels: {chat: ''}\n", "models.chat: string should have at least 1 character, got ''"),
+        ("manager: react\nsystem_prompt: {fil: x}\n", "system_prompt: must be the prompt's text, or {file: name}"),
+        ("manager: react\nname: other\n", "name: 'other' is not the file's name 'mine'"),
+        ("", "expected 'key: value' lines"),
+        ("- react\n", "expected 'key: value' lines"),
+    ],
+)
+def test_each_mistake_says_its_cause(tmp_path: Path, text: str, cause: str) -> None:
+    assert cause in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "cause"),
+    [
+        ("manager: react\ntools: [a, b\n", 3, "expected ',' or ']'"),
+        ("manager: react\n\tdescription: x\n", 2, "'\\t'"),
+        ("manager: react\nmemory: {}\nmanager: react_mem\n", 3, "the key 'manager' is given twice"),
+        ("manager: react\n? [a]\n: b\n", 2, "unhashable"),
+    ],
+)
+def test_broken_yaml_names_the_line_and_the_cause(tmp_path: Path, text: str, line: int, cause: str) -> None:
+    message = refusal(tmp_path, text)
+    assert f"line {line}, " in message
+    assert cause in message
+
+
+def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    with pytest.raises(AgentConfigError, match=r"none\.yaml cannot be read"):
+        load_agent_config_file(tmp_path / "none.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"manager: caf\xe9")
+    with pytest.raises(AgentConfigError, match=r"latin\.yaml cannot be read"):
+        load_agent_config_file(tmp_path / "latin.yaml")
+
+
+def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
+    write(tmp_path, "manager: react\ndescription: mine\n", name="assistant")
+    write(tmp_path, "manager: react\n", name="travel")
+    assert available_agents() == ["assistant", "plain", "travel"]
+    assert load_agent_config("assistant").description == "mine"
+    assert load_agent_config("travel").name == "travel"
+
+
+def test_a_users_folder_that_does_not_exist_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path / "none"))
+    with pytest.raises(AgentConfigError, match=r"REACT_MEM_AGENTS is .*none.*not a folder"):
+        available_agents()
+
+
+def test_an_unknown_agent_is_refused_with_the_nearest() -> None:
+    with pytest.raises(AgentConfigError, match=r"unknown agent 'asistant'; valid: .*plain.*did you mean 'assistant'\?"):
+        load_agent_config("asistant")
+
+
+@pytest.mark.parametrize("form", ["../{}/secret", "{}/secret", "{}/secret.yaml", "secret.yaml", ".", "", "x" * 10_000])
+def test_a_name_never_reads_another_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    folder = tmp_path / "agents"
+    folder.mkdir()
+    write(tmp_path, "manager: react\n", name="secret")
+    monkeypatch.setenv("REACT_MEM_AGENTS", str(folder))
+    for name in {form.replace("{}", ".."), form.replace("{}", str(tmp_path)), form.replace("{}", tmp_path.name)}:
+        with pytest.raises(AgentConfigError, match="unknown agent") as caught:
+            load_agent_config(name)
+        assert len(str(caught.value)) < 500
+
+
+def test_a_file_whose_name_is_no_agents_name_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
+    write(tmp_path, "manager: react\n", name="two.parts")
+    (tmp_path / "folder.yaml").mkdir()
+    assert available_agents() == ["assistant", "plain"]
+
+
+def test_every_manager_is_accepted() -> None:
+    assert {AgentConfig(name="x", manager=name).manager for name in MANAGERS} == {"react", "react_mem"}

@@ -1,0 +1,190 @@
+"""Chat models by name, and what a user reads when one fails; the client and its HTTP are real."""
+
+from __future__ import annotations
+
+import threading
+
+import httpx
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_openai import ChatOpenAI
+
+from agents.extractive import ExtractiveChatModel
+from agents.models import (
+    ModelConfigError,
+    explain_model_error,
+    load_chat_model,
+    resolve_chat_spec,
+    supports_native_tools,
+)
+from tests.support.openai_server import OpenAIServer, Reply, openai_server
+
+__all__ = ["openai_server"]
+
+KEY = "sk-very-secret-0123456789"
+SPEC = "openai:scripted"
+ENVIRONMENT = """
+CHAT_MODEL OPENAI_API_KEY OPENAI_ADMIN_KEY OPENAI_BASE_URL OPENAI_API_BASE OPENAI_MODEL ANTHROPIC_API_KEY
+ANTHROPIC_AUTH_TOKEN GROQ_API_KEY LANGSMITH_GATEWAY
+"""
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ENVIRONMENT.split():
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("environment", "spec"),
+    [
+        ({}, "extractive"),
+        ({"OPENAI_API_KEY": KEY}, "openai:gpt-5.4-mini"),
+        ({"OPENAI_API_KEY": KEY, "OPENAI_MODEL": "gpt-4.1-nano"}, "openai:gpt-4.1-nano"),
+        ({"OPENAI_BASE_URL": "http://localhost:1/v1", "OPENAI_MODEL": "qwen"}, "openai:qwen"),
+        ({"OPENAI_API_KEY": KEY, "CHAT_MODEL": "anthropic:claude"}, "anthropic:claude"),
+        ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "CHAT_MODEL": ""}, "extractive"),
+        ({"CHAT_MODEL": "auto"}, "extractive"),
+    ],
+)
+def test_auto_takes_what_the_environment_offers(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], spec: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert resolve_chat_spec("auto") == spec
+    assert resolve_chat_spec("groq:llama") == "groq:llama"
+
+
+def test_without_anything_the_model_is_extractive() -> None:
+    assert isinstance(load_chat_model("auto"), ExtractiveChatModel)
+
+
+def test_a_model_has_a_time_limit_and_bounded_retries() -> None:
+    model = load_chat_model("openai:gpt-4.1-mini", api_key=KEY, temperature=0.5)
+    assert isinstance(model, ChatOpenAI)
+    assert (model.request_timeout, model.max_retries, model.temperature) == (60.0, 2, 0.5)
+    patient = load_chat_model("openai:gpt-4.1-mini", api_key=KEY, timeout=300, max_retries=0)
+    assert isinstance(patient, ChatOpenAI)
+    assert (patient.request_timeout, patient.max_retries) == (300, 0)
+
+
+async def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
+    monkeypatch.setenv("OPENAI_MODEL", "scripted")
+    openai_server.add(Reply(text="hello"))
+    assert (await load_chat_model("auto").ainvoke("hi")).content == "hello"
+
+
+@pytest.mark.parametrize(
+    ("spec", "cause"),
+    [
+        ("openai:gpt-4.1-mini", "'openai:gpt-4.1-mini' but OPENAI_API_KEY is not set: set it in .env"),
+        ("gpt-4.1-mini", "OPENAI_API_KEY is not set"),
+        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY is not set"),
+        ("groq:llama", "GROQ_API_KEY is not set"),
+        ("fireworks:x", "pip install langchain-fireworks"),
+        ("opneai:gpt-4.1", "did you mean 'openai'?"),
+        ("extractiv", "did you mean 'extractive'?"),
+        ("nonsense", "names no known provider; write auto, extractive or provider:model"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_says_why_and_what_to_do(spec: str, cause: str) -> None:
+    with pytest.raises(ModelConfigError) as caught:
+        load_chat_model(spec)
+    assert repr(spec) in str(caught.value)
+    assert cause in str(caught.value)
+
+
+def test_tool_calling_is_told_from_the_models_class() -> None:
+    assert supports_native_tools(load_chat_model("openai:gpt-4.1-mini", api_key=KEY))
+    assert not supports_native_tools(FakeListChatModel(responses=["x"]))
+
+
+async def failure(model: ChatOpenAI) -> str:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever the client raises is what is explained
+        await model.ainvoke("hi")
+    return explain_model_error(caught.value, SPEC)
+
+
+def scripted(server: OpenAIServer, **options: object) -> ChatOpenAI:
+    return ChatOpenAI(base_url=server.base_url, api_key=KEY, model="scripted", max_retries=0, **options)
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause", "fix"),
+    [
+        (Reply(status=401, error=f"Incorrect API key provided: {KEY}"), "refused the API key (401)", "OPENAI_API_KEY"),
+        (Reply(status=403, error="no access"), "may not use", "no access"),
+        (Reply(status=404, error="no such model"), "no model 'openai:scripted'", "models.chat"),
+        (Reply(status=429, error="slow down", headers={"retry-after": "7"}), "(429)", "Wait 7 seconds"),
+        (Reply(status=429, error="slow down"), "(429)", "Wait a little"),
+        (
+            Reply(
+                status=429,
+                error={"error": {"message": "x", "code": "insufficient_quota", "type": "insufficient_quota"}},
+            ),
+            "no credit left",
+            "Add credit",
+        ),
+        (
+            Reply(status=400, error={"error": {"message": "too long", "code": "context_length_exceeded"}}),
+            "longer than the model",
+            "Start a new one",
+        ),
+        (Reply(status=400, error="image_url is not supported by this model"), "cannot read images", "Send text"),
+        (Reply(status=400, error="this model does not support tools"), "refused the tools", "dialect: text"),
+        (Reply(status=400, error=f"bad thing with {KEY}"), "invalid", "bad thing with [hidden]"),
+        (Reply(status=500, error="oops"), "failed on its own side", "Send it again later"),
+        (Reply(status=503, error="busy"), "(503)", "later"),
+    ],
+)
+async def test_a_failed_call_is_explained(
+    monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer, reply: Reply, cause: str, fix: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    openai_server.add(reply)
+    message = await failure(scripted(openai_server))
+    assert cause in message
+    assert fix in message
+    assert KEY not in message
+    assert "secret" not in message
+
+
+async def test_a_timeout_is_explained(openai_server: OpenAIServer) -> None:
+    release = threading.Event()
+    openai_server.add(Reply(text="late", hold=release))
+    message = await failure(scripted(openai_server, timeout=0.05))
+    release.set()
+    assert "did not answer in time" in message
+
+
+async def test_a_server_that_is_not_there_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    model = load_chat_model(SPEC, max_retries=0)
+    assert isinstance(model, ChatOpenAI)
+    message = await failure(model)
+    assert "cannot be reached" in message
+    assert "OPENAI_BASE_URL" in message
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (TimeoutError(), "did not answer in time"),
+        (httpx.ReadTimeout("x"), "did not answer in time"),
+        (httpx.ConnectError("refused"), "cannot be reached"),
+        (ConnectionRefusedError("refused"), "cannot be reached"),
+        (ValueError("what is this"), "failed: ValueError: what is this"),
+    ],
+)
+def test_errors_of_other_clients_are_explained(error: Exception, cause: str) -> None:
+    assert cause in explain_model_error(error, "somebody:model")
+
+
+def test_an_explanation_is_bounded_and_tells_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOMEBODY_TOKEN", "abcdefghij")
+    error = ValueError(f"at https://ann:pw@host/ with abcdefghij, Bearer xyz and sk-abc*****def {'x' * 10_000}")
+    message = explain_model_error(error, "somebody:model")
+    assert len(message) < 500
+    assert not any(secret in message for secret in ("ann:pw", "abcdefghij", "xyz", "abc***"))

@@ -1,0 +1,126 @@
+"""Sentences, questions and statements, in English and Vietnamese."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.records import MAX_INDEXED_CHARS
+from memory.statements import is_pleasantry, is_question, sentences, statements
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I paid 3.5 dollars. It was good!", ["I paid 3.5 dollars.", "It was good!"]),
+        (
+            "See https://a.example/b.html?x=1. Then call Dr. Lan.",
+            ["See https://a.example/b.html?x=1.", "Then call Dr. Lan."],
+        ),
+        ("I like fruit, e.g. mangoes. And tea", ["I like fruit, e.g. mangoes.", "And tea"]),
+        ("I live in the U.S. now. You?", ["I live in the U.S. now.", "You?"]),
+        ("我住在河内。我喜欢茶！", ["我住在河内。", "我喜欢茶！"]),
+        ("Tôi vui… Thật đấy!\nMai nhé", ["Tôi vui…", "Thật đấy!", "Mai nhé"]),
+        ('She said "I know." Then left.', ['She said "I know."', "Then left."]),
+        ("1. Buy milk\n2. Call mum", ["1. Buy milk", "2. Call mum"]),
+        ("  \n ", []),
+    ],
+)
+def test_sentences_end_where_people_end_them(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+@given(st.text(max_size=200) | st.text("a .?!\n,…。", max_size=200))
+def test_no_character_of_a_text_is_lost_but_white_space(text: str) -> None:
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where do I live?",
+        "where do i live",
+        "what's my name",
+        "So what is my name?",
+        "tell me what I like",
+        "Tell me my name",
+        "which tea do I like",
+        "do you remember me",
+        "You know it, right?!",
+        "Tôi tên là gì",
+        "tôi sống ở đâu vậy",
+        "Tôi bao nhiêu tuổi",
+        "Bạn có nhớ tôi không",
+        "khi nào tôi đi Huế",
+        "toi ten la gi",
+        unicodedata.normalize("NFD", "Tôi sống ở đâu"),
+        "你叫什么？",
+    ],
+)
+def test_a_question_is_known_with_and_without_its_mark(text: str) -> None:
+    assert is_question(text)
+    assert statements(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Da Nang.",
+        "When I was young, I lived in Hue.",
+        "What I like is tea.",
+        "How I love tea!",
+        "Remind me to call mum.",
+        "Will is my brother.",
+        "Tôi không biết gì.",
+        "Ai cũng thích phở.",
+        "Tôi thích món nào cũng được.",
+        "Con tôi tên Mai.",
+        "Không ai thích tôi.",
+    ],
+)
+def test_a_statement_is_kept_word_for_word(text: str) -> None:
+    assert statements(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hi! I live in Da Nang. Where should I eat?", ["I live in Da Nang."]),
+        ("I am allergic to peanuts, what can I eat?", ["I am allergic to peanuts"]),
+        ("My wife's name is Lan - where does she work?", ["My wife's name is Lan"]),
+        ("Tôi không có xe, có nên thuê không?", ["Tôi không có xe"]),
+        ("Hi An, where do I live?", []),
+        ("By the way, what is my name?", []),
+    ],
+)
+def test_what_is_said_beside_a_question_is_kept(text: str, expected: list[str]) -> None:
+    assert statements(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["hi", "Hello there!", "thanks!", "Thank you so much.", "ok", "cảm ơn", "Chào bạn!", "👍", "..."]
+)
+def test_pleasantries_are_left_out(text: str) -> None:
+    assert is_pleasantry(text)
+    assert statements(text) == []
+
+
+def test_a_long_sentence_is_split_and_not_cut() -> None:
+    text = "I like " + "tea and " * 1000 + "milk."
+    parts = statements(text)
+    assert max(map(len, parts)) <= MAX_INDEXED_CHARS
+    assert "".join("".join(parts).split()) == "".join(text.split())
+    unbroken = "x" * 5000
+    assert "".join(statements(unbroken)) == unbroken
+
+
+@pytest.mark.parametrize("part", ["I like tea. ", "x", "a, ", "? ", "có ", "không ", "What ", "- ", "...", "1"])
+def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
+    started = time.perf_counter()
+    statements(part * (1_000_000 // len(part)) + " gì")
+    # Quadratic work would take minutes; a busy machine needs room.
+    assert time.perf_counter() - started < 10
