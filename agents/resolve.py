@@ -78,7 +78,9 @@ def resolve_agent(
     """
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
-        small_model = chat if model is not None or config.models.small == "auto" else load_chat_model(config.models.small)
+        small_model = (
+            chat if model is not None or config.models.small == "auto" else load_chat_model(config.models.small)
+        )
     return ResolvedAgent(
         config=config,
         model=_in_dialect(chat, config),

@@ -10,13 +10,12 @@ import logging
 from collections.abc import Sequence
 from typing import Any, NotRequired
 
-from agents.extractive import ExtractiveChatModel
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
-from memory.extraction import Extractor, create_extractor
 
 from agents.context import AgentContext
+from agents.extractive import ExtractiveChatModel
 from agents.identity import Identity, identify
 from agents.resolve import ResolvedAgent
 from graphs import events
@@ -24,6 +23,7 @@ from graphs.reason import is_empty, require_input
 from graphs.state import AgentState
 from graphs.working_memory import WorkingMemory, as_text, update_working_memory
 from memory.context import MemoryBlock, render_memories
+from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope
 from memory.transcript import message_record_id, text_of

@@ -13,10 +13,6 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from react_mem_start import check_packages
-
-check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
-
 from agents.config import load_agent_config
 from agents.managers import build_agent
 from agents.resolve import resolve_agent
@@ -28,6 +24,11 @@ DEFAULT_AGENT = "assistant"
 def _build(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Build an agent once; a config that is changed is read at the next start."""
     return build_agent(resolve_agent(load_agent_config(name)))
+
+
+# At import, where a server expects slow work: a run must not wait for it.
+react = _build("plain")
+react_mem = _build("assistant")
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -42,13 +43,3 @@ async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any
     name = (config.get("configurable") or {}).get("agent") or DEFAULT_AGENT
     # it reads files and opens TLS contexts: not on the event loop
     return await asyncio.to_thread(_build, str(name))
-
-
-async def react() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the plain ReAct loop with the agent `plain`."""
-    return await asyncio.to_thread(_build, "plain")
-
-
-async def react_mem() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Return the loop that remembers with the agent `assistant`."""
-    return await asyncio.to_thread(_build, "assistant")

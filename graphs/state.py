@@ -13,7 +13,6 @@ from langgraph.graph.message import add_messages
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict
 
-
 _ROLES = {"user", "human", "assistant", "ai", "system", "developer", "tool", "function"}
 
 

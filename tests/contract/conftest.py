@@ -1,4 +1,4 @@
-"""The managers under one roof: every case of the contract runs over each, and over `create_agent` where it is LangChain's."""
+"""The managers under one roof: each case runs over both, and over `create_agent` where the contract is LangChain's."""
 
 from __future__ import annotations
 
