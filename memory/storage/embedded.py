@@ -252,7 +252,8 @@ class _Cluster:
 
     def _build(self) -> None:
         for leftover in self.home.glob("building-*"):
-            shutil.rmtree(leftover)
+            # Of a start that was killed, whose initdb may still be writing; what stays is removed the next time.
+            shutil.rmtree(leftover, ignore_errors=True)
         building = Path(tempfile.mkdtemp(prefix="building-", dir=self.home))
         self._own(building)
         command = self._unprivileged(
@@ -270,18 +271,15 @@ class _Cluster:
         os.rename(building, self.data)
 
     def _stop(self) -> None:
-        import psutil
-
         pid = self._server_pid()
-        if pid is None:
-            return
-        with contextlib.suppress(psutil.NoSuchProcess):
-            server = psutil.Process(pid)
-            server.send_signal(signal.SIGINT)  # fast shutdown
-            try:
-                server.wait(STOP_TIMEOUT)
-            except psutil.TimeoutExpired:
-                server.send_signal(signal.SIGQUIT)  # immediate shutdown: the next start recovers
+        deadline = time.monotonic() + STOP_TIMEOUT
+        if pid is not None:
+            _signal(pid, signal.SIGINT)  # fast shutdown
+        while pid is not None and self._server_pid() == pid:
+            if time.monotonic() > deadline:
+                _signal(pid, signal.SIGQUIT)  # immediate shutdown: the next start recovers
+                return
+            time.sleep(_POLL)
 
     def _own(self, folder: Path) -> None:
         """Make a folder that is the server's alone."""
@@ -359,6 +357,11 @@ def _try_lock(descriptor: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):  # gone already
+        os.kill(pid, number)
 
 
 def _tail(log: Path) -> str:

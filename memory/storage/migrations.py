@@ -72,7 +72,7 @@ async def stored_embedding(conn: Connection) -> StoredEmbedding | None:
     if dims is None:
         return None
     row = None
-    if await _exists(conn, "memory_embedding"):
+    if await table_exists(conn, "memory_embedding"):
         row = await (await conn.execute("SELECT name, dims FROM memory_embedding")).fetchone()
     return StoredEmbedding(row["name"], row["dims"]) if row else StoredEmbedding(None, dims)
 
@@ -169,7 +169,7 @@ async def _create_extension(conn: Connection) -> None:
 async def _apply(
     conn: Connection, table: str, migrations: Sequence[str], names: Mapping[str, Identifier] | None = None
 ) -> None:
-    if not await _exists(conn, table):
+    if not await table_exists(conn, table):
         await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
     row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
     done = -1 if row is None or row["v"] is None else row["v"]
@@ -180,7 +180,8 @@ async def _apply(
         await conn.execute(SQL("INSERT INTO {} (v) VALUES (%s)").format(Identifier(table)), (version,))
 
 
-async def _exists(conn: Connection, table: str) -> bool:
+async def table_exists(conn: Connection, table: str) -> bool:
+    """Return whether this schema has the table."""
     row = await (
         await conn.execute("SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s", (table,))
     ).fetchone()

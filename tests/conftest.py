@@ -1,0 +1,57 @@
+"""Databases and embedders for every test that asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from memory.storage import Storage, StorageSettings, open_storage
+from memory.storage.embedded import embedded_database
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.postgres import MemoryStore
+from tests.support.databases import forget_durability, fresh_database, open_memory_store, word_model
+
+
+@pytest.fixture(scope="session")
+def database_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of an embedded server that lives as long as the test session."""
+    data_dir: Path = tmp_path_factory.mktemp("postgres")
+    with asyncio.Runner() as runner:
+        server = embedded_database(data_dir)
+        url = runner.run(server.__aenter__())
+        try:
+            runner.run(forget_durability(url))
+            yield url
+        finally:
+            runner.run(server.__aexit__(None, None, None))
+
+
+@pytest.fixture
+async def database_url(database_server: str) -> AsyncIterator[str]:
+    """The URL of an empty database."""
+    async with fresh_database(database_server) as url:
+        yield url
+
+
+@pytest.fixture
+async def storage(database_url: str) -> AsyncIterator[Storage]:
+    """Open storage on an empty database, with the local embedding model."""
+    settings = StorageSettings.model_validate({"database_url": database_url, "embedding": "local"})
+    async with open_storage(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def words() -> EmbeddingModel:
+    """A fast embedding model: texts are near when they share words."""
+    return word_model()
+
+
+@pytest.fixture
+async def memory_store(database_url: str, words: EmbeddingModel) -> AsyncIterator[MemoryStore]:
+    """A `MemoryStore` on an empty database, with a fast embedding model."""
+    async with open_memory_store(database_url, words) as store:
+        yield store

@@ -1,0 +1,89 @@
+"""A real PostgreSQL for tests: one embedded server a session, one database a test."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+from langchain_core.embeddings import Embeddings
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
+from psycopg_pool import AsyncConnectionPool
+
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.postgres import MemoryStore, Pool
+
+
+class WordEmbeddings(Embeddings):
+    """Texts are near when they share words: deterministic, instant, good enough to rank by.
+
+    A query's vector differs from that of the same text as a document, as e5's does, so that mixing them up shows.
+    """
+
+    def __init__(self, dims: int = 64, seed: str = "") -> None:
+        self.dims = dims
+        self._seed = seed
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self._embed(text, "passage") for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self._embed(text, "query")
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        return self.embed_query(text)
+
+    def _embed(self, text: str, prefix: str) -> list[float]:
+        vector = [0.0] * self.dims
+        for weight, word in [(0.1, f"{prefix}:"), *((1.0, word) for word in text.lower().split())]:
+            digest = hashlib.sha256((self._seed + word).encode()).digest()
+            for part in range(0, 8, 2):
+                vector[digest[part] % self.dims] += weight if digest[part + 1] % 2 else -weight
+        norm = math.hypot(*vector) or 1.0
+        return [part / norm for part in vector]
+
+
+def word_model(dims: int = 64, name: str = "test:words") -> EmbeddingModel:
+    """Return a fast, deterministic embedding model; another name gives other vectors."""
+    return EmbeddingModel(name, dims, WordEmbeddings(dims, name))
+
+
+@asynccontextmanager
+async def fresh_database(server_url: str) -> AsyncIterator[str]:
+    """Make a database on the server, and drop it afterwards, whoever is still connected."""
+    name = f"test_{uuid.uuid4().hex}"
+    async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
+        # Copying files is twice as fast as logging them for a database that nobody has to recover.
+        await conn.execute(SQL("CREATE DATABASE {} STRATEGY file_copy").format(Identifier(name)))
+    try:
+        yield urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+    finally:
+        async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
+            await conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+async def forget_durability(server_url: str, settings: Sequence[str] = ("fsync", "synchronous_commit")) -> None:
+    """Make a test server fast: what it stores need not survive a power cut."""
+    async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
+        for setting in settings:
+            await conn.execute(SQL("ALTER SYSTEM SET {} = off").format(Identifier(setting)))
+        await conn.execute("SELECT pg_reload_conf()")
+
+
+@asynccontextmanager
+async def open_memory_store(url: str, model: EmbeddingModel) -> AsyncIterator[MemoryStore]:
+    """Open a store with an embedding model that has no spec."""
+    options = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+    pool: Pool = AsyncConnectionPool(url, kwargs=options, open=False)
+    async with pool:
+        store = MemoryStore(pool, model)
+        await store.setup()
+        yield store
