@@ -183,7 +183,7 @@ class _Turn:
         answer = self._from_tool(observation) if observation is not None else ""
         parts = [self.phrases["unseen"]] if self.unseen else []
         parts += [answer or self._from_memory(observation)] if self.text or not self.unseen else []
-        first = not any(isinstance(message, AIMessage) and not message.tool_calls for message in self.earlier)
+        first = not any(isinstance(message, AIMessage) for message in self.earlier)
         return "\n".join(([self.phrases["banner"]] if first else []) + parts), []
 
     def _call(self) -> ToolCall | None:

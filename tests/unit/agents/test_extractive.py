@@ -128,6 +128,7 @@ async def test_questions_and_its_own_answers_are_never_quoted() -> None:
     own = [(await ask(text)).text.replace("\n", " ") for text in ("Where do I live?", "I live in Rome.", "Who am I?")]
     memories = [f"- [message 2026-11-21, assistant] {text}" for text in own]
     memories.append("- [message 2026-11-21, user] Where do I live?")
+    memories.append("- [message 2026-11-21, user] Do you know whether I live in Rome")
     assert await answer("Where do I live?", memories=memories) == "I do not remember anything about that."
 
 
@@ -237,7 +238,7 @@ async def test_a_stream_adds_up_to_the_answer(text: str) -> None:
     whole = await model.ainvoke(messages)
     chunks = [chunk async for chunk in model.astream(messages)]
     assert len(chunks) > 5
-    added = sum(chunks[1:], chunks[0])
+    added: Any = sum(chunks[1:], chunks[0])
     assert (added.content, added.tool_calls) == (whole.content, whole.tool_calls)
     assert added.usage_metadata == whole.usage_metadata == {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     assert "".join(chunk.text for chunk in model.stream(messages)) == whole.text
