@@ -57,7 +57,7 @@ def create_extractor(engine: str, model: BaseChatModel) -> Extractor:
         The extractor.
 
     Raises:
-        ValueError: If there is no such engine.
+        ValueError: If there is no such engine, or the model cannot do what it needs.
     """
     # imported here: LangMem takes a second to import, and only one of the engines needs it
     if engine == "structured":
@@ -67,7 +67,13 @@ def create_extractor(engine: str, model: BaseChatModel) -> Extractor:
     if engine == "langmem":
         from memory.extraction.langmem_engine import LangMemExtractor
 
-        return LangMemExtractor(model)
+        try:
+            return LangMemExtractor(model)
+        except NotImplementedError:
+            raise ValueError(
+                f"The extraction engine 'langmem' needs a chat model that calls tools; {type(model).__name__} "
+                "does not. Use the engine 'structured' or another model."
+            ) from None
     near = get_close_matches(engine, ENGINES, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"There is no extraction engine {engine!r}.{hint} The engines are: {', '.join(ENGINES)}.")

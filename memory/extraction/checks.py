@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -42,7 +42,7 @@ MAX_SUMMARY = 500
 _MAX_RAW = 1_000
 
 # A sentence about a grounded object may use words of its own ("is allergic to" for "can't have"), but not mostly.
-_MIN_TEXT_COVERAGE = 0.5
+_MIN_TEXT_COVERAGE = 0.6
 
 _Proposed = TypeVar("_Proposed", bound=BaseModel)
 
@@ -80,6 +80,26 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         rejected=tuple(checker.rejected),
         complete=briefing.whole and not answer.broken_off and not checker.rejected,
     )
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What the user says in the cited messages, and what they assent to there."""
+
+    ids: tuple[str, ...]
+    said: str
+    assented: str
+
+    def refuse_unless(self, about: str, negative: bool) -> None:
+        """Refuse a statement about these words that the evidence does not make."""
+        if is_grounded(about, self.said):
+            reason = objection(about, negative, self.said)
+        elif is_grounded(about, self.assented):
+            reason = objection(about, negative, self.assented, assented=True)
+        else:
+            reason = "not grounded in the cited messages"
+        if reason:
+            raise _Refused(reason)
 
 
 class _Checker:
@@ -122,7 +142,7 @@ class _Checker:
         return list(kept.values())
 
     def operation(self, proposed: ProposedOperation, raw: Any) -> Operation:
-        sources, said = self._evidence(proposed.source_ids)
+        evidence = self._evidence(proposed.source_ids)
         target = None
         if proposed.op != "add":
             alias = (proposed.target_id or "").strip().casefold()
@@ -136,35 +156,32 @@ class _Checker:
             predicate=" ".join(proposed.predicate.split()),
             object=" ".join(proposed.object.split()),
             text=" ".join(proposed.text.split()),
-            source_ids=sources,
+            source_ids=evidence.ids,
         )
         if operation.op == "retract":
-            if target is None or not takes_back(target.text, said):
+            if target is None or not takes_back(target.text, evidence.said):
                 raise _Refused("the cited message does not take the memory back")
             return operation
         _bounded(operation.subject, MAX_SUBJECT, "subject")
         _bounded(operation.predicate, MAX_PREDICATE, "predicate")
         _bounded(operation.object, MAX_OBJECT, "object")
         _bounded(operation.text, MAX_TEXT, "text")
-        _stated(operation, said)
+        _stated(operation, evidence)
         if target is not None and normalise(target.text) == normalise(operation.text):
             return replace(operation, op="add", target_id=None)  # said once more, not changed
-        if target is not None and not supersedes(target.text, operation, said):
+        if target is not None and not supersedes(target.text, operation, evidence.said):
             self.refuse(raw, "the cited message does not change the memory; kept as a new one")
             return replace(operation, op="add", target_id=None)
         return operation
 
     def profile(self, proposed: ProposedProfileChange, raw: Any) -> ProfileChange:
-        sources, said = self._evidence(proposed.source_ids)
+        evidence = self._evidence(proposed.source_ids)
         field = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
         value = " ".join(proposed.value.split())
         _bounded(field, MAX_FIELD, "field")
         _bounded(value, MAX_OBJECT, "value")
-        if not is_grounded(value, said):
-            raise _Refused("not grounded in the cited messages")
-        if reason := objection(value, is_negative(value), said):
-            raise _Refused(reason)
-        return ProfileChange(field=field, value=value, source_ids=sources)
+        evidence.refuse_unless(value, is_negative(value))
+        return ProfileChange(field=field, value=value, source_ids=evidence.ids)
 
     def episode(self, proposed: ProposedEpisode, raw: Any) -> EpisodeDraft:
         _bounded(proposed.goal, MAX_PART, "goal")
@@ -193,8 +210,7 @@ class _Checker:
             return ""
         return " ".join(value.split())
 
-    def _evidence(self, aliases: Sequence[str]) -> tuple[tuple[str, ...], str]:
-        """Return the ids that are cited and what the user says in them."""
+    def _evidence(self, aliases: Sequence[str]) -> _Evidence:
         cited = list(dict.fromkeys(alias.strip().casefold() for alias in aliases))
         if not cited:
             raise _Refused("it cites nothing")
@@ -204,18 +220,18 @@ class _Checker:
         mine = [alias for alias in cited if shown[alias].role == "user"]
         if not mine:
             raise _Refused("it cites nothing that the user said")
-        said = [text for alias in mine for text in self._said(alias)]
-        return tuple(shown[alias].id for alias in cited), "\n".join(said)
+        # each message starts a line, and so a sentence of its own
+        said = "\n".join(shown[alias].text for alias in mine)
+        assented = "\n".join(self._assented(alias) for alias in mine)
+        return _Evidence(tuple(shown[alias].id for alias in cited), said, assented)
 
-    def _said(self, alias: str) -> list[str]:
-        """Return what a user's message says: for a mere "yes", also what it says yes to."""
-        order = list(self.briefing.messages)
-        message = self.briefing.messages[alias]
-        before = order[: order.index(alias)][-1:]
-        if is_assent(message.text) and before and self.briefing.messages[before[0]].role == "assistant":
-            # asked for assent it is a question; assented to it is a statement
-            return [message.text, self.briefing.messages[before[0]].text.replace("?", ".")]
-        return [message.text]
+    def _assented(self, alias: str) -> str:
+        """Return what the user agrees to, where the message is a mere "yes"."""
+        shown = list(self.briefing.messages.items())
+        place = list(self.briefing.messages).index(alias)
+        before = shown[place - 1][1] if place else None
+        agrees = is_assent(shown[place][1].text) and before is not None and before.role == "assistant"
+        return before.text if before is not None and agrees else ""
 
     def _cited(self, raw: Any) -> tuple[str, ...]:
         aliases = raw.get("source_ids") if isinstance(raw, Mapping) else None
@@ -234,19 +250,15 @@ def _bounded(text: str, limit: int, name: str) -> None:
         raise _Refused(f"{name} is too long")
 
 
-def _stated(operation: Operation, said: str) -> None:
+def _stated(operation: Operation, evidence: _Evidence) -> None:
     """Refuse what the user did not say: other words, the opposite, a question."""
-    claim = f"{operation.predicate} {operation.object}".replace("_", " ")
-    if not is_grounded(operation.object, said):
-        raise _Refused("not grounded in the cited messages")
-    named = f"{said} {operation.predicate} {operation.subject}".replace("_", " ")
-    if not is_grounded(operation.object, operation.text) or coverage(operation.text, named) < _MIN_TEXT_COVERAGE:
-        raise _Refused("its text says something else")
     negative = is_negative(operation.text)
-    if is_negative(claim) is not negative:
+    evidence.refuse_unless(operation.object, negative)
+    known = f"{evidence.said} {evidence.assented} {operation.predicate} {operation.subject}".replace("_", " ")
+    if not is_grounded(operation.object, operation.text) or coverage(operation.text, known) < _MIN_TEXT_COVERAGE:
+        raise _Refused("its text says something else")
+    if is_negative(f"{operation.predicate} {operation.object}") is not negative:
         raise _Refused("its text contradicts its parts")
-    if reason := objection(operation.object, negative, said):
-        raise _Refused(reason)
 
 
 def _merged(items: Sequence[Any]) -> list[Any]:

@@ -14,14 +14,15 @@ from itertools import pairwise
 
 from memory.statements import is_question, sentences
 
-# Words that carry no content of their own, folded. Negations are among them: polarity is compared on its own.
+# Words that carry no content of their own. Negations are among them: polarity is compared on its own. With their
+# diacritics: "đã" (already) is one, the "Đà" of Đà Nẵng is not.
 _FUNCTION_WORDS = """
     a an the of in on at to for from by with and or is are was were be been being am i me my mine you your he she it we
     us our they them their his her its this that these those user users person named name called has have had do does
     did as about very really just now who which also currently some any s m ve re ll d t not no never don doesn isn aren
     wasn didn can cannot won
-    nguoi dung la o va cua co cac nhung toi minh em anh chi ban rat cung da dang se duoc bi cho voi nay kia thi ma tai
-    khong ko chua chang cha
+    người dùng là ở và của có các những tôi mình em anh chị bạn rất cũng đã đang sẽ được bị cho với này kia thì mà tại
+    không khong ko chưa chẳng chả
 """
 _STOP = frozenset(_FUNCTION_WORDS.split())
 _NUMBER_WORDS = "zero one two three four five six seven eight nine ten"
@@ -50,7 +51,15 @@ _ANEW = re.compile(
     r"^(?:i|i'm|i've|i'd|we|my|he|she|it|they|but|only|just|instead|"
     r"tôi|mình|tớ|em|anh|chị|con|nó|họ|chúng|chỉ|nhưng|mà|còn)\b"
 )
+# "I moved from Hanoi to Da Nang" says of Hanoi what "no longer" says.
+_LEFT_BEHIND = re.compile(
+    r"\b(?:mov\w+|switch\w+|chang\w+|relocat\w+|transfer\w+|chuyển|đổi|dọn)\b[^,;]*?\b(?:from|từ)\s+(.+?)"
+    r"(?=\s+(?:to|into|over|đến|tới|vào|sang|ra|về|lên|xuống)\b|[,;.!?]|$)"
+)
 _OPPOSED = re.compile(r"\b(?:but|though|although|while|nhưng|mà|còn|chứ)\b")
+
+# Chinese and Japanese put no space between words: each character counts as one.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 _ASSENT = re.compile(
     r"^(?:yes|yeah|yep|yup|right|correct|exactly|sure|ok|okay|đúng|vâng|dạ|ừ|ừm|phải|chuẩn|chính xác)\b"
@@ -77,8 +86,8 @@ def fold(text: str) -> str:
 
 def content_words(text: str) -> list[str]:
     """Return the words that carry content; all words where none does."""
-    words = _words(text)
-    return [word for word in words if word not in _STOP] or words
+    spelt = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+    return _words(" ".join(word for word in spelt if word not in _STOP)) or _words(text)
 
 
 def is_grounded(claim: str, source: str) -> bool:
@@ -103,9 +112,7 @@ def coverage(claim: str, source: str) -> float:
 
 def shares_words(one: str, other: str) -> bool:
     """Tell whether two texts have a content word in common."""
-    return bool(set(_words(one)) - _STOP) and any(
-        _similar(a, b) for a in set(_words(one)) - _STOP for b in set(_words(other)) - _STOP
-    )
+    return any(_similar(a, b) for a in set(content_words(one)) for b in set(content_words(other)))
 
 
 def is_negative(text: str) -> bool:
@@ -126,13 +133,14 @@ def is_assent(text: str) -> bool:
     return bool(_ASSENT.search(_plain(text).strip())) and len(text.split()) <= _MAX_ASSENT_WORDS
 
 
-def objection(about: str, negative: bool, source: str) -> str:
+def objection(about: str, negative: bool, source: str, *, assented: bool = False) -> str:
     """Return why a source does not state something about these words, or nothing when it does.
 
     Args:
         about: The words that it is about.
         negative: Whether the statement denies it.
         source: What was said.
+        assented: Whether the user said yes to the source, so that what it asks is stated.
 
     >>> objection("meat", False, "I don't eat meat, but I eat fish")
     'says the opposite of its source'
@@ -146,7 +154,7 @@ def objection(about: str, negative: bool, source: str) -> str:
         # the words stand in several clauses: judge the sentences, or else the whole, as one
         whole = [s for s in sentences(source) if is_grounded(about, s)] or [source]
         mentions = [_Clause(s, is_negative(s), not _is_open(s)) for s in whole]
-    asserted = [clause for clause in mentions if clause.asserted]
+    asserted = [clause for clause in mentions if clause.asserted or assented]
     if not asserted:
         return "asked or supposed, not stated"
     if all(clause.negative is not negative for clause in asserted):
@@ -158,6 +166,9 @@ def _clauses(source: str) -> Iterator[_Clause]:
     for sentence in sentences(source):
         asks = is_question(sentence)
         plain = _plain(sentence)
+        for left in _LEFT_BEHIND.finditer(plain):
+            yield _Clause(left[1], negative=True, asserted=not asks)
+        plain = _LEFT_BEHIND.sub(lambda left: left[0].removesuffix(left[1]), plain)
         cuts = [0, *(cut.end() for cut in _CLAUSE.finditer(plain)), len(plain)]
         before: _Clause | None = None
         for i, (begin, end) in enumerate(pairwise(cuts)):
@@ -189,7 +200,7 @@ def _plain(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [_NUMBERS.get(word, word) for word in re.findall(r"[^\W_]+", fold(text))]
+    return [_NUMBERS.get(word, word) for word in _WORD.findall(fold(text))]
 
 
 def _occurs(word: str, said: set[str], together: str) -> bool:

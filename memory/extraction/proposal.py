@@ -85,13 +85,21 @@ def strict_schema(messages: Sequence[str], targets: Sequence[str]) -> dict[str, 
     profile = schema["properties"]["profile_changes"]["items"]["properties"]
     for properties in (operation, profile):
         properties["source_ids"]["items"] = {"type": "string", "enum": list(messages)}
-    null: dict[str, Any] = {"type": "null"}
-    target = {"type": "string", "enum": list(targets)}
-    about = operation["target_id"]["description"]
-    operation["target_id"] = {"anyOf": [target, null], "description": about} if targets else null
-    if not targets:
-        operation["op"]["enum"] = ["add"]
+    # an addition has no target and every other operation has one: with the two apart, a model held to the schema
+    # cannot ask for an update of nothing, which a small one did in every second update
+    form = schema["properties"]["ops"]["items"]
+    forms = [_variant(form, ["add"], {"type": "null"})]
+    if targets:
+        forms.append(_variant(form, ["update", "retract"], {"type": "string", "enum": list(targets)}))
+    schema["properties"]["ops"]["items"] = forms[0] if len(forms) == 1 else {"anyOf": forms}
     return {**schema, "title": "extraction", "description": "What this conversation teaches about the user."}
+
+
+def _variant(form: Mapping[str, Any], ops: Sequence[str], target: Mapping[str, Any]) -> dict[str, Any]:
+    properties = dict(form["properties"])
+    properties["op"] = {**properties["op"], "enum": list(ops)}
+    properties["target_id"] = {**target, "description": properties["target_id"]["description"]}
+    return {**form, "properties": properties}
 
 
 def _strict(node: Any) -> Any:

@@ -73,7 +73,11 @@ def takes_back(target: str, said: str) -> bool:
         return False
     if _FORGET.search(_plain(said)):
         return True
-    common = " ".join(word for word in content_words(target) if is_grounded(word, said))
+    words = content_words(target)
+    common = " ".join(word for word in words if is_grounded(word, said))
+    # the first word is as a rule the verb: "I don't like coffee" takes back nothing about tea
+    if not any(is_grounded(word, said) for word in words[1:]):
+        return False
     return objection(common, is_negative(target), said) == "says the opposite of its source"
 
 

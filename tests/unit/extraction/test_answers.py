@@ -1,0 +1,54 @@
+"""JSON as models really write it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.extraction.answers import read_answer
+
+WHOLE = {
+    "ops": [{"op": "add", "text": 'says "hi" {'}, {"op": "retract", "target_id": "f1"}],
+    "profile_changes": [{"field": "name", "value": "Ánh"}],
+    "episode": None,
+    "summary": "done",
+}
+
+
+@pytest.mark.parametrize("form", ["{}", "```json\n{}\n```", "Here you are:\n{}\nBye!", "<think>{{no}}</think>\n{}"])
+def test_an_object_is_found_in_what_stands_around_it(form: str) -> None:
+    answer = read_answer(form.replace("{}", json.dumps(WHOLE), 1))
+    assert (answer.payload, answer.leftovers, answer.problem, answer.broken_off) == (WHOLE, (), "", False)
+
+
+@pytest.mark.parametrize("text", ["", "I cannot do that.", "{", '{"ops": [', "[1, 2]", '{"answer": 42}', "{'ops': []}"])
+def test_an_answer_with_nothing_in_it_has_a_problem(text: str) -> None:
+    answer = read_answer(text)
+    assert answer.problem
+    assert answer.payload == {}
+    assert answer.raw == text
+
+
+def test_what_stands_beside_the_proposal_is_left_over() -> None:
+    assert read_answer('{"summary": "a", "facts": [1]}').leftovers == ('{"facts": [1]}',)
+    assert read_answer('{"summary": "a"} {"summary": "b"}').leftovers == ('{"summary": "b"}',)
+
+
+@given(st.integers(min_value=0, max_value=len(json.dumps(WHOLE)) - 1))
+def test_wherever_an_answer_breaks_off_its_whole_items_are_kept(cut: int) -> None:
+    text = json.dumps(WHOLE)[:cut]
+    answer = read_answer(text, broken_off=True)
+    kept: list[Any] = answer.payload.get("ops", [])
+    whole = [item for item in WHOLE["ops"] or [] if json.dumps(item) in text]
+    assert kept == whole
+    assert answer.problem or answer.broken_off
+
+
+@given(st.text())
+def test_any_text_is_read_or_has_a_problem(text: str) -> None:
+    answer = read_answer(text)
+    assert bool(answer.payload) != bool(answer.problem)
