@@ -114,7 +114,7 @@ def _sections(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     matches = list(_LABEL.finditer(text))
     found[""] = text[: matches[0].start()] if matches else text
-    for match, following in zip(matches, [*matches[1:], None], strict=True):
+    for match, following in zip(matches, [*matches[1:], None], strict=False):
         label = match[1].lower().replace("action input", "args")
         found.setdefault(label, text[match.end() : following.start() if following else len(text)].strip())
     return found

@@ -17,12 +17,16 @@ from agents.models import explain_model_error
 from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.errors import InvalidInputError, ModelCallError
-from graphs.state import AgentState, model_calls, pending_tool_calls
+from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from graphs.structured_output import StructuredOutput
 from prompts import load_prompt
 
 Compose = Callable[[Any, str], list[BaseMessage]]
 """From the state and the instructions to the messages that the model sees."""
+
+
+MAX_REPEATS = 4
+"""The same calls so often in a row are a model going in circles; small local models do. Polling twice is not."""
 
 
 class Reason:
@@ -78,8 +82,9 @@ class Reason:
         wanted = [call for call in response.tool_calls if call["id"] not in answered]
         writer = runtime.stream_writer
         done = structured is not None or not (wanted or replies)
-        if not done and model_calls(messages) + 1 >= limit:
-            response = _out_of_steps(response, messages, limit)
+        repeats = _repeats(response, messages)
+        if not done and (model_calls(messages) + 1 >= limit or repeats >= MAX_REPEATS):
+            response = _stopped(response, messages, limit, repeats)
             events.answer(writer, response.text)
             return {"messages": [response]}
         thought = response.additional_kwargs.get("thought") or (response.text if response.tool_calls else "")
@@ -147,15 +152,31 @@ def _unreadable(call: Any, response: AIMessage) -> ToolMessage:
     return ToolMessage(text, tool_call_id=call["id"] or "", name=call.get("name") or "", status="error")
 
 
-def _out_of_steps(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> AIMessage:
+def _repeats(response: AIMessage, messages: Sequence[AnyMessage]) -> int:
+    """Return how often in a row the model has now made exactly these calls, this time included."""
+    made = _calls(response)
+    if not made:
+        return 0
+    earlier = [_calls(message) for message in reversed(current_turn(messages)) if isinstance(message, AIMessage)]
+    return 1 + next((place for place, calls in enumerate(earlier) if calls != made), len(earlier))
+
+
+def _calls(message: AIMessage) -> list[tuple[str, Any]]:
+    return [(call["name"], call["args"]) for call in message.tool_calls]
+
+
+def _stopped(response: AIMessage, messages: Sequence[AnyMessage], limit: int, repeats: int) -> AIMessage:
     """Return an honest answer in place of one more tool call, which would be left without a result."""
     calls = [*response.tool_calls, *response.invalid_tool_calls]
     tools = ", ".join(dict.fromkeys(str(call["name"]) for call in calls))
-    text = load_prompt("out_of_steps").format(limit=limit, tools=tools).strip()
+    if repeats >= MAX_REPEATS:
+        text = load_prompt("going_in_circles").format(tools=tools, times=repeats - 1)
+    else:
+        text = load_prompt("out_of_steps").format(limit=limit, tools=tools)
     last = messages[-1]
     if isinstance(last, ToolMessage) and last.status != "error":
-        text += "\n" + load_prompt("out_of_steps_observation").format(observation=last.text[:500]).strip()
-    return AIMessage(text, usage_metadata=response.usage_metadata)
+        text = f"{text.strip()}\n" + load_prompt("out_of_steps_observation").format(observation=last.text[:500])
+    return AIMessage(text.strip(), usage_metadata=response.usage_metadata)
 
 
 def _empty_answer(response: AIMessage) -> str:

@@ -114,7 +114,7 @@ class Turns:
         lock = _locks.setdefault((id(asyncio.get_running_loop()), self.user_id), asyncio.Lock())
         async with lock:
             await self._store(thread, since)
-            due = await self._due()
+            due = await self._due() if self._draws else []
             if not due:
                 return TurnReport()
             messages = await self._messages_of(due)
@@ -142,8 +142,12 @@ class Turns:
             agent_id=self.agent_id,
             source_ids=tuple(record.id for record in new),
         )
-        messages = [put(self.user_id, MemoryScope.DIALOG, record) for record in new]
-        await self.memory.apply([*messages, put_pending(self.user_id, pending)])
+        changes = [put(self.user_id, MemoryScope.DIALOG, record) for record in new]
+        await self.memory.apply([*changes, put_pending(self.user_id, pending)] if self._draws else changes)
+
+    @property
+    def _draws(self) -> bool:
+        return self.memory.policy.extraction != "off"
 
     async def _due(self) -> list[PendingTurn]:
         """Return what is to be drawn from now: this conversation's turns, and what others left behind."""

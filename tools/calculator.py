@@ -32,10 +32,10 @@ _SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "–": "-", "^": "**"}
 
 @tool
 def calculator(expression: str) -> str:
-    """Return the value of an arithmetic expression with + - * / // % ** and parentheses.
+    """Calculate what the user asks to have calculated: numbers with + - * / // % ** and parentheses.
 
     Args:
-        expression: Such as (3 + 4) * 1.5 or 2 ** 10.
+        expression: The expression.
     """
     try:
         return _written(_value(_parsed(expression)))

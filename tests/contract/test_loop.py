@@ -263,3 +263,10 @@ async def test_both_managers_have_the_same_schemas() -> None:
     ours, theirs = react.get_output_jsonschema()["properties"], mem.get_output_jsonschema()["properties"]
     assert ours == theirs
     assert set(ours) == {"messages", "structured_response"}
+
+
+async def test_a_model_going_in_circles_is_stopped(build: Build) -> None:
+    model = ScriptedModel(script=[calls(("weather", {"city": "Huế"}))])
+    result = await ask(build(model, [weather], max_iterations=50))
+    assert "called weather 3 times with the same arguments" in result["messages"][-1].text
+    assert len(model.prompts) == 4
