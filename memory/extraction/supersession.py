@@ -47,13 +47,13 @@ def supersedes(target: str, operation: Operation, said: str) -> bool:
 
     Returns:
         True when both are about one single-valued attribute, or when they share words and the user's message speaks of
-        a change, denies what was known, or mentions the old value.
+        a change or mentions the old value, or the statement denies what was known.
     """
     statement = f"{operation.predicate} {operation.text}".replace("_", " ")
     old, new = _plain(target), _plain(statement)
     if set(_HOLDER.findall(old)) == set(_HOLDER.findall(new)) and _share_topic(old, new):
         return True
-    if not shares_words(target, f"{statement} {said}"):
+    if not shares_words(target, statement):
         return False
     replaced = [word for word in content_words(target) if not is_grounded(word, statement)]
     return (

@@ -168,6 +168,7 @@ def test_a_change_updates_its_target(known: str, said: str, object_: str, text: 
     [
         ("User likes tea", "I like coffee", "coffee", "User likes coffee."),
         ("User lives in Hanoi", "I like coffee", "coffee", "User likes coffee."),
+        ("User drinks coffee", "I quit coffee now. I never eat peanuts", "peanuts", "User never eats peanuts."),
         ("User's dog is named Rex", "My name is An", "An", "User's name is An."),
         ("User's favorite color is red", "my favorite dish is pho", "pho", "User's favorite dish is pho."),
     ],
