@@ -36,7 +36,8 @@ from psycopg_pool import AsyncConnectionPool
 
 from memory.records import MAX_INDEXED_CHARS
 from memory.storage.embeddings import EmbeddingModel
-from memory.storage.search import EXACT_SCAN_LIMIT, index_search_statement, search_statement
+from memory.storage.migrations import migrate
+from memory.storage.search import EXACT_SCAN_LIMIT, check_filter, index_search_statement, search_statement
 from memory.storage.text import indexed_texts, storable, to_json, vector_literal
 from memory.storage.writes import Writes, write
 
@@ -70,18 +71,25 @@ class MemoryStore(AsyncPostgresStore):
         pool: Autocommit connections with `dict_row`; its tables are made by `memory.storage.migrations.migrate`.
         embedding: The model that embeds what is stored and what is searched for.
         ttl: How items expire.
+        exact_scan_limit: Vectors of a namespace up to which a search compares every one.
     """
 
-    def __init__(self, pool: Pool, embedding: EmbeddingModel, *, ttl: TTLConfig | None = None) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        embedding: EmbeddingModel,
+        *,
+        ttl: TTLConfig | None = None,
+        exact_scan_limit: int = EXACT_SCAN_LIMIT,
+    ) -> None:
         index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=["text"])
         super().__init__(pool, index=index, ttl=ttl)
         self.pool = pool
         self.embedding = embedding
+        self.exact_scan_limit = exact_scan_limit
 
     async def setup(self) -> None:
         """Make the tables, or bring them up to date."""
-        from memory.storage.migrations import migrate
-
         async with self.pool.connection() as conn:
             await migrate(conn, self.embedding, checkpoints=False)
 
@@ -104,6 +112,28 @@ class MemoryStore(AsyncPostgresStore):
         _check_identity(namespace, key)
         to_json(dict(value))
         await super().aput(namespace, key, value, index, ttl=ttl)
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Search a namespace and those below it, by a query or else the latest first.
+
+        Raises:
+            TypeError: If the filter compares with something that is no JSON.
+            ValueError: If the filter has an unknown operator.
+        """
+        check_filter(filter)  # here and not with the batch, as in `aput`
+        return await super().asearch(
+            namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refresh_ttl
+        )
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations together: the reads see what was there before the writes, which succeed or fail as one.
@@ -185,7 +215,9 @@ class MemoryStore(AsyncPostgresStore):
             got = await self._send_gets(conn, gets) if gets else None
             found = None
             if targets:
-                statement, parameters = search_statement(targets, omit_expired=self._omit_expired)
+                statement, parameters = search_statement(
+                    targets, omit_expired=self._omit_expired, exact_limit=self.exact_scan_limit
+                )
                 found = await conn.execute(statement, parameters)
             listed = [
                 await conn.execute(query.encode(), parameters)
@@ -223,7 +255,7 @@ class MemoryStore(AsyncPostgresStore):
         for row in found:
             if row["key"] is not None:
                 rows[row["search"]].append(row)
-            elif row["vectors"] > EXACT_SCAN_LIMIT:
+            elif row["vectors"] > self.exact_scan_limit:
                 large.add(row["search"])
         for number in large:
             op, literal = targets[number]

@@ -18,8 +18,9 @@ from psycopg.sql import SQL, Composed, Literal, Placeholder
 
 from memory.storage.text import storable
 
-EXACT_SCAN_LIMIT = 10_000
-"""Vectors of a namespace up to which every one is compared."""
+EXACT_SCAN_LIMIT = 5_000
+"""Vectors of a namespace up to which every one is compared. Measured with 384 dimensions on a busy machine of two
+cores, a whole search: 2,000 vectors 5 ms, 5,000 9 ms, 10,000 40 to 70 ms; by the index, any number, 5 to 12 ms."""
 
 _OPERATORS: dict[str, LiteralString] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
@@ -73,7 +74,7 @@ Statement = tuple[Composed, dict[str, Any]]
 
 
 def search_statement(
-    searches: Sequence[tuple[SearchOp, str | None]], *, omit_expired: bool, exact_limit: int | None = EXACT_SCAN_LIMIT
+    searches: Sequence[tuple[SearchOp, str | None]], *, omit_expired: bool, exact_limit: int | None
 ) -> Statement:
     """Return one statement for all searches.
 
@@ -100,13 +101,16 @@ def search_statement(
             in_namespace = _in_namespace("s", op.namespace_prefix, parameters)
             parts.append(_BY_TIME.format(**common, in_namespace=in_namespace, conditions=_all(conditions)))
             continue
-        join = SQL("JOIN store s ON s.prefix = v.prefix AND s.key = v.key") if conditions else SQL("")
+        # Both tables by the namespace: joined by key alone, all tenants' items would be read.
+        join = SQL("JOIN store s ON s.prefix = v.prefix AND s.key = v.key AND {}").format(
+            _in_namespace("s", op.namespace_prefix, parameters)
+        )
         parts.append(
             _BY_DISTANCE.format(
                 **common,
                 in_namespace=_in_namespace("v", op.namespace_prefix, parameters),
                 conditions=_all(conditions),
-                join=join,
+                join=join if conditions else SQL(""),
                 vector=vectors[literal],
                 cap=Literal(None if exact_limit is None else exact_limit + 1),
                 limit_exact=Literal(exact_limit if exact_limit is not None else 2**62),
@@ -119,21 +123,32 @@ def index_search_statement(op: SearchOp, literal: str, *, omit_expired: bool) ->
     """Return the statement that searches a large namespace by the index; it may find fewer rows than exist."""
     parameters = _Parameters()
     conditions = _conditions(op, parameters, omit_expired=omit_expired)
-    # A semi-join keeps the index's order, so that the scan ends as soon as enough rows passed.
-    exists = SQL("AND EXISTS (SELECT FROM store s WHERE s.prefix = v.prefix AND s.key = v.key {})").format(
+    # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
+    passes = SQL("AND (SELECT TRUE {} FROM store s WHERE s.prefix = v.prefix AND s.key = v.key)").format(
         _all(conditions)
     )
     statement = _BY_INDEX.format(
         columns=_COLUMNS,
         vector=parameters.add(literal),
         in_namespace=_in_namespace("v", op.namespace_prefix, parameters),
-        conditions=exists if conditions else SQL(""),
+        conditions=passes if conditions else SQL(""),
         # An item may have several vectors; with too few distinct items the caller searches exactly.
         vectors=parameters.add(2 * (op.limit + op.offset)),
         limit=parameters.add(op.limit),
         offset=parameters.add(op.offset),
     )
     return statement, parameters.values
+
+
+def check_filter(conditions: dict[str, Any] | None) -> None:
+    """Refuse a filter that has no meaning.
+
+    Raises:
+        TypeError: If it compares with something that is no JSON.
+        ValueError: If it has an unknown operator.
+    """
+    for name, expected in (conditions or {}).items():
+        list(_matches([name], expected, _Parameters()))
 
 
 def _in_namespace(table: LiteralString, namespace: tuple[str, ...], parameters: _Parameters) -> Composed:

@@ -267,7 +267,7 @@ async def test_the_deadline_holds(extractor: Extractor, openai_server: OpenAISer
     with pytest.raises(DeadlineExceeded, match=r"0\.2 seconds"):
         await extract(extractor, deadline=0.2)
     assert time.monotonic() - before < 5
-    assert len(openai_server.chats()) == 1
+    assert len(openai_server.chats()) <= 1
 
 
 async def test_the_clients_own_timeout_is_an_unavailable_model(engine: str, openai_server: OpenAIServer) -> None:
@@ -275,7 +275,7 @@ async def test_the_clients_own_timeout_is_an_unavailable_model(engine: str, open
     extractor = create_extractor(engine, chat(openai_server.base_url, timeout=0.2))
     with pytest.raises(ModelUnavailable):
         await extract(extractor)
-    assert len(openai_server.chats()) == 1
+    assert len(openai_server.chats()) <= 1
 
 
 async def test_cancellation_goes_through(extractor: Extractor, openai_server: OpenAIServer) -> None:
@@ -377,6 +377,14 @@ async def test_langmem_patches_an_invalid_call_within_the_budget(openai_server: 
     result = await extract(create_extractor("langmem", chat(openai_server.base_url)))
     assert [o.op for o in result.ops] == ["update", "add"]
     assert (result.complete, result.calls) == (True, 2)
+
+
+async def test_langmem_does_not_patch_beyond_the_budget(openai_server: OpenAIServer) -> None:
+    invalid = [ToolCall("Proposal", proposal(op(op="upsert")), id=f"call_{i}") for i in range(3)]
+    openai_server.add(Reply(tool_calls=invalid), Reply(text="no"), Reply(text="no"), Reply(text="no"))
+    result = await extract(create_extractor("langmem", chat(openai_server.base_url)), max_calls=2)
+    assert (result.ops, len(result.rejected), result.complete) == ((), 3, False)
+    assert (result.calls, len(openai_server.chats())) == (2, 2)
 
 
 async def test_langmem_keeps_what_held_when_a_patch_fails(openai_server: OpenAIServer) -> None:

@@ -1,0 +1,330 @@
+"""`MemoryStore` is a `BaseStore`: what it promises beside LangGraph's `InMemoryStore`, and beyond it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, PutOp, SearchOp
+from langgraph.store.memory import InMemoryStore
+from langgraph.store.postgres.aio import AsyncPostgresStore
+from psycopg import AsyncConnection
+
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.postgres import MemoryStore
+from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store, word_model
+
+ANN = ("memory", "ann", "semantic")
+BOB = ("memory", "bob", "semantic")
+
+
+@pytest.fixture(params=["memory", "postgres"])
+async def store(
+    request: pytest.FixtureRequest, database_server: str, words: EmbeddingModel
+) -> AsyncIterator[BaseStore]:
+    """Every store that must behave alike."""
+    if request.param == "memory":
+        yield InMemoryStore(index={"dims": words.dims, "embed": words.embeddings, "fields": ["text"]})
+        return
+    async with fresh_database(database_server) as url, open_memory_store(url, words) as opened:
+        yield opened
+
+
+def keys(items: list[object]) -> list[str]:
+    return [item.key for item in items]  # type: ignore[attr-defined]
+
+
+class TestLikeInMemoryStore:
+    async def test_put_get_update_delete(self, store: BaseStore) -> None:
+        assert await store.aget(ANN, "1") is None
+        await store.aput(ANN, "1", {"text": "tea", "nested": {"list": [1, None, "é"]}})
+        item = await store.aget(ANN, "1")
+        assert item is not None
+        assert item.value == {"text": "tea", "nested": {"list": [1, None, "é"]}}
+        assert (item.namespace, item.key) == (ANN, "1")
+        await store.aput(ANN, "1", {"text": "coffee"})
+        updated = await store.aget(ANN, "1")
+        assert updated is not None
+        assert updated.value == {"text": "coffee"}
+        assert updated.updated_at >= updated.created_at
+        await store.adelete(ANN, "1")
+        assert await store.aget(ANN, "1") is None
+
+    async def test_search_by_query_ranks_and_stays_in_the_namespace(self, store: BaseStore) -> None:
+        await store.aput(ANN, "tea", {"text": "ann drinks green tea"})
+        await store.aput(ANN, "car", {"text": "ann drives a red car"})
+        await store.aput(BOB, "tea", {"text": "bob drinks green tea"})
+        await store.aput(("memory", "anna", "semantic"), "tea", {"text": "anna drinks green tea"})
+        await store.aput(("memory", "a_n"), "tea", {"text": "green tea"})
+        assert keys(await store.asearch(ANN, query="green tea")) == ["tea", "car"]
+        hits = await store.asearch(("memory", "ann"), query="red car", limit=1)
+        assert [(hit.namespace, hit.key) for hit in hits] == [(ANN, "car")]
+        assert hits[0].score is not None
+        assert 0 < hits[0].score < 1
+        everybody = await store.asearch(("memory",), query="green tea")
+        assert len(everybody) == 5
+        scores = [hit.score for hit in everybody if hit.score is not None]
+        assert scores == sorted(scores, reverse=True)
+        assert len(await store.asearch((), query="green tea", limit=3)) == 3
+
+    async def test_offset_and_limit(self, store: BaseStore) -> None:
+        for number in range(7):
+            await store.aput(ANN, str(number), {"text": "tea " * (number + 1) + "x" * number, "n": number})
+        whole = keys(await store.asearch(ANN, query="tea", limit=7))
+        pages = [keys(await store.asearch(ANN, query="tea", limit=3, offset=start)) for start in (0, 3, 6, 9)]
+        assert [key for page in pages for key in page] == whole
+        assert [len(page) for page in pages] == [3, 3, 1, 0]
+
+    @pytest.mark.parametrize(
+        ("filter_", "expected"),
+        [
+            ({"kind": "fact"}, {"1", "2"}),
+            ({"kind": "fact", "n": 10}, {"2"}),
+            ({"n": {"$gt": 9}}, {"2", "3"}),
+            ({"n": {"$gte": 9, "$lt": 10}}, {"1"}),
+            ({"n": {"$lte": 10}}, {"1", "2"}),
+            ({"n": {"$ne": 9}}, {"2", "3", "4"}),
+            ({"current": True}, {"1"}),
+            ({"current": None}, {"2", "4"}),
+            ({"nested": {"deep": "yes"}}, {"3"}),
+            ({"nested": {"n": {"$gt": 1}}}, {"3"}),
+            ({"tags": ["a", "b"]}, {"4"}),
+            ({"kind": "nothing has it"}, set()),
+        ],
+    )
+    @pytest.mark.parametrize("query", [None, "tea"])
+    async def test_filter(
+        self, store: BaseStore, filter_: dict[str, object], expected: set[str], query: str | None
+    ) -> None:
+        await store.aput(ANN, "1", {"text": "tea", "kind": "fact", "n": 9, "current": True})
+        await store.aput(ANN, "2", {"text": "tea", "kind": "fact", "n": 10})
+        await store.aput(
+            ANN, "3", {"text": "tea", "kind": "episode", "n": 100, "current": False, "nested": {"deep": "yes", "n": 2}}
+        )
+        await store.aput(ANN, "4", {"text": "tea", "kind": "other", "n": -1, "tags": ["a", "b"], "current": None})
+        if filter_ == {"n": {"$lte": 10}}:
+            expected = expected | {"4"}
+        assert set(keys(await store.asearch(ANN, filter=filter_, query=query))) == expected
+
+    async def test_list_namespaces(self, store: BaseStore) -> None:
+        for namespace in (ANN, BOB, ("memory", "ann", "episodic"), ("other",)):
+            await store.aput(namespace, "1", {"text": "tea"})
+        assert await store.alist_namespaces(prefix=("memory", "ann")) == [("memory", "ann", "episodic"), ANN]
+        assert await store.alist_namespaces(suffix=("semantic",)) == [ANN, BOB]
+        assert await store.alist_namespaces(prefix=("memory",), max_depth=2) == [("memory", "ann"), ("memory", "bob")]
+
+    async def test_a_batch_of_everything(self, store: BaseStore) -> None:
+        await store.aput(ANN, "1", {"text": "green tea"})
+        results = await store.abatch(
+            [
+                GetOp(ANN, "1"),
+                PutOp(ANN, "2", {"text": "black tea"}),
+                SearchOp(ANN, query="tea"),
+                SearchOp(ANN),
+                SearchOp(BOB, query="tea"),
+                GetOp(ANN, "no such"),
+                ListNamespacesOp(),
+            ]
+        )
+        assert [type(result).__name__ for result in results] == [
+            "Item",
+            "NoneType",
+            "list",
+            "list",
+            "list",
+            "NoneType",
+            "list",
+        ]
+        assert keys(results[2]) == keys(results[3]) == ["1"], "reads see what was there before the writes"  # type: ignore[arg-type]
+        assert results[4] == []
+        assert results[6] == [ANN]
+        assert await store.aget(ANN, "2") is not None
+
+    async def test_a_field_that_is_not_indexed_is_not_searched(self, store: BaseStore) -> None:
+        await store.aput(ANN, "1", {"text": "zebra", "title": "green tea"}, index=["title"])
+        await store.aput(ANN, "2", {"text": "green car"})
+        assert keys(await store.asearch(ANN, query="green tea")) == ["1", "2"]
+
+
+async def vectors(store: MemoryStore) -> list[tuple[str, str]]:
+    async with store.pool.connection() as conn:
+        cursor = await conn.execute("SELECT key, field_name FROM store_vectors ORDER BY key, field_name")
+        return [(row["key"], row["field_name"]) for row in await cursor.fetchall()]
+
+
+class TestBeyondTheStockStore:
+    async def test_the_query_is_embedded_as_a_query(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"text": "tea"})
+        (hit,) = await memory_store.asearch(ANN, query="tea")
+        # The same text as a document is at distance 0; as a query it is not.
+        assert hit.score is not None
+        assert 0.9 < hit.score < 0.9999
+
+    async def test_several_vectors_make_one_hit(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"tags": ["green tea", "tea", "black tea"]}, index=["tags[*]"])
+        await memory_store.aput(ANN, "2", {"text": "tea cup"})
+        assert keys(await memory_store.asearch(ANN, query="tea")) == ["1", "2"]
+        assert keys(await memory_store.asearch(ANN, query="tea", limit=1, offset=1)) == ["2"]
+
+    async def test_a_value_without_text_is_searched_whole(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"content": {"likes": "tea"}})
+        assert keys(await memory_store.asearch(ANN, query="tea")) == ["1"]
+
+    async def test_an_update_removes_the_vectors_of_what_is_gone(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"text": "green tea"})
+        await memory_store.aput(ANN, "2", {"tags": ["tea", "cup", "pot"]}, index=["tags[*]"])
+        await memory_store.aput(ANN, "1", {"text": "green tea"}, index=False)
+        await memory_store.aput(ANN, "2", {"tags": ["tea"]}, index=["tags[*]"])
+        assert await vectors(memory_store) == [("2", "tags[*]")]
+        assert keys(await memory_store.asearch(ANN, query="green tea")) == ["2"]
+        await memory_store.adelete(ANN, "2")
+        assert await vectors(memory_store) == []
+
+    async def test_a_batch_is_written_whole_or_not_at_all(self, memory_store: MemoryStore) -> None:
+        async with memory_store.pool.connection() as conn:
+            await conn.execute("ALTER TABLE store ADD CHECK (key <> 'refused')")
+        await memory_store.aput(ANN, "old", {"text": "tea"})
+        writes = [PutOp(ANN, "new", {"text": "tea"}), PutOp(ANN, "old", None), PutOp(ANN, "refused", {"text": "x"})]
+        with pytest.raises(Exception, match="check constraint"):
+            await memory_store.abatch(writes)
+        assert keys(await memory_store.asearch(ANN)) == ["old"]
+
+    async def test_a_batch_larger_than_a_statement_takes_parameters(self, memory_store: MemoryStore) -> None:
+        count = 30_000  # the stock store binds four parameters an item, and PostgreSQL takes 65,535
+        await memory_store.abatch([PutOp(ANN, str(n), {"n": n}, index=False) for n in range(count)])
+        async with memory_store.pool.connection() as conn:
+            cursor = await conn.execute("SELECT count(*) AS items FROM store")
+            assert await cursor.fetchone() == {"items": count}
+        await memory_store.abatch([PutOp(ANN, str(n), None) for n in range(count)])
+        assert await memory_store.asearch(ANN) == []
+
+    async def test_nul_and_lone_surrogates_are_replaced_not_lost(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"text": "green\x00tea", "more": ["\ud83d\ude00 \udc00"], "k\x00": 1})
+        item = await memory_store.aget(ANN, "1")
+        assert item is not None
+        assert item.value == {"text": "green\ufffdtea", "more": ["😀 \ufffd"], "k\ufffd": 1}
+        assert keys(await memory_store.asearch(ANN, query="green\x00tea")) == ["1"]
+        assert keys(await memory_store.asearch(ANN, filter={"text": "green\x00tea"})) == ["1"]
+
+    async def test_a_bad_write_fails_alone(self, memory_store: MemoryStore) -> None:
+        # Written in one tick, they are one batch.
+        good, nan, thing, nul = await asyncio.gather(
+            memory_store.aput(ANN, "good", {"text": "tea"}),
+            memory_store.aput(ANN, "nan", {"text": "tea", "n": float("nan")}),
+            memory_store.aput(ANN, "thing", {"text": "tea", "n": object()}),
+            memory_store.aput(ANN, "nul\x00", {"text": "tea"}),
+            return_exceptions=True,
+        )
+        assert good is None
+        assert isinstance(nan, ValueError)
+        assert isinstance(thing, TypeError)
+        assert isinstance(nul, ValueError)
+        assert "without NUL" in str(nul)
+        assert keys(await memory_store.asearch(ANN)) == ["good"]
+
+    async def test_no_connection_is_held_while_a_model_embeds(self, database_url: str) -> None:
+        class Waiting(WordEmbeddings):
+            def __init__(self, store_free: asyncio.Event) -> None:
+                super().__init__()
+                self._store_free = store_free
+
+            async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+                await asyncio.wait_for(self._store_free.wait(), 20)
+                return self.embed_documents(texts)
+
+            async def aembed_query(self, text: str) -> list[float]:
+                return (await self.aembed_documents([text]))[0]
+
+        free = asyncio.Event()
+        async with open_memory_store(database_url, EmbeddingModel("test:waiting", 64, Waiting(free))) as store:
+            most = store.pool.max_size
+            waiting = [
+                asyncio.create_task(store.abatch([PutOp(ANN, str(n), {"text": "tea"}), SearchOp(ANN, query="tea")]))
+                for n in range(most + 1)
+            ]
+            # With connections held by those that wait, this would not get one.
+            await store.abatch([PutOp(BOB, "1", {"text": "tea"}, index=False), GetOp(BOB, "1")])
+            free.set()
+            await asyncio.gather(*waiting)
+
+    async def test_concurrent_batches_over_the_same_items_in_any_order(self, memory_store: MemoryStore) -> None:
+        names = [str(n) for n in range(30)]
+
+        async def write(order: list[str], author: int) -> None:
+            for _ in range(5):
+                await memory_store.abatch([PutOp(ANN, name, {"text": "tea", "author": author}) for name in order])
+
+        await asyncio.gather(*(write(names if author % 2 else names[::-1], author) for author in range(6)))
+        items = await memory_store.asearch(ANN, limit=100)
+        assert len(items) == 30
+        assert len({item.value["author"] for item in items}) == 1, "each batch is whole"
+
+    async def test_a_bad_filter_fails_alone(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"text": "tea"})
+        good, unknown, thing = await asyncio.gather(
+            memory_store.asearch(ANN, query="tea"),
+            memory_store.asearch(ANN, filter={"text": {"$like": "x"}}),
+            memory_store.asearch(ANN, filter={"text": object()}),
+            return_exceptions=True,
+        )
+        assert keys(good) == ["1"]  # type: ignore[arg-type]
+        assert isinstance(unknown, ValueError)
+        assert "no operator '$like'; it has $eq, $ne, $gt" in str(unknown)
+        assert isinstance(thing, TypeError)
+
+    async def test_an_update_keeps_the_time_of_creation(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"text": "tea"})
+        first = await memory_store.aget(ANN, "1")
+        await memory_store.aput(ANN, "1", {"text": "coffee"})
+        second = await memory_store.aget(ANN, "1")
+        assert first is not None
+        assert second is not None
+        assert second.created_at == first.created_at
+        assert second.updated_at > first.updated_at
+
+    async def test_expiry(self, memory_store: MemoryStore) -> None:
+        await memory_store.aput(ANN, "1", {"text": "tea"}, ttl=0.001)
+        await memory_store.aput(ANN, "2", {"text": "tea"}, ttl=10)
+        while await memory_store.sweep_ttl() == 0:
+            pass
+        assert keys(await memory_store.asearch(ANN)) == ["2"]
+
+    async def test_reading_extends_the_life_of_an_item_that_expires(self, memory_store: MemoryStore) -> None:
+        async def expiry() -> object:
+            async with memory_store.pool.connection() as conn:
+                row = await (await conn.execute("SELECT expires_at FROM store")).fetchone()
+                assert row is not None
+                return row["expires_at"]
+
+        await memory_store.aput(ANN, "1", {"text": "tea"}, ttl=5)
+        first = await expiry()
+        await memory_store.aget(ANN, "1", refresh_ttl=False)
+        assert await expiry() == first
+        await memory_store.aget(ANN, "1", refresh_ttl=True)
+        second = await expiry()
+        assert second > first  # type: ignore[operator]
+        await memory_store.asearch(ANN, query="tea", refresh_ttl=True)
+        assert await expiry() > second  # type: ignore[operator]
+
+    async def test_a_stock_database_is_adopted_and_stays_usable_by_the_stock_store(self, database_url: str) -> None:
+        model = word_model()
+        index = {"dims": model.dims, "embed": model.embeddings, "fields": ["text"]}
+        async with AsyncPostgresStore.from_conn_string(database_url, index=index) as stock:  # type: ignore[arg-type]
+            await stock.setup()
+            await stock.aput(ANN, "1", {"text": "green tea"})
+            async with open_memory_store(database_url, model) as store:
+                assert keys(await store.asearch(ANN, query="tea")) == ["1"]
+                await store.aput(ANN, "2", {"text": "black coffee"})
+            await stock.setup()
+            assert keys(await stock.asearch(ANN, query="black coffee", limit=1)) == ["2"]
+
+    async def test_starts_at_the_same_time(self, database_url: str) -> None:
+        async def start() -> None:
+            async with open_memory_store(database_url, word_model()) as store:
+                await store.aput(ANN, "1", {"text": "tea"})
+
+        await asyncio.gather(*(start() for _ in range(4)))
+        async with await AsyncConnection.connect(database_url) as conn:
+            row = await (await conn.execute("SELECT count(*) FROM memory_embedding")).fetchone()
+            assert row == (1,)
