@@ -13,6 +13,9 @@ from memory.storage.embedded import embedded_database
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.postgres import MemoryStore
 from tests.support.databases import forget_durability, fresh_database, open_memory_store, word_model
+from tests.support.openai_server import openai_server
+
+__all__ = ["openai_server"]
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from agents.config import AgentConfig
 from agents.context import AgentContext
 from agents.managers import build_agent
 from agents.resolve import resolve_agent
-from tests.support.fakes import WordEmbeddings
+from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
