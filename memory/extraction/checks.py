@@ -60,7 +60,8 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
 
     Returns:
         What holds, and what was refused and why. An update of a fact that the cited messages do not change is taken as
-        an addition, and the update refused; usage and calls are left for the engine to fill in.
+        an addition, and the update refused; an update that names no fact is an addition. Usage and calls are left for
+        the engine to fill in.
     """
     checker = _Checker(briefing)
     payload = answer.payload
@@ -143,14 +144,14 @@ class _Checker:
 
     def operation(self, proposed: ProposedOperation, raw: Any) -> Operation:
         evidence = self._evidence(proposed.source_ids)
-        target = None
-        if proposed.op != "add":
-            alias = (proposed.target_id or "").strip().casefold()
-            target = self.briefing.targets.get(alias)
-            if target is None:
-                raise _Refused("it changes a memory that does not exist")
+        alias = (proposed.target_id or "").strip().casefold()
+        # small models call everything an update: one that names no memory overwrites none
+        op = "add" if proposed.op == "update" and not alias else proposed.op
+        target = self.briefing.targets.get(alias) if op != "add" else None
+        if target is None and op != "add":
+            raise _Refused("it changes a memory that does not exist")
         operation = Operation(
-            op=proposed.op,
+            op=op,
             target_id=target.id if target else None,
             subject=" ".join(proposed.subject.split()),
             predicate=" ".join(proposed.predicate.split()),

@@ -104,7 +104,7 @@ def _sent(message: AIMessage) -> Answer:
                 payload[name] = [*payload.get(name, []), *value]
             elif not payload.get(name):
                 payload[name] = value
-            elif value:
+            elif value and value != payload[name]:
                 leftovers.append(json.dumps({name: value}, ensure_ascii=False, default=str))
     return Answer(
         payload=payload,

@@ -21,17 +21,12 @@ first line of its output; `GET /requests` tells what it was asked and what nothi
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
 import json
-import math
 import sys
 import threading
-import time
-from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -39,158 +34,10 @@ from typing import Any, Self
 
 import pytest
 
-CHAT = "/chat/completions"
-EMBEDDINGS = "/embeddings"
-_PIECE = 7  # characters a streamed chunk: short, so that words, escapes and JSON keys are cut in the middle
+from tests.support.openai_script import CHAT, EMBEDDINGS, Match, Reply, Request, ToolCall
+from tests.support.openai_wire import chunks, completion, embed, error_body, request_problem
 
-
-@dataclass(frozen=True)
-class ToolCall:
-    """One tool call of a reply; `args` as text is sent as it is, well-formed or not."""
-
-    name: str
-    args: Mapping[str, Any] | str = field(default_factory=dict)
-    id: str = ""
-
-    @property
-    def arguments(self) -> str:
-        """The arguments as they go over the wire."""
-        return self.args if isinstance(self.args, str) else json.dumps(self.args, ensure_ascii=False)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """What the server answers one request.
-
-    Args:
-        text: The assistant's text.
-        json: The assistant's text as a JSON value (instead of `text`).
-        tool_calls: Tool calls; several are parallel calls.
-        refusal: The refusal of a model that declines a schema.
-        status: The HTTP status; from 400 on the body is an error.
-        error: The error's message, or its whole body.
-        headers: More response headers, such as `retry-after`.
-        delay: Seconds to wait first.
-        hold: An event to wait for first: the test decides when the answer comes.
-        truncate: Cut the text (or the last call's arguments) after so many characters, `finish_reason: length`.
-        raw: The body, verbatim, instead of a well-formed one.
-        empty_choices: Answer with no choice at all.
-        disconnect_after: Drop the connection after so many streamed chunks; without streaming, before any answer.
-    """
-
-    text: str | None = None
-    json: Any = None
-    tool_calls: Sequence[ToolCall] = ()
-    refusal: str | None = None
-    status: int = 200
-    error: str | Mapping[str, Any] | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0
-    hold: threading.Event | None = None
-    truncate: int | None = None
-    raw: bytes | None = None
-    empty_choices: bool = False
-    disconnect_after: int | None = None
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read a reply from a script file; `tool_calls` are objects with name, args and id."""
-        calls = [ToolCall(**call) for call in data.get("tool_calls", ())]
-        return cls(**{**data, "tool_calls": calls})
-
-    def content(self) -> str | None:
-        """The text that is sent."""
-        text = json.dumps(self.json, ensure_ascii=False) if self.json is not None else self.text
-        return text[: self.truncate] if text is not None and self.truncate is not None else text
-
-    def calls(self) -> list[dict[str, Any]]:
-        """The tool calls that are sent."""
-        wire: list[dict[str, Any]] = [
-            {
-                "id": call.id or f"call_{i}",
-                "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
-            }
-            for i, call in enumerate(self.tool_calls, 1)
-        ]
-        if wire and self.truncate is not None:
-            wire[-1]["function"]["arguments"] = wire[-1]["function"]["arguments"][: self.truncate]
-        return wire
-
-    def finish_reason(self) -> str:
-        """Why the model stopped."""
-        return "length" if self.truncate is not None else "tool_calls" if self.tool_calls else "stop"
-
-
-@dataclass(frozen=True)
-class Request:
-    """One request as it arrived."""
-
-    path: str
-    body: dict[str, Any]
-    headers: Mapping[str, str]
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        """The messages of a chat request."""
-        return list(self.body.get("messages") or ())
-
-    @property
-    def text(self) -> str:
-        """The text of all messages, one a line."""
-        return "\n".join(_text(message) for message in self.messages)
-
-    @property
-    def last(self) -> str:
-        """The text of the last message."""
-        return _text(self.messages[-1]) if self.messages else ""
-
-    @property
-    def last_role(self) -> str:
-        """The role of the last message."""
-        return str(self.messages[-1].get("role")) if self.messages else ""
-
-    @property
-    def tools(self) -> list[str]:
-        """The names of the tools on offer."""
-        return [tool.get("function", {}).get("name", "") for tool in self.body.get("tools") or ()]
-
-    @property
-    def schema(self) -> str | None:
-        """The name of the JSON schema that was asked for."""
-        return ((self.body.get("response_format") or {}).get("json_schema") or {}).get("name")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Match:
-    """Which requests a rule answers: everything that is given must hold.
-
-    Args:
-        path: The endpoint.
-        contains: A substring of any message.
-        last: A substring of the last message.
-        last_role: The role of the last message.
-        tool: A tool on offer by name; True for any, False for none.
-        schema: The JSON schema asked for by name; True for any, False for none.
-    """
-
-    path: str = CHAT
-    contains: str | None = None
-    last: str | None = None
-    last_role: str | None = None
-    tool: str | bool | None = None
-    schema: str | bool | None = None
-
-    def __call__(self, request: Request) -> bool:
-        """Tell whether the request is one of these."""
-        return (
-            request.path == self.path
-            and (self.contains is None or self.contains in request.text)
-            and (self.last is None or self.last in request.last)
-            and (self.last_role is None or self.last_role == request.last_role)
-            and _offers(self.tool, request.tools)
-            and _offers(self.schema, [request.schema] if request.schema else [])
-        )
+__all__ = ["CHAT", "EMBEDDINGS", "Match", "OpenAIServer", "Reply", "Request", "ToolCall", "openai_server"]
 
 
 Matcher = Callable[[Request], bool]
@@ -345,14 +192,14 @@ class _Handler(BaseHTTPRequestHandler):
                 200, {"requests": [{"path": r.path, "body": r.body} for r in owner.requests], "unmatched": unmatched}
             )
         else:
-            self._json(404, _error(f"no such endpoint: GET {self.path}"))
+            self._json(404, error_body(f"no such endpoint: GET {self.path}"))
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         request = Request(self.path.removeprefix("/v1"), body, {k.lower(): v for k, v in self.headers.items()})
         if problem := request_problem(request):
             self.server.owner.requests.append(request)
-            return self._json(400, _error(problem, "invalid_request_error"))
+            return self._json(400, error_body(problem, "invalid_request_error"))
         reply = self.server.owner.answer(request)
         if reply is None:
             return self._json(200, embed(body, self.server.owner.dimensions))
@@ -366,7 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
             )
         if reply.status >= 400:
             error = (
-                reply.error if isinstance(reply.error, Mapping) else _error(reply.error or f"scripted {reply.status}")
+                reply.error
+                if isinstance(reply.error, Mapping)
+                else error_body(reply.error or f"scripted {reply.status}")
             )
             return self._json(reply.status, error, reply.headers)
         if streams:
@@ -411,145 +260,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
-
-
-def completion(request: Request, reply: Reply) -> dict[str, Any]:
-    """Build the body of an answer that is not streamed."""
-    message: dict[str, Any] = {"role": "assistant", "content": reply.content(), "refusal": reply.refusal}
-    if reply.tool_calls:
-        message["tool_calls"] = reply.calls()
-    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason(), "logprobs": None}
-    choices = [] if reply.empty_choices else [choice]
-    return {**_head(request, "chat.completion"), "choices": choices, "usage": _usage(request, reply)}
-
-
-def chunks(request: Request, reply: Reply) -> Iterator[dict[str, Any]]:
-    """Build the chunks of a streamed answer: role, text and calls in pieces, the finish reason, usage if asked for."""
-    head = _head(request, "chat.completion.chunk")
-
-    def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-        return {**head, "choices": [] if reply.empty_choices else [choice]}
-
-    yield chunk({"role": "assistant", "content": "" if reply.content() is not None else None})
-    for piece in _pieces(reply.content() or ""):
-        yield chunk({"content": piece})
-    if reply.refusal:
-        yield chunk({"refusal": reply.refusal})
-    for i, call in enumerate(reply.calls()):
-        yield chunk({"tool_calls": [{"index": i, **call, "function": {**call["function"], "arguments": ""}}]})
-        for piece in _pieces(call["function"]["arguments"]):
-            yield chunk({"tool_calls": [{"index": i, "function": {"arguments": piece}}]})
-    yield chunk({}, reply.finish_reason())
-    if (request.body.get("stream_options") or {}).get("include_usage"):
-        yield {**head, "choices": [], "usage": _usage(request, reply)}
-
-
-def embed(body: Mapping[str, Any], default_dimensions: int) -> dict[str, Any]:
-    """Build the answer to an embeddings request: hashed bags of words, so texts that share words are near."""
-    given = body.get("input")
-    single = isinstance(given, str) or (isinstance(given, list) and bool(given) and isinstance(given[0], int))
-    inputs: list[Any] = [given] if single else list(given or ())
-    size = int(body.get("dimensions") or default_dimensions)
-    data = []
-    for i, item in enumerate(inputs):
-        values = embedding(item, size)
-        packed = (
-            base64.b64encode(values.tobytes()).decode() if body.get("encoding_format") == "base64" else list(values)
-        )
-        data.append({"object": "embedding", "index": i, "embedding": packed})
-    usage = {"prompt_tokens": len(inputs), "total_tokens": len(inputs)}
-    return {"object": "list", "model": body.get("model", "scripted"), "data": data, "usage": usage}
-
-
-def embedding(text: str | Sequence[int], size: int) -> array[float]:
-    """Return the unit vector of a text (or of token ids); the same on every machine.
-
-    >>> embedding("green tea", 8) == embedding("Green  tea", 8)
-    True
-    """
-    words = text.casefold().split() if isinstance(text, str) else [str(token) for token in text]
-    vector = [0.0] * size
-    for word in words or [""]:
-        digest = hashlib.blake2b(word.encode(), digest_size=32).digest()
-        for a, b in zip(digest[::2], digest[1::2], strict=True):
-            vector[(a * 256 + b) % size] += 1.0 if a % 2 else -1.0
-    norm = math.sqrt(sum(value * value for value in vector)) or 1.0
-    return array("f", (value / norm for value in vector))
-
-
-def request_problem(request: Request) -> str | None:
-    """Return what the real service would refuse in this request with a 400, if anything."""
-    schema = (request.body.get("response_format") or {}).get("json_schema") or {}
-    if schema.get("strict") and (problem := _strict_problem(schema.get("schema") or {}, "schema")):
-        return f"Invalid schema for response_format '{schema.get('name')}': {problem}"
-    for tool in request.body.get("tools") or ():
-        function = tool.get("function") or {}
-        if function.get("strict") and (problem := _strict_problem(function.get("parameters") or {}, "parameters")):
-            return f"Invalid schema for function '{function.get('name')}': {problem}"
-    open_calls: set[str] = set()
-    for i, message in enumerate(request.messages):
-        if message.get("role") == "tool":
-            if message.get("tool_call_id") not in open_calls:
-                return f"messages[{i}]: role 'tool' must be a response to a preceding message with 'tool_calls'"
-            open_calls.discard(message["tool_call_id"])
-        elif open_calls:
-            break
-        open_calls |= {call["id"] for call in message.get("tool_calls") or ()}
-    if open_calls:
-        return f"an assistant message with 'tool_calls' must be followed by tool messages for {sorted(open_calls)}"
-    return None
-
-
-def _strict_problem(schema: Any, path: str) -> str | None:
-    if isinstance(schema, list):
-        return next((p for i, s in enumerate(schema) if (p := _strict_problem(s, f"{path}[{i}]"))), None)
-    if not isinstance(schema, dict):
-        return None
-    if banned := {"allOf", "not", "oneOf", "if", "then", "else", "patternProperties", "default"} & schema.keys():
-        return f"in {path}, {sorted(banned)} is not permitted"
-    if schema.get("type") == "object" or "properties" in schema:
-        if schema.get("additionalProperties") is not False:
-            return f"in {path}, 'additionalProperties' is required to be supplied and to be false"
-        if missing := set(schema.get("properties", ())) - set(schema.get("required", ())):
-            return f"in {path}, 'required' must include every key in properties; missing {sorted(missing)}"
-    for keyword in ("properties", "$defs"):
-        for name, sub in schema.get(keyword, {}).items():
-            if problem := _strict_problem(sub, f"{path}.{name}"):
-                return problem
-    return _strict_problem(schema.get("items"), f"{path}.items") or _strict_problem(
-        schema.get("anyOf"), f"{path}.anyOf"
-    )
-
-
-def _head(request: Request, kind: str) -> dict[str, Any]:
-    return {"id": "chatcmpl-1", "object": kind, "created": int(time.time()), "model": request.body.get("model", "")}
-
-
-def _usage(request: Request, reply: Reply) -> dict[str, int]:
-    # About four characters a token; a client only needs it to be there and to add up.
-    sent = len(request.text) // 4
-    got = (len(reply.content() or "") + sum(len(call.arguments) for call in reply.tool_calls)) // 4
-    return {"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got}
-
-
-def _error(message: str, kind: str = "server_error") -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
-
-
-def _pieces(text: str) -> Iterator[str]:
-    return (text[i : i + _PIECE] for i in range(0, len(text), _PIECE))
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content") or ""
-    return content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
-
-
-def _offers(wanted: str | bool | None, offered: Sequence[str]) -> bool:
-    if wanted is None:
-        return True
-    return bool(offered) is wanted if isinstance(wanted, bool) else wanted in offered
 
 
 def _describe(request: Request) -> str:

@@ -139,10 +139,19 @@ def test_what_a_user_assents_to_is_a_fact() -> None:
 
 
 def test_an_unknown_target_is_refused_and_never_added() -> None:
-    for target in ("f2", "fact-1", "", None):
+    for target in ("f2", "fact-1", "m1"):
         proposed = op("Da Nang", "User lives in Da Nang.", op="update", target_id=target)
         result = judged([("user", "I moved to Da Nang")], {"ops": [proposed]}, ("User lives in Hanoi",))
         assert (result.ops, reasons(result)) == ((), ["it changes a memory that does not exist"])
+
+
+def test_an_update_that_names_no_memory_is_an_addition_and_such_a_retraction_is_nothing() -> None:
+    proposed = op("Da Nang", "User lives in Da Nang.", op="update")
+    result = judged([("user", "I moved to Da Nang")], {"ops": [proposed]}, ("User lives in Hanoi",))
+    assert [(o.op, o.target_id) for o in result.ops] == [("add", None)]
+    assert result.complete
+    nothing = judged([("user", "Forget Hanoi")], {"ops": [{**proposed, "op": "retract"}]}, ("User lives in Hanoi",))
+    assert (nothing.ops, nothing.complete) == ((), False)
 
 
 @pytest.mark.parametrize(
