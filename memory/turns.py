@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from memory.extraction import ExistingMemory, Extraction, ExtractionError, Extractor, TranscriptMessage
 from memory.facade import Change, MemoryFacade, delete_pending, put, put_pending
@@ -130,17 +130,20 @@ class Turns:
     async def _store(self, thread: Sequence[BaseMessage], since: str | None) -> None:
         """Store the messages that are new, with a note that they are still to be drawn from, in one batch."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
-        records = to_records(thread[first:], first=first, session_id=self.session_id, agent_id=self.agent_id)
+        asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
+        start = min(first, asked)
+        records = to_records(thread[start:], first=start, session_id=self.session_id, agent_id=self.agent_id)
         known = await self.memory.records(self.user_id, MemoryScope.DIALOG, [record.id for record in records])
         new = [record for record in records if record.id not in known]
         if not new:
             return
+        # one note a turn: the answer joins the question that waits already
         pending = PendingTurn(
-            id=record_id("pending", self.session_id, new[0].id),
+            id=record_id("pending", records[0].id),
             text="",
             session_id=self.session_id,
             agent_id=self.agent_id,
-            source_ids=tuple(record.id for record in new),
+            source_ids=tuple(record.id for record in records),
         )
         changes = [put(self.user_id, MemoryScope.DIALOG, record) for record in new]
         await self.memory.apply([*changes, put_pending(self.user_id, pending)] if self._draws else changes)

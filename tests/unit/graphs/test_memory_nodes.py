@@ -1,0 +1,211 @@
+"""What makes `react` remember, and what happens when it cannot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from agents.config import AgentConfig
+from agents.managers import build_agent
+from agents.resolve import resolve_agent
+from graphs.memory_nodes import recent_turns
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from tests.contract.conftest import Graph, memory_store
+from tests.contract.test_loop import ANN, thread, weather
+from tests.support.scripted_model import ScriptedModel, calls
+
+
+class BrokenStore(InMemoryStore):
+    """A store that fails from the moment it is told to."""
+
+    broken = False
+
+    async def abatch(self, ops: Any) -> Any:
+        if self.broken:
+            raise ConnectionError("the database is down")
+        return await super().abatch(ops)
+
+
+def build(model: ScriptedModel, store: InMemoryStore | None, *, small: Any = None, **policy: Any) -> Graph:
+    agent = resolve_agent(
+        AgentConfig(name="tester", manager="react_mem", system_prompt="You help.", memory=MemoryPolicy(**policy)),
+        model=model,
+        small_model=small or ScriptedModel(script=["no facts here"]),
+        tools=[weather],
+    )
+    return build_agent(agent, store=store, checkpointer=InMemorySaver())
+
+
+async def events(graph: Graph, text: str, name: str = "1", context: Any = ANN) -> list[dict[str, Any]]:
+    stream = graph.astream({"messages": [("user", text)]}, thread(name), context=context, stream_mode="custom")
+    return [event async for event in stream]
+
+
+def memory_events(seen: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(event["operation"], event["status"]) for event in seen if event["type"] == "memory"]
+
+
+async def test_what_one_conversation_said_is_in_the_prompt_of_the_next() -> None:
+    model = ScriptedModel(script=["noted", "it is Mimi"])
+    graph = build(model, memory_store())
+    await events(graph, "My cat is called Mimi.")
+    await events(graph, "What is my cat called?", name="2")
+    system = model.prompts[1][0]
+    assert isinstance(system, SystemMessage)
+    assert "My cat is called Mimi." in system.text
+    assert system.text.startswith("You help.")
+    assert [m.text for m in model.prompts[1][1:]] == ["What is my cat called?"]
+
+
+async def test_another_user_gets_nothing_of_it() -> None:
+    model = ScriptedModel(script=["noted", "no idea"])
+    graph = build(model, memory_store())
+    await events(graph, "My cat is called Mimi.")
+    await events(graph, "What is my cat called?", name="2", context={"user_id": "bob"})
+    assert "Mimi" not in str(model.prompts[1])
+
+
+async def test_without_a_user_memory_is_off_and_says_so() -> None:
+    store = memory_store()
+    seen = await events(build(ScriptedModel(script=["hello"]), store), "My cat is called Mimi.", context=None)
+    assert memory_events(seen) == [("retrieve", "off")]
+    assert "no user is named" in seen[0]["message"]
+    assert await store.asearch(("memory",)) == []
+
+
+async def test_without_a_store_it_answers_and_says_so() -> None:
+    seen = await events(build(ScriptedModel(script=["hello"]), None), "hi")
+    assert memory_events(seen) == [("retrieve", "off")]
+    assert seen[-1] == {"type": "answer", "text": "hello"}
+
+
+async def test_a_failing_store_costs_the_memory_not_the_answer() -> None:
+    store = BrokenStore()
+    store.broken = True
+    seen = await events(build(ScriptedModel(script=["hello"]), store), "hi")
+    assert {"type": "answer", "text": "hello"} in seen
+    assert memory_events(seen) == [("retrieve", "degraded"), ("extract", "degraded")]
+    assert "the database is down" in seen[0]["message"]
+
+
+async def test_what_a_failing_store_missed_is_stored_with_the_next_turn() -> None:
+    store = BrokenStore()
+    graph = build(ScriptedModel(script=["hello"]), store)
+    store.broken = True
+    await events(graph, "My cat is called Mimi.")
+    store.broken = False
+    await events(graph, "And my dog is Rex.")
+    said = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=100)
+    assert sorted(item.value["content"] for item in said if item.value["role"] == "user") == [
+        "And my dog is Rex.",
+        "My cat is called Mimi.",
+    ]
+
+
+async def test_a_failing_extraction_keeps_the_words_and_tries_again_with_the_next_turn() -> None:
+    store = memory_store()
+    small = ScriptedModel(script=[TimeoutError("too slow")])
+    graph = build(ScriptedModel(script=["hello"]), store, small=small)
+    seen = await events(graph, "My cat is called Mimi.")
+    assert memory_events(seen)[-1] == ("extract", "degraded")
+    facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
+    assert [(item.value["text"], item.value["verbatim"]) for item in facts] == [("My cat is called Mimi.", True)]
+    [waiting] = await MemoryFacade(store).pending("ann")
+    assert (waiting["attempts"], bool(waiting["last_error"])) == (1, True)
+
+
+async def test_a_turn_that_always_fails_is_left_alone_and_stays_visible() -> None:
+    store = memory_store()
+    small = ScriptedModel(script=[TimeoutError("too slow")])
+    graph = build(ScriptedModel(script=["hello"]), store, small=small)
+    for number in range(7):
+        await events(graph, f"Fact number {number}.")
+    first, *_ = await MemoryFacade(store).pending("ann")
+    assert first["attempts"] == 5
+    assert len({str(p[-1].content) for p in small.prompts}) > 1
+
+
+async def test_extraction_off_stores_the_words_and_asks_no_model() -> None:
+    store = memory_store()
+    small = ScriptedModel(script=["never asked"])
+    await events(build(ScriptedModel(script=["hello"]), store, small=small, extraction="off"), "My cat is Mimi.")
+    assert small.prompts == []
+    assert len(await store.asearch(scope_namespace("ann", MemoryScope.DIALOG))) == 2
+    assert await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC)) == []
+    assert await MemoryFacade(store).pending("ann") == []
+
+
+async def test_a_policy_that_reads_nothing_reads_nothing() -> None:
+    model = ScriptedModel(script=["noted"])
+    off = {"use_dialog": False, "use_semantic": False, "use_episodic": False, "use_profile": False}
+    graph = build(model, memory_store(), **off)
+    await events(graph, "My cat is called Mimi.")
+    await events(graph, "What is my cat called?", name="2")
+    assert "Mimi" not in str(model.prompts[1])
+
+
+async def test_the_beginning_of_the_prompt_stays_the_same_within_an_invocation() -> None:
+    model = ScriptedModel(script=["noted", calls(("weather", {"city": "Huế"})), "sunny"])
+    graph = build(model, memory_store())
+    await events(graph, "My cat is called Mimi.")
+    await events(graph, "How is the weather for Mimi?", name="2")
+    assert model.prompts[2][: len(model.prompts[1])] == model.prompts[1]
+
+
+async def test_a_long_thread_costs_the_last_turns_only_and_loses_no_tool_call() -> None:
+    model = ScriptedModel(script=["ok"])
+    graph = build(model, memory_store(), max_dialog_turns=3)
+    for number in range(10):
+        await events(graph, f"message {number}")
+    assert [m.text for m in model.prompts[-1] if m.type == "human"] == ["message 7", "message 8", "message 9"]
+
+
+async def test_the_notes_of_a_turn_are_discarded_at_its_end() -> None:
+    graph = build(ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"]), memory_store())
+    await events(graph, "How is Huế?")
+    saved = await graph.checkpointer.aget(thread())  # type: ignore[union-attr]
+    assert saved is not None
+    assert saved["channel_values"]["working_memory"] is None
+    assert saved["channel_values"]["memories"] == ""
+
+
+async def test_many_messages_at_once_are_all_remembered() -> None:
+    store = memory_store()
+    graph = build(ScriptedModel(script=["hello"]), store)
+    history = [("user", "I live in Huế."), ("ai", "Nice."), ("user", "And I like tea.")]
+    await graph.ainvoke({"messages": history}, thread(), context=ANN)
+    said = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=100)
+    assert {item.value["content"] for item in said} == {"I live in Huế.", "Nice.", "And I like tea.", "hello"}
+
+
+async def test_the_same_words_in_two_threads_are_two_messages_and_one_fact() -> None:
+    store = memory_store()
+    small = ScriptedModel(script=[TimeoutError("no model")])
+    graph = build(ScriptedModel(script=["hello"]), store, small=small)
+    for name in ("1", "2"):
+        await events(graph, "I like tea.", name=name)
+    said = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=100)
+    assert sum(item.value["content"] == "I like tea." for item in said) == 2
+    [fact] = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
+    assert fact.value["support"] == 2
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5])
+def test_recent_turns_begin_with_a_user(turns: int) -> None:
+    history: list[Any] = []
+    for number in range(3):
+        history += [
+            HumanMessage(f"q{number}"),
+            AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": f"c{number}"}]),
+            ToolMessage("r", tool_call_id=f"c{number}"),
+            AIMessage(f"a{number}"),
+        ]
+    recent = recent_turns(history, turns)
+    assert recent[0].type == "human"
+    assert len(recent) == min(turns, 3) * 4
