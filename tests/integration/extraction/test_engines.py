@@ -31,7 +31,7 @@ from memory.extraction import (
 )
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
 
-KEY = "sk-secret-0123456789abcdef"
+KEY = "plain-secret-0123456789"
 
 TRANSCRIPT = [
     TranscriptMessage("msg-a", "user", "I moved from Hanoi to Da Nang. I don't eat meat."),
@@ -225,13 +225,16 @@ async def test_a_refusing_service_is_asked_once(
     retryable: bool | None,
     retry_after: float | None,
 ) -> None:
-    openai_server.add(Reply(status=status, error=f"trouble with {KEY}", headers=headers), repeat=True)
+    openai_server.add(
+        Reply(status=status, error=f"trouble with {KEY}, not sk-proj-987654", headers=headers), repeat=True
+    )
     with caplog.at_level(logging.WARNING), pytest.raises(error) as caught:
         await extract(extractor)
     assert len(openai_server.chats()) == 1
     assert str(status) in str(caught.value)
     assert "trouble with" in str(caught.value)
     assert KEY not in str(caught.value)
+    assert "987654" not in str(caught.value)
     assert KEY not in caplog.text
     if isinstance(caught.value, ModelUnavailable):
         assert (caught.value.retryable, caught.value.retry_after) == (retryable, retry_after)
