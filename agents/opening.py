@@ -15,8 +15,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from agents.config import AgentConfig, load_agent_config, load_agent_config_file
-from agents.managers import build_agent
-from agents.resolve import resolve_agent
+from agents.resolve import build_agent, resolve_agent
 from memory.storage import StorageSettings, open_storage
 
 

@@ -1,16 +1,21 @@
-"""A config made real: its model loaded, its tools imported, its prompt read."""
+"""A config made real: its model loaded, its tools imported, its graph built by the manager that it names."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
 
 from agents.config import AgentConfig
+from agents.managers import MANAGERS
 from agents.models import load_chat_model, supports_native_tools
 from agents.text_dialect import TextDialect
 from tools.registry import load_tools
@@ -88,6 +93,33 @@ def resolve_agent(
         tools=(*load_tools(config.tools), *tools),
         response_format=response_format,
     )
+
+
+class GraphBuilder(Protocol):
+    """What a manager is: a function from a resolved agent to a compiled graph."""
+
+    def __call__(
+        self, agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+    ) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """Build the graph."""
+
+
+def build_agent(
+    agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build the graph of an agent with the manager that its config names.
+
+    Args:
+        agent: The agent, with its model and tools.
+        checkpointer: Keeps threads; None where a server provides it.
+        store: Keeps memories; None where a server provides it.
+
+    Returns:
+        The compiled graph.
+    """
+    module, _, attribute = MANAGERS[agent.config.manager].partition(":")
+    builder = cast("GraphBuilder", getattr(importlib.import_module(module), attribute))
+    return builder(agent, checkpointer=checkpointer, store=store)
 
 
 def _in_dialect(model: BaseChatModel, config: AgentConfig) -> BaseChatModel:

@@ -14,8 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from agents.config import load_agent_config
-from agents.managers import build_agent
-from agents.resolve import resolve_agent
+from agents.resolve import build_agent, resolve_agent
 
 DEFAULT_AGENT = "assistant"
 

@@ -14,8 +14,7 @@ from langgraph.store.memory import InMemoryStore
 
 from agents.config import AgentConfig
 from agents.context import AgentContext
-from agents.managers import build_agent
-from agents.resolve import resolve_agent
+from agents.resolve import build_agent, resolve_agent
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

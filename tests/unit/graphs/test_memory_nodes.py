@@ -10,8 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agents.config import AgentConfig
-from agents.managers import build_agent
-from agents.resolve import resolve_agent
+from agents.resolve import build_agent, resolve_agent
 from graphs.memory_nodes import recent_turns
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
