@@ -16,7 +16,6 @@ from langgraph.runtime import Runtime
 
 from agents.context import AgentContext
 from agents.extractive import ExtractiveChatModel
-from agents.identity import Identity, identify
 from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.reason import is_empty, require_input
@@ -25,6 +24,7 @@ from graphs.working_memory import WorkingMemory, as_text, update_working_memory
 from memory.context import MemoryBlock, render_memories
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
+from memory.identity import Identity, identify
 from memory.interface import MemoryQuery, MemoryScope
 from memory.transcript import message_record_id, text_of
 from memory.turns import Turns, last_id

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp, SearchItem
 
+from memory.changes import Change
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.namespaces import Namespace, pending_namespace, scope_namespace
-from memory.records import Record
 from memory.retrieval import read_operations, to_results
 
 _PAGE = 200
@@ -126,22 +126,3 @@ class MemoryFacade:
             if len(page) < _PAGE:
                 return
             offset += _PAGE
-
-
-Change = PutOp
-"""One write of a batch: a record, or the removal of one."""
-
-
-def put(user_id: str, scope: MemoryScope, record: Record) -> Change:
-    """Return the write of a record into its scope."""
-    return PutOp(scope_namespace(user_id, scope), record.id, record.to_value())
-
-
-def put_pending(user_id: str, record: Record) -> Change:
-    """Return the write of a turn that waits to be extracted; it is not indexed: nobody searches it by meaning."""
-    return PutOp(pending_namespace(user_id), record.id, record.to_value(), index=False)
-
-
-def delete_pending(user_id: str, id_: str) -> Change:
-    """Return the removal of a turn that has been extracted."""
-    return PutOp(pending_namespace(user_id), id_, None)

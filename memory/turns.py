@@ -19,8 +19,9 @@ from datetime import datetime, timedelta
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from memory.changes import Change, delete_pending, put, put_pending
 from memory.extraction import ExistingMemory, Extraction, ExtractionError, Extractor, TranscriptMessage
-from memory.facade import Change, MemoryFacade, delete_pending, put, put_pending
+from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope
 from memory.reconcile import reconcile, retire, touched_ids
 from memory.records import (

@@ -119,12 +119,8 @@ async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> Async
             open=False,
         )
         await stack.enter_async_context(pool)
-        yield await stack.enter_async_context(_closing(MemoryStore(pool, model)))
-
-
-@asynccontextmanager
-async def _closing(store: MemoryStore) -> AsyncIterator[MemoryStore]:
-    async with store:
+        store = MemoryStore(pool, model)
+        await stack.enter_async_context(store)
         yield store
 
 

@@ -8,8 +8,6 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from agents.context import AgentContext
-
 
 @dataclass(frozen=True)
 class Identity:
@@ -39,8 +37,9 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     user = runtime.server_info.user if runtime.server_info else None
-    user_id = user.identity if user is not None else AgentContext.of(runtime.context, configurable).user_id
+    said = getattr(runtime.context, "user_id", None) or configurable.get("user_id")
+    user_id = user.identity if user is not None else said
     if not user_id:
         return None
     run_id = runtime.execution_info.run_id if runtime.execution_info else None
-    return Identity(user_id=user_id, session_id=str(configurable.get("thread_id") or run_id or "unthreaded"))
+    return Identity(user_id=str(user_id), session_id=str(configurable.get("thread_id") or run_id or "unthreaded"))
