@@ -57,7 +57,7 @@ def test_a_long_text_counts_up_to_the_bound() -> None:
 
 def test_threads_get_what_one_thread_gets() -> None:
     model = LocalEmbeddings()
-    texts = [f"sentence number {n}, about tea" for n in range(24)]
+    texts = [f"sentence number {n}, about tea" for n in range(8)]
     alone = [model.embed_query(text) for text in texts]
     with ThreadPoolExecutor(8) as threads:
         assert list(threads.map(model.embed_query, texts)) == alone
