@@ -6,7 +6,15 @@ import uuid
 from collections.abc import Sequence
 from typing import Annotated, Any, NotRequired, Required
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+    convert_to_messages,
+    messages_from_dict,
+)
 from langgraph.channels import DeltaChannel
 from langgraph.graph.message import add_messages
 
@@ -34,8 +42,10 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
     >>> append_messages([], ["hi"]) == append_messages([], ["hi"])
     True
     """
+    state = [_restored(message) for message in state]
     for write in writes:
-        messages = convert_to_messages(write if isinstance(write, list) and not _is_pair(write) else [write])
+        given = write if isinstance(write, list) and not _is_pair(write) else [write]
+        messages = convert_to_messages([_restored(message) for message in given])
         taken = {message.id for message in state}
         for place, message in enumerate(messages, start=len(state)):
             if not message.id:
@@ -48,6 +58,22 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
 def _is_pair(write: Any) -> bool:
     """Return whether a list is one (role, text) pair: a checkpointer returns a tuple as a list."""
     return len(write) == 2 and all(isinstance(part, str) for part in write) and write[0] in _ROLES
+
+
+def _restored(message: Any) -> Any:
+    """Return a message that was dumped whole as it was; anything else as it is.
+
+    A server reads checkpoints without LangChain's classes when it shows a thread, and replays them through the
+    reducer: what is in a snapshot comes as such dumps, which `convert_to_messages` would move the usage out of.
+    """
+    if not (isinstance(message, dict) and {"type", "additional_kwargs", "response_metadata"} <= message.keys()):
+        return message
+    try:
+        [restored] = messages_from_dict([{"type": message["type"], "data": message}])
+    except ValueError:
+        # a client's own form of a message
+        return message
+    return restored
 
 
 def _replayable_id(place: int, message: BaseMessage, taken: set[str | None]) -> str:
