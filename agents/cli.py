@@ -17,9 +17,12 @@ from rich.text import Text
 from agents.config import AgentConfigError, load_agent_config, load_agent_config_file
 from agents.models import ModelConfigError
 from agents.terminal.chat import Chat
+from agents.terminal.console import Terminal
 from agents.terminal.demo import hold_conversation, run_demo
-from memory.storage import StorageError
+from memory.storage import StorageError, StorageSettings
 from tools.registry import ToolConfigError
+
+_MAX_USER = 512  # characters of a user's id that a run's context takes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,25 +32,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments; by default those of the process.
 
     Returns:
-        The exit code.
+        The exit code: 2 if it could not begin.
     """
     load_dotenv(find_dotenv(usecwd=True))
     logging.basicConfig(level=logging.ERROR)
     arguments = _parser().parse_args(argv)
-    console = Console(highlight=False)
+    console = Terminal()
     try:
+        settings = _settings()
         if arguments.command == "demo":
             if arguments.conversation is None:
-                return run_demo(console)
-            return asyncio.run(hold_conversation(arguments.conversation, arguments.user, console))
+                return run_demo(settings, console)
+            return asyncio.run(hold_conversation(arguments.conversation, arguments.user, settings, console))
         path = arguments.agent.endswith((".yaml", ".yml"))
         config = load_agent_config_file(Path(arguments.agent)) if path else load_agent_config(arguments.agent)
-        return Chat(config, arguments.user, console, verbose=arguments.verbose).run()
+        return Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
     except (AgentConfigError, ModelConfigError, ToolConfigError, StorageError) as error:
         Console(stderr=True, highlight=False).print(Text(str(error), style="red"), soft_wrap=True)
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _settings() -> StorageSettings:
+    try:
+        return StorageSettings.from_env()
+    except ValueError as error:
+        raise StorageError(str(error)) from error
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,9 +69,15 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--user", default="demo", help=argparse.SUPPRESS)
     chat = commands.add_parser("chat", help="talk to an agent; it remembers when you come back")
     chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
-    chat.add_argument("--user", default=_user_name(), help="whose memory to use (default: %(default)s)")
+    chat.add_argument("--user", type=_user_id, default=_user_name(), help="whose memory to use (default: %(default)s)")
     chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
     return parser
+
+
+def _user_id(value: str) -> str:
+    if not 1 <= len(value) <= _MAX_USER or not value.isprintable():
+        raise argparse.ArgumentTypeError(f"a user's id is 1 to {_MAX_USER} printable characters")
+    return value
 
 
 def _user_name() -> str:

@@ -1,15 +1,9 @@
 """Tool calling for a model that has none: the ReAct text form behind the interface of a tool-calling model.
 
-    Thought: ...
-    Action: tool name
-    Args: {json}
-
-    Thought: ...
-    Final Answer: ...
-
 The wrapper is itself a chat model: it writes tool calls as text for the inner model and reads its text back as tool
 calls, so that every graph, stream and event is the same for both dialects. A reply it cannot read becomes an invalid
-tool call, which the reasoning loop answers with an observation that the model can repair.
+tool call, which the reasoning loop answers with an observation that the model can repair. One call a reply: a text
+model asked for several makes up the results of the first ones.
 
 Source: ReAct (Yao et al., 2023).
 """
@@ -17,10 +11,8 @@ Source: ReAct (Yao et al., 2023).
 from __future__ import annotations
 
 import json
-import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -38,112 +30,30 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langchain_core.utils.json_schema import dereference_refs
 from pydantic import Field
 
+from agents.text_form import FINAL, STOP, AnswerStream, parse_reply
 from prompts import load_prompt
 
-FINAL = "Final Answer:"
-STOP = ["\nObservation:"]
-_LABEL = re.compile(r"^[ \t>*_#]*(Thought|Action|Args|Action Input|Final Answer)[ \t*_]*:[ \t*_]*", re.I | re.M)
-_NO_ACTION = {"none", "n/a", "no action", "null"}
 # A hidden call: the inner model's raw text must not reach the user's stream, only what is read from it.
 _HIDDEN: RunnableConfig = {"tags": ["nostream"]}
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What a model's text says.
-
-    Args:
-        thought: Its reasoning.
-        answer: The final answer, or None.
-        action: The tool it names, or None.
-        args: The tool's arguments, when they were a JSON object.
-        error: Why the text is not one of the two forms; empty when it is.
-        raw_args: The arguments as written.
-    """
-
-    thought: str = ""
-    answer: str | None = None
-    action: str | None = None
-    args: dict[str, Any] | None = None
-    error: str = ""
-    raw_args: str = ""
-
-
-def parse_reply(text: str) -> Reply:
-    """Read a model's text.
-
-    Text without any label is an answer: a model that ignores the form has still answered. An answer stays a string,
-    even when it is JSON.
-
-    Args:
-        text: What the model wrote.
-
-    Returns:
-        What it says.
-
-    >>> parse_reply('Thought: add\\nAction: calculator\\nArgs: {"expression": "1+1"}').args
-    {'expression': '1+1'}
-    >>> parse_reply('Final Answer: {"a": 1}').answer
-    '{"a": 1}'
-    """
-    text = text.split(STOP[0])[0]
-    final = _final_label(text)
-    head = text[: final.start()] if final else text
-    sections = _sections(head)
-    action = sections.get("action", "").strip().strip("`\"'[]()").strip()
-    if action and action.lower() not in _NO_ACTION:
-        # Even before a final answer: the action was never carried out, what is concluded from it would be made up.
-        return _read_action(sections.get("thought", ""), action, sections.get("args", ""))
-    if final:
-        return Reply(thought=sections.get("thought", ""), answer=text[final.end() :].strip())
-    if "args" in sections:
-        return Reply(thought=sections.get("thought", ""), error="Args without an Action", raw_args=sections["args"])
-    if "thought" in sections and not sections.get("", "").strip():
-        return Reply(thought=sections["thought"], error="a Thought without an Action or a Final Answer")
-    return Reply(answer=text.strip())
-
-
-def _final_label(text: str) -> re.Match[str] | None:
-    return next((match for match in _LABEL.finditer(text) if match[1].lower() == "final answer"), None)
-
-
-def _sections(text: str) -> dict[str, str]:
-    """Split text at its labels; the first of each label counts, text before any label has the label ''."""
-    found: dict[str, str] = {}
-    matches = list(_LABEL.finditer(text))
-    found[""] = text[: matches[0].start()] if matches else text
-    for match, following in zip(matches, [*matches[1:], None], strict=False):
-        label = match[1].lower().replace("action input", "args")
-        found.setdefault(label, text[match.end() : following.start() if following else len(text)].strip())
-    return found
-
-
-def _read_action(thought: str, action: str, raw: str) -> Reply:
-    fenced = re.sub(r"^```\w*\s*|\s*```$", "", raw.strip())
-    if not fenced:
-        return Reply(thought=thought, action=action, args={})
-    try:
-        # A model may go on after its JSON; the first value counts.
-        args, _ = json.JSONDecoder(strict=False).raw_decode(fenced)
-    except ValueError as error:
-        return Reply(thought=thought, action=action, raw_args=raw, error=f"Args is not JSON: {error}")
-    if not isinstance(args, dict):
-        return Reply(thought=thought, action=action, raw_args=raw, error="Args is not a JSON object")
-    return Reply(thought=thought, action=action, args=args)
+_NO_TOOL = "none"
+"""The name of an invalid call whose text named no tool."""
 
 
 class TextDialect(BaseChatModel):
-    """A tool-calling chat model made of one that only writes text.
+    """A tool-calling chat model made of one that only writes text. Without tools it is that model, unchanged.
 
     Args:
         inner: The model that writes.
         tool_specs: The tools in OpenAI form; set by `bind_tools`.
+        must_call: Whether every reply has to be a tool call; set by `bind_tools`.
     """
 
     inner: BaseChatModel
     tool_specs: list[dict[str, Any]] = Field(default_factory=list)
+    must_call: bool = False
 
     @property
     def _llm_type(self) -> str:
@@ -153,11 +63,29 @@ class TextDialect(BaseChatModel):
         self,
         tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
         *,
-        tool_choice: str | None = None,
+        tool_choice: str | dict[str, Any] | bool | None = None,
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with these tools described in its instructions; `tool_choice` cannot be forced in text."""
-        return TextDialect(inner=self.inner, tool_specs=[convert_to_openai_tool(tool) for tool in tools])
+        """Return the model with these tools described in its instructions.
+
+        Args:
+            tools: The tools.
+            tool_choice: With "any", "required", True or a tool's name, a final answer is no valid reply.
+            kwargs: None: text has no further options.
+
+        Raises:
+            ValueError: If a schema is to be filled by the provider: the text form and that exclude each other.
+        """
+        if kwargs.get("response_format") is not None:
+            raise ValueError("the text dialect fills a schema through a tool: use ToolStrategy, or dialect: native")
+        specs = [convert_to_openai_tool(tool) for tool in tools]
+        if isinstance(tool_choice, dict):
+            tool_choice = str(tool_choice.get("function", tool_choice).get("name", "any"))
+        if tool_choice == "none":
+            specs = []
+        named = [spec for spec in specs if spec["function"]["name"] == tool_choice]
+        must_call = tool_choice not in (None, False, "auto", "none")
+        return TextDialect(inner=self.inner, tool_specs=named or specs, must_call=must_call and bool(specs))
 
     def _generate(
         self,
@@ -166,7 +94,7 @@ class TextDialect(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        response = self.inner.invoke(self._as_text(messages), config=_HIDDEN, stop=[*STOP, *(stop or [])])
+        response = self.inner.invoke(self._as_text(messages), config=_HIDDEN, stop=self._stop(stop))
         return ChatResult(generations=[ChatGeneration(message=self._as_message(response))])
 
     async def _agenerate(
@@ -176,18 +104,8 @@ class TextDialect(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        response = await self.inner.ainvoke(self._as_text(messages), config=_HIDDEN, stop=[*STOP, *(stop or [])])
+        response = await self.inner.ainvoke(self._as_text(messages), config=_HIDDEN, stop=self._stop(stop))
         return ChatResult(generations=[ChatGeneration(message=self._as_message(response))])
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        message = self._generate(messages, stop, run_manager).generations[0].message
-        yield _as_chunk(message)
 
     async def _astream(
         self,
@@ -198,22 +116,19 @@ class TextDialect(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         """Stream the final answer as it is written; a thought or an action comes when it is complete."""
         whole: AIMessageChunk | None = None
+        answer = AnswerStream()
         sent = 0
-        async for part in self.inner.astream(self._as_text(messages), config=_HIDDEN, stop=[*STOP, *(stop or [])]):
+        async for part in self.inner.astream(self._as_text(messages), config=_HIDDEN, stop=self._stop(stop)):
             whole = part if whole is None else whole + part
-            text = whole.text if whole is not None else ""
-            answer = _answer_so_far(text)
-            if answer is not None and len(answer) > sent:
-                chunk = ChatGenerationChunk(message=AIMessageChunk(content=answer[sent:]))
-                sent = len(answer)
-                if run_manager:
-                    await run_manager.on_llm_new_token(str(chunk.text), chunk=chunk)
-                yield chunk
+            piece = part.text if not self.tool_specs else "" if self.must_call else answer.feed(part.text)
+            if piece:
+                sent += len(piece)
+                yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
         message = self._as_message(whole if whole is not None else AIMessage(""))
-        rest = _as_chunk(message, skip=sent)
-        if run_manager:
-            await run_manager.on_llm_new_token(str(rest.text), chunk=rest)
-        yield rest
+        yield _as_chunk(message, skip=sent)
+
+    def _stop(self, stop: list[str] | None) -> list[str] | None:
+        return [STOP, *(stop or [])] if self.tool_specs else stop
 
     def _as_text(self, messages: list[BaseMessage]) -> list[BaseMessage]:
         """Write tool calls and their results as text, and the tools into the instructions."""
@@ -223,12 +138,13 @@ class TextDialect(BaseChatModel):
                 texts.append(HumanMessage(f"Observation: {message.text}"))
             elif isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
                 texts.append(AIMessage(_action_text(message)))
-            elif isinstance(message, AIMessage):
+            elif isinstance(message, AIMessage) and self.tool_specs:
                 texts.append(AIMessage(f"{FINAL} {message.text}"))
             else:
                 texts.append(message)
         if self.tool_specs:
-            form = load_prompt("text_dialect").format(tools="\n".join(map(_describe, self.tool_specs)))
+            name = "text_dialect_call" if self.must_call else "text_dialect"
+            form = load_prompt(name).format(tools="\n".join(map(_describe, self.tool_specs)))
             if texts and isinstance(texts[0], SystemMessage):
                 texts[0] = SystemMessage(f"{texts[0].text}\n\n{form}")
             else:
@@ -236,51 +152,36 @@ class TextDialect(BaseChatModel):
         return _merge_neighbours(texts)
 
     def _as_message(self, response: BaseMessage) -> AIMessage:
-        # without tools there is nothing to call: the text is the answer, unless the model labels it all the same
-        reply = parse_reply(response.text)
-        usage = getattr(response, "usage_metadata", None)
-        metadata = response.response_metadata
-        if reply.error or (reply.action and not self.tool_specs):
-            error = reply.error or "there are no tools"
-            # Streamed chunks carry no error, and empty arguments would pass for a call without any.
-            call = invalid_tool_call(
-                name=reply.action or "none", args=reply.raw_args or "(none)", id=f"call_{uuid.uuid4().hex}", error=error
-            )
+        message = self._read(response.text)
+        message.usage_metadata = getattr(response, "usage_metadata", None)
+        message.response_metadata = response.response_metadata
+        return message
+
+    def _read(self, text: str) -> AIMessage:
+        if not self.tool_specs:
+            return AIMessage(text)
+        reply = parse_reply(text)
+        error = reply.error
+        if self.must_call and reply.answer is not None:
+            error = f"answer with an Action, one of: {', '.join(spec['function']['name'] for spec in self.tool_specs)}"
+        call_id = f"call_{uuid.uuid4().hex}"
+        if error:
+            # With its label the text is no JSON, not even the beginning of some: streamed chunks are completed to JSON
+            # where they can be, and what the model did not finish must not run. They carry no error either.
+            raw = f"Args: {reply.raw_args}".strip()
+            call = invalid_tool_call(name=reply.action or _NO_TOOL, args=raw, id=call_id, error=error)
             return AIMessage(
-                reply.thought,
-                invalid_tool_calls=[call],
-                additional_kwargs={"error": error},
-                usage_metadata=usage,
-                response_metadata=metadata,
+                reply.thought or reply.answer or "", invalid_tool_calls=[call], additional_kwargs={"error": error}
             )
         if reply.action:
-            made = tool_call(name=reply.action, args=reply.args or {}, id=f"call_{uuid.uuid4().hex}")
-            return AIMessage(reply.thought, tool_calls=[made], usage_metadata=usage, response_metadata=metadata)
-        return AIMessage(
-            reply.answer or "",
-            additional_kwargs={"thought": reply.thought} if reply.thought else {},
-            usage_metadata=usage,
-            response_metadata=metadata,
-        )
+            return AIMessage(
+                reply.thought, tool_calls=[tool_call(name=reply.action, args=reply.args or {}, id=call_id)]
+            )
+        return AIMessage(reply.answer or "", additional_kwargs={"thought": reply.thought} if reply.thought else {})
 
 
-def _answer_so_far(text: str) -> str | None:
-    """Return the part of an unfinished text that is surely final answer; None while an action may still come."""
-    final = _final_label(text)
-    if final is None or "action" in _sections(text[: final.start()]):
-        return None
-    answer = text[final.end() :].split(STOP[0])[0]
-    for length in range(min(len(STOP[0]), len(answer)), 0, -1):
-        if STOP[0].startswith(answer[-length:]):
-            # this may become the stop mark, or white space that the complete answer is stripped of
-            answer = answer[:-length]
-            break
-    return answer.strip()
-
-
-def _as_chunk(message: BaseMessage, skip: int = 0) -> ChatGenerationChunk:
+def _as_chunk(message: AIMessage, skip: int) -> ChatGenerationChunk:
     """Return a message as the last chunk of a stream that has already sent `skip` characters of its text."""
-    assert isinstance(message, AIMessage)  # noqa: S101 - narrows for the type checker
     calls = [*message.tool_calls, *message.invalid_tool_calls]
     return ChatGenerationChunk(
         message=AIMessageChunk(
@@ -309,14 +210,24 @@ def _action_text(message: AIMessage) -> str:
     for call in message.tool_calls:
         lines += [f"Action: {call['name']}", f"Args: {json.dumps(call['args'], ensure_ascii=False)}"]
     for bad in message.invalid_tool_calls:
-        lines += [f"Action: {bad['name']}", f"Args: {bad['args']}"]
+        lines += [f"Action: {bad['name']}"] if bad["name"] != _NO_TOOL else []
+        # ours carry the label already, those of a native model do not
+        raw = (bad["args"] or "").removeprefix("Args:").strip()
+        lines += [f"Args: {raw}"] if raw else []
     return "\n".join(lines)
 
 
 def _describe(spec: dict[str, Any]) -> str:
     function = spec["function"]
-    parameters = json.dumps(function.get("parameters", {}).get("properties", {}), ensure_ascii=False)
-    return f"- {function['name']}: {function.get('description', '')} Args: {parameters}"
+    parameters = dereference_refs(function.get("parameters", {}))
+    properties = parameters.get("properties", {})
+    required = parameters.get("required", [])
+    optional = (
+        f" (optional: {', '.join(rest)})" if (rest := [name for name in properties if name not in required]) else ""
+    )
+    return f"- {function['name']}: {function.get('description', '')} Args{optional}: " + json.dumps(
+        properties, ensure_ascii=False
+    )
 
 
 def _merge_neighbours(messages: list[BaseMessage]) -> list[BaseMessage]:

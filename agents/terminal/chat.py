@@ -1,27 +1,32 @@
-"""`make chat`: a conversation that goes on across processes."""
+"""`react-mem chat`: a conversation that goes on across processes."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
-import uuid
 from contextlib import AsyncExitStack
-from typing import Any
 
-from rich.console import Console
 from rich.text import Text
 
 from agents.config import AgentConfig
 from agents.opening import open_agent
-from agents.terminal.turn import Agent, run_turn
+from agents.terminal.column import Column, one_line
+from agents.terminal.console import Terminal
+from agents.terminal.render import TurnView
+from agents.terminal.sessions import Sessions
+from agents.terminal.turn import Agent, Outcome, run_turn
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.namespaces import encode
+from memory.storage import StorageSettings
 
-HELP = "/memory what I know of you · /new a new conversation · /forget all of it · /exit"
+HELP = "/memory what I know of you · /new conversation · /forget everything · /exit"
 
 _SHOWN = 100
-"""Memories that /memory lists."""
+"""Memories of a kind that /memory lists."""
+_ECHO = 1_000
+"""Characters of a piped message that are repeated."""
+_MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
 
 class Chat:
@@ -30,74 +35,128 @@ class Chat:
     Args:
         config: The agent.
         user_id: Whose memory to use.
+        settings: Where memory is kept.
         console: Where to draw.
         verbose: Show every step, not the answers alone.
     """
 
-    def __init__(self, config: AgentConfig, user_id: str, console: Console, *, verbose: bool = False) -> None:
+    def __init__(
+        self,
+        config: AgentConfig,
+        user_id: str,
+        settings: StorageSettings,
+        console: Terminal,
+        *,
+        verbose: bool = False,
+    ) -> None:
         self._config = config
         self._user_id = user_id
+        self._settings = settings
         self._console = console
         self._verbose = verbose
-        self._interactive = sys.stdin.isatty()
+        self._interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
 
     def run(self) -> int:
-        """Talk until the user leaves or the input ends.
+        """Talk until the user leaves, the input ends, or nobody reads the output.
 
         The event loop runs only while there is something to do: waiting for a line in the main thread is what lets
         Ctrl-C end a turn without ending the program.
 
         Returns:
-            The exit code: 1 if a piped message could not be answered.
+            The exit code: 1 if a piped message could not be answered, or its answer could not be written.
         """
         with asyncio.Runner() as runner:
             stack = AsyncExitStack()
-            agent: Agent = runner.run(stack.enter_async_context(open_agent(self._config)))
+            with self._console.status("opening memory …") if self._console.is_terminal else contextlib.nullcontext():
+                opening = open_agent(self._config, settings=self._settings)
+                agent: Agent = runner.run(stack.enter_async_context(opening))
             try:
-                thread_id = runner.run(self._last_thread(agent))
-                name = f"{self._config.name} · {self._config.manager} · you are {self._user_id}"
-                self._console.print(Text(name, style="dim"))
-                self._console.print(Text(HELP, style="dim"))
-                while (line := self._read()) is not None:
-                    if not line.strip():
-                        continue
-                    if line.strip() in {"/exit", "/quit"}:
+                sessions = Sessions(agent, self._config.name, self._user_id)
+                thread_id, said = runner.run(sessions.last())
+                self._greet(said)
+                while not self._console.abandoned and (line := self._read()) is not None:
+                    if line in {"/exit", "/quit"}:
                         break
-                    try:
-                        thread_id = runner.run(self._handle(agent, line.strip(), thread_id))
-                    except KeyboardInterrupt:
-                        self._console.print("\n[yellow]stopped; what you said is remembered[/]")
-                    except Exception as error:
-                        self._failed = True
-                        self._console.print(Text(str(error) or type(error).__name__, style="red"), soft_wrap=True)
+                    if not line or (line == "/forget" and not self._is_sure()):
+                        continue
+                    thread_id = self._do(runner, agent, sessions, line, thread_id)
             finally:
                 runner.run(stack.aclose())
-        return 1 if self._failed and not self._interactive else 0
+        return 1 if (self._failed and not self._interactive) or self._console.abandoned else 0
+
+    def _greet(self, said: str) -> None:
+        self._console.whereabouts(self._config, self._settings)
+        self._console.labelled("you", self._user_id)
+        self._console.print(Text(HELP, style="dim"))
+        if said:
+            shown = one_line(said, max(self._console.width - 42, 10))
+            self._console.print(Text(f"Going on where you left, at “{shown}”", style="dim"), soft_wrap=True)
+        self._console.print()
 
     def _read(self) -> str | None:
-        """Return the next line; None where the user leaves."""
+        """Return the next line, stripped; None where the user leaves."""
         try:
             if self._interactive:
-                return self._console.input("[bold blue]you[/]   ")
-            line = sys.stdin.readline()
+                return self._ask("you" + " " * (len("memory  ") - len("you"))).strip()
+            line = sys.stdin.readline() if sys.stdin is not None else ""
         except (EOFError, KeyboardInterrupt):
             self._console.print()
             return None
-        if line.strip():
-            self._console.print(Text.assemble(("you", "bold blue"), "   ", line.rstrip("\n")), soft_wrap=True)
-        return line or None
+        if not line:
+            return None
+        said = line.strip()
+        if said:
+            TurnView(self._console, verbose=self._verbose).user(one_line(said, _ECHO))
+        return said
 
-    async def _handle(self, agent: Agent, line: str, thread_id: str) -> str:
-        """Do what a line asks; return the conversation to go on with."""
+    def _ask(self, prompt: str) -> str:
+        """Read a line with editing and history, where the system has them."""
+        with contextlib.suppress(ImportError):  # not on Windows
+            import readline  # noqa: F401 - importing it is what makes `input` use it
+        coloured = self._console.color_system and not self._console.no_color and sys.stdout.isatty()
+        # The marks tell readline what takes no room on the line; it has to draw the prompt to know where it ends.
+        return input(f"\001\x1b[1;34m\002{prompt}\001\x1b[0m\002" if coloured else prompt)
+
+    def _is_sure(self) -> bool:
+        if not self._interactive:
+            return True
+        try:
+            answer = self._ask("forget everything about you, every conversation included? (yes/no) ")
+        except (EOFError, KeyboardInterrupt):
+            self._console.print()
+            return False
+        return answer.strip().lower() in {"y", "yes"}
+
+    def _do(self, runner: asyncio.Runner, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
+        """Do what a line asks, whatever comes of it; return the conversation to go on with."""
+        outcome = Outcome()
+        try:
+            return runner.run(self._handle(agent, sessions, line, thread_id, outcome))
+        except KeyboardInterrupt:
+            kept = "; what you said is remembered" if outcome.durable else ""
+            self._console.print(Text(f"stopped{kept}", style="yellow"))
+        except Exception as error:
+            self._failed = True
+            self._console.failure(error)
+        self._console.print()
+        return thread_id
+
+    async def _handle(self, agent: Agent, sessions: Sessions, line: str, thread_id: str, outcome: Outcome) -> str:
         if line == "/memory":
             await self._show_memory(agent)
         elif line == "/new":
-            return await self._new_thread(agent)
+            thread_id = await sessions.new()
+            self._console.print(Text("a new conversation", style="dim"))
         elif line == "/forget":
-            return await self._forget(agent, thread_id)
-        elif line.startswith("/"):
-            self._console.print(Text(f"unknown command {line.split()[0]!r}; {HELP}", style="yellow"))
+            await sessions.forget()
+            thread_id = await sessions.new()
+            self._console.print(Text("forgotten", style="dim"))
+        elif line == "/help":
+            self._console.print(Text(HELP, style="dim"))
+        elif line.startswith("/") and " " not in line and line.count("/") == 1:
+            self._console.print(Text(f"unknown command {one_line(line, 40)}", style="yellow"))
+            self._console.print(Text(HELP, style="dim"))
         else:
             await run_turn(
                 agent,
@@ -106,11 +165,14 @@ class Chat:
                 thread_id=thread_id,
                 console=self._console,
                 verbose=self._verbose,
+                outcome=outcome,
             )
+        self._console.print()
         return thread_id
 
     async def _show_memory(self, agent: Agent) -> None:
-        facade = MemoryFacade(_store(agent), MemoryPolicy(max_memories=_SHOWN))
+        assert agent.store is not None  # noqa: S101 - narrows for the type checker
+        facade = MemoryFacade(agent.store, MemoryPolicy.model_validate({"max_memories": _SHOWN}))
         results = await facade.read(
             MemoryQuery(
                 user_id=self._user_id,
@@ -119,42 +181,13 @@ class Chat:
                 scopes=[MemoryScope.PROFILE, MemoryScope.SEMANTIC, MemoryScope.EPISODIC],
             )
         )
-        waiting = await facade.pending(self._user_id)
         for item in results:
-            date = str(item.payload.get("created_at", ""))[:10]
-            self._console.print(Text(f"  {date}  {item.source:8} {item.payload.get('text', '')}"), soft_wrap=True)
+            label = f"  {str(item.payload.get('created_at', ''))[:10]} {item.source}".ljust(_MEMORY_COLUMN)
+            self._console.print(Text(label, style="dim"), end="")
+            column = Column(self._console, _MEMORY_COLUMN)
+            column.write(str(item.payload.get("text", "")))
+            column.close()
         if not results:
             self._console.print(Text("  nothing yet", style="dim"))
-        if waiting:
+        if waiting := await facade.pending(self._user_id):
             self._console.print(Text(f"  {len(waiting)} turns wait to be read by a model", style="yellow"))
-
-    async def _forget(self, agent: Agent, thread_id: str) -> str:
-        if self._interactive:
-            answer = await asyncio.to_thread(
-                self._console.input, "forget everything about you, this conversation included? (yes/no) "
-            )
-            if answer.strip().lower() not in {"y", "yes"}:
-                return thread_id
-        sessions = await MemoryFacade(_store(agent)).forget_user(self._user_id)
-        for session_id in {*sessions, thread_id}:
-            await agent.checkpointer.adelete_thread(session_id)  # type: ignore[union-attr]
-        self._console.print(Text("forgotten", style="dim"))
-        return await self._new_thread(agent)
-
-    async def _last_thread(self, agent: Agent) -> str:
-        """Return the conversation that the user left, which goes on where it stopped."""
-        item = await _store(agent).aget(self._namespace, "thread")
-        return str(item.value["id"]) if item else await self._new_thread(agent)
-
-    async def _new_thread(self, agent: Agent) -> str:
-        thread_id = str(uuid.uuid4())
-        await _store(agent).aput(self._namespace, "thread", {"id": thread_id}, index=False)
-        return thread_id
-
-    @property
-    def _namespace(self) -> tuple[str, ...]:
-        return ("terminal", encode(self._user_id), encode(self._config.name))
-
-
-def _store(agent: Agent) -> Any:
-    return agent.store

@@ -1,17 +1,18 @@
-"""`make demo`: an agent learns something in one conversation and uses it in the next, in another process."""
+"""`react-mem demo`: an agent learns something in one conversation and uses it in the next, in another process."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import uuid
-from typing import Any
 
-from rich.console import Console
-
+from agents.config import load_agent_config
 from agents.opening import open_agent
-from agents.terminal.turn import run_turn
+from agents.terminal.console import Terminal
+from agents.terminal.render import TurnView
+from agents.terminal.turn import Agent, Outcome, run_turn
 from memory.facade import MemoryFacade
+from memory.storage import StorageSettings
 
 CONVERSATIONS = [
     [
@@ -29,60 +30,79 @@ CONVERSATIONS = [
 AGENT = "assistant"
 
 
-def run_demo(console: Console) -> int:
+def run_demo(settings: StorageSettings, console: Terminal) -> int:
     """Hold the conversations, each in a process of its own.
 
     Args:
+        settings: Where memory is kept.
         console: Where to draw.
 
     Returns:
         The exit code: 0 if the second conversation used what the first taught.
     """
+    console.whereabouts(load_agent_config(AGENT), settings)
+    console.print()
     # a user of its own, so that what you told the agent before neither helps nor harms
     user_id = f"demo-{uuid.uuid4().hex[:8]}"
     for number in range(1, len(CONVERSATIONS) + 1):
         console.rule(f"Conversation {number}, in a process of its own")
-        sys.stdout.flush()
-        part = [sys.executable, "-m", "agents.cli", "demo", "--conversation", str(number), "--user", user_id]
+        if console.abandoned:
+            return 1
+        # -P: a folder `agents` where the user stands is not ours
+        part = [sys.executable, "-P", "-m", "agents.cli", "demo", "--conversation", str(number), "--user", user_id]
         done = subprocess.run(part, check=False)  # noqa: S603 - our own module
         if done.returncode:
             return done.returncode
     console.rule()
-    console.print("The second conversation knew what the first was told. Talk to it yourself: [bold]make chat[/]")
+    console.print("The second conversation knew what the first was told.")
+    console.print("Talk to it yourself: [bold]react-mem chat[/], or [bold]make chat[/].")
     return 0
 
 
-async def hold_conversation(number: int, user_id: str, console: Console) -> int:
+async def hold_conversation(number: int, user_id: str, settings: StorageSettings, console: Terminal) -> int:
     """Hold one of the conversations.
 
     Args:
         number: Which, from 1.
-        user_id: The user of the demonstration.
+        user_id: The user of the demonstration, who is forgotten after the last conversation.
+        settings: Where memory is kept.
         console: Where to draw.
 
     Returns:
-        The exit code: 1 if a later conversation found nothing that an earlier one taught.
+        The exit code: 1 if a turn failed, or a later conversation found nothing that an earlier one taught.
     """
-    recalled: set[str] = set()
-    thread_id = f"{user_id}-{number}"
+    outcome = Outcome()
+    last = number == len(CONVERSATIONS)
+    code = 1
+    async with open_agent(AGENT, settings=settings) as agent:
+        try:
+            await _talk(agent, CONVERSATIONS[number - 1], user_id, f"{user_id}-{number}", console, outcome)
+            code = 1 if console.abandoned or (last and not outcome.recalled) else 0
+        except Exception as error:
+            console.failure(error)
+        else:
+            if last and not outcome.recalled:
+                console.failure(RuntimeError("Nothing of the first conversation was remembered."))
+        finally:
+            if last or code:
+                await _forget(agent, user_id)
+    return code
 
-    def watch(event: dict[str, Any]) -> None:
-        if event["type"] == "memory":
-            recalled.update(item["text"] for item in event.get("items", []) if item["scope"] == "semantic")
 
-    async with open_agent(AGENT) as agent:
-        for text in CONVERSATIONS[number - 1]:
-            console.print(f"[bold blue]you[/]   {text}")
-            await run_turn(
-                agent, text, user_id=user_id, thread_id=thread_id, console=console, verbose=True, watch=watch
-            )
-            console.print()
-        if number < len(CONVERSATIONS):
-            return 0
-        assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        for session_id in await MemoryFacade(agent.store).forget_user(user_id):
-            await agent.checkpointer.adelete_thread(session_id)  # type: ignore[union-attr]
-    if not recalled:
-        console.print("[red]Nothing of the first conversation was remembered.[/]")
-        return 1
-    return 0
+async def _talk(
+    agent: Agent, messages: list[str], user_id: str, thread_id: str, console: Terminal, outcome: Outcome
+) -> None:
+    for text in messages:
+        if console.abandoned:
+            return
+        TurnView(console, verbose=True).user(text)
+        await run_turn(
+            agent, text, user_id=user_id, thread_id=thread_id, console=console, verbose=True, outcome=outcome
+        )
+        console.print()
+
+
+async def _forget(agent: Agent, user_id: str) -> None:
+    assert agent.store is not None  # noqa: S101 - narrows for the type checker
+    for session_id in await MemoryFacade(agent.store).forget_user(user_id):
+        await agent.checkpointer.adelete_thread(session_id)  # type: ignore[union-attr]

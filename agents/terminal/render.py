@@ -1,12 +1,22 @@
-"""A turn's events, drawn with rich."""
+"""A turn's events, drawn with rich: who speaks at the margin, what is done indented below, all text in one column."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.status import Status
 from rich.text import Text
+
+from agents.terminal.column import Column, one_line, printable
+
+_RETRIEVED = 3
+"""Memories that are shown of those retrieved: enough to see what the answer stands on."""
+_STORED = 5
+_OBSERVATION_CHARS = 500
+_SCOPES = {"semantic": "fact", "dialog": "said", "episodic": "episode", "profile": "profile"}
+_STEP_COLUMN = 15  # of "  observation  "
+_SPEECH_COLUMN = 8  # of "memory  "
 
 
 class TurnView:
@@ -20,60 +30,124 @@ class TurnView:
     def __init__(self, console: Console, *, verbose: bool) -> None:
         self._console = console
         self._verbose = verbose
+        self._column: Column | None = None
         self._streamed = ""
+        self._message: str | None = None
+        self._status: Status | None = None
 
-    def token(self, text: str) -> None:
-        """Draw a piece of the answer as it is written."""
-        if not self._streamed:
+    def user(self, text: str) -> None:
+        """Draw what the user said."""
+        self._say("you", "bold blue", text)
+
+    def waiting(self, what: str) -> None:
+        """Show that something takes its time, until anything is drawn; on a terminal only."""
+        self._rest()
+        if self._console.is_terminal and not self._console.is_dumb_terminal:
+            spinner = "line" if self._console.options.ascii_only else "dots"
+            self._status = self._console.status(Text(f"{what} …", style="dim"), spinner=spinner)
+            self._status.start()
+
+    def token(self, text: str, message_id: str | None) -> None:
+        """Draw a piece of a message as it is written.
+
+        Args:
+            text: The piece.
+            message_id: The message it belongs to.
+        """
+        if message_id != self._message:
+            self._end_message()
+            self._message = message_id
+        if self._column is None:
             text = text.lstrip()
             if not text:
                 return
-            self._console.print("[bold green]agent[/] ", end="")
+            self._column = self._label("agent", "bold green")
         self._streamed += text
-        self._console.print(Text(text), end="", soft_wrap=True)
+        self._column.write(text)
 
     def event(self, event: dict[str, Any]) -> None:
         """Draw one event of the custom stream (see `graphs.events`)."""
         kind = event.get("type")
         if kind == "answer":
             self._answer(str(event["text"]))
+            self.waiting("remembering")
         elif kind == "memory":
             self._memory(event)
-        elif self._verbose and kind == "thought":
-            self._end_of_line()
-            self._row("thought", str(event["text"]))
-        elif self._verbose and kind == "action":
+        elif kind == "thought" and self._verbose:
+            self._step("thought", str(event["text"]))
+        elif kind == "action":
             arguments = ", ".join(f"{name}={value!r}" for name, value in event["args"].items())
-            self._end_of_line()
-            self._row("action", f"{event['name']}({arguments})")
-        elif self._verbose and kind == "observation":
-            self._row("error" if event["error"] else "observation", str(event["content"])[:500])
+            if self._verbose:
+                self._step("action", f"{event['name']}({arguments})")
+            self._end_message()
+            self.waiting(printable(str(event["name"])))
+        elif kind == "observation":
+            if self._verbose:
+                self._step("error" if event["error"] else "observation", str(event["content"])[:_OBSERVATION_CHARS])
+            self.waiting("thinking")
+
+    def close(self) -> None:
+        """End what is unfinished: the turn is over, or it was stopped."""
+        self._end_message()
 
     def _answer(self, text: str) -> None:
-        if self._streamed.strip() and text.strip().endswith(self._streamed.strip()[-40:]):
-            self._end_of_line()
+        if self._streamed.strip() == text.strip():
+            self._end_message()
             return
-        # a thought was streamed before, or nothing at all
-        self._end_of_line()
-        self._console.print(f"[bold green]agent[/] {escape(text)}", soft_wrap=True)
+        # nothing was streamed, or something else: the thought before a tool call, an answer that was replaced
+        self._end_message()
+        self._say("agent", "bold green", text)
 
     def _memory(self, event: dict[str, Any]) -> None:
-        self._end_of_line()
+        retrieves = event["operation"] == "retrieve"
         if event["status"] != "ok":
-            self._row("memory", event["message"], style="yellow")
-        if not self._verbose:
-            return
-        for item in event.get("items", []):
-            self._row("retrieved", f"[{item['scope']}] {str(item['text'])[:200]}")
-        for text in event.get("stored", []):
-            self._row("stored", text[:200])
-        for text in event.get("retired", []):
-            self._row("retired", text[:200])
+            self._step("memory", str(event["message"]), style="yellow")
+        if self._verbose:
+            # what has no score, such as the profile, is in every prompt and no finding
+            items = sorted(event.get("items", []), key=lambda item: -(item["score"] or 0.0))
+            self._steps("retrieved", [_item(item) for item in items], _RETRIEVED, whole=False)
+            self._steps("stored", event.get("stored", []), _STORED)
+            self._steps("retired", event.get("retired", []), _STORED)
+        if retrieves:
+            self.waiting("thinking")
 
-    def _row(self, label: str, text: str, style: str = "dim") -> None:
-        self._console.print(f"  [{style}]{label:>11}[/]  ", Text(text), sep="", soft_wrap=True)
+    def _steps(self, label: str, texts: list[str], shown: int, *, whole: bool = True) -> None:
+        room = self._console.width - _STEP_COLUMN if self._console.is_terminal else 200
+        for text in texts[:shown]:
+            self._step(label, text if whole else one_line(text, room))
+            label = ""
+        if len(texts) > shown:
+            self._step("", f"and {len(texts) - shown} more")
 
-    def _end_of_line(self) -> None:
-        if self._streamed:
-            self._console.print()
-            self._streamed = ""
+    def _step(self, label: str, text: str, style: str = "dim") -> None:
+        self._end_message()
+        indent = "  " if self._verbose else ""
+        column = self._label(f"{indent}{label}", style, style if style != "dim" else "")
+        column.write(text.strip())
+        column.close()
+
+    def _say(self, who: str, style: str, text: str) -> None:
+        column = self._label(who, style)
+        column.write(text.strip())
+        column.close()
+
+    def _label(self, label: str, style: str, text_style: str = "") -> Column:
+        self._rest()
+        width = _STEP_COLUMN if self._verbose else _SPEECH_COLUMN
+        self._console.print(Text(label.ljust(width), style=style), end="", soft_wrap=True)
+        return Column(self._console, width, text_style)
+
+    def _end_message(self) -> None:
+        self._rest()
+        if self._column is not None:
+            self._column.close()
+        self._column, self._streamed = None, ""
+
+    def _rest(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def _item(item: dict[str, Any]) -> str:
+    return f"({_SCOPES.get(item['scope'], item['scope'])}) {item['text']}"

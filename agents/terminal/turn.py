@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessageChunk
@@ -12,7 +13,25 @@ from rich.console import Console
 from agents.terminal.render import TurnView
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
-Watch = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class Outcome:
+    """What a turn has come to so far.
+
+    Args:
+        durable: Whether memory has what the user said.
+        recalled: The facts that were retrieved.
+    """
+
+    durable: bool = False
+    recalled: set[str] = field(default_factory=set)
+
+    def note(self, event: dict[str, Any]) -> None:
+        """Take in one event of the custom stream (see `graphs.events`)."""
+        if event["type"] == "memory" and event["operation"] == "retrieve" and event["status"] == "ok":
+            self.durable = True
+            self.recalled |= {item["text"] for item in event["items"] if item["scope"] == "semantic"}
 
 
 async def run_turn(
@@ -23,7 +42,7 @@ async def run_turn(
     thread_id: str,
     console: Console,
     verbose: bool,
-    watch: Watch | None = None,
+    outcome: Outcome,
 ) -> None:
     """Send a message and draw what the agent does with it.
 
@@ -34,21 +53,25 @@ async def run_turn(
         thread_id: The conversation.
         console: Where to draw.
         verbose: Show every step, not the answer alone.
-        watch: Called with every event.
+        outcome: Filled in as the turn goes, so that a turn that is stopped has told how far it came.
     """
     view = TurnView(console, verbose=verbose)
+    view.waiting("recalling")
     stream: AsyncIterator[Any] = agent.astream(
         {"messages": [{"role": "user", "content": text}]},
         context={"user_id": user_id},
         config={"configurable": {"thread_id": thread_id}},
         stream_mode=["messages", "custom"],
     )
-    async for mode, payload in stream:
-        if mode == "custom":
-            view.event(payload)
-            if watch:
-                watch(payload)
-        elif not verbose:
-            chunk, _ = payload
-            if isinstance(chunk, AIMessageChunk) and chunk.text:
-                view.token(chunk.text)
+    try:
+        async for mode, payload in stream:
+            if mode == "custom":
+                view.event(payload)
+                outcome.note(payload)
+            elif not verbose:
+                chunk, _ = payload
+                # Text that comes with a call is the thought of the text dialect, not meant for the user.
+                if isinstance(chunk, AIMessageChunk) and chunk.text and not chunk.tool_call_chunks:
+                    view.token(chunk.text, chunk.id)
+    finally:
+        view.close()

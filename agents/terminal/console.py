@@ -1,0 +1,74 @@
+"""The terminal itself: where to draw, and what is said about where things run."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+from rich.console import Console
+from rich.text import Text
+
+from agents.config import AgentConfig
+from agents.models import EXTRACTIVE, resolve_chat_spec
+from agents.terminal.column import Column, printable
+from memory.storage import StorageSettings
+
+_HEAD_COLUMN = 8  # of "memory  "
+
+
+class Terminal(Console):
+    """A console whose reader may leave: what is printed after that goes nowhere, and `abandoned` says so."""
+
+    def __init__(self) -> None:
+        for stream in (sys.stdin, sys.stdout):
+            if isinstance(stream, io.TextIOWrapper):
+                # what cannot be read or shown is marked as such and does not end the conversation
+                stream.reconfigure(errors="replace")
+        super().__init__(highlight=False)
+        self.abandoned = False
+
+    def on_broken_pipe(self) -> None:
+        """Go on in silence, so that whoever prints can finish and close what is open."""
+        self.abandoned = self.quiet = True
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())
+        os.close(devnull)
+
+    def failure(self, error: Exception) -> None:
+        """Draw an error as one red line."""
+        message = " ".join(printable(str(error)).split()) or type(error).__name__
+        self.print(Text(message, style="red"), soft_wrap=True)
+
+    def labelled(self, label: str, text: str) -> None:
+        """Draw a line of the head of a conversation."""
+        self.print(Text(label.ljust(_HEAD_COLUMN), style="dim"), end="")
+        column = Column(self, _HEAD_COLUMN, "dim")
+        column.write(text)
+        column.close()
+
+    def whereabouts(self, config: AgentConfig, settings: StorageSettings) -> None:
+        """Draw what runs and where it remembers.
+
+        Args:
+            config: The agent.
+            settings: The storage.
+        """
+        model = resolve_chat_spec(config.models.chat)
+        if model == EXTRACTIVE:
+            model = "extractive, built in: quotes what it remembers; set OPENAI_API_KEY for a language model"
+        self.labelled("agent", f"{config.name} ({config.manager})")
+        self.labelled("model", model)
+        self.labelled("memory", _place(settings))
+
+
+def _place(settings: StorageSettings) -> str:
+    if settings.database_url is None:
+        return f"{settings.data_dir} (embedded PostgreSQL)"
+    try:
+        parts = conninfo_to_dict(settings.database_url.get_secret_value())
+    except ProgrammingError:
+        return "the database of DATABASE_URL"
+    return f"PostgreSQL at {parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"

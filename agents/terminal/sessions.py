@@ -1,0 +1,67 @@
+"""Which conversations a user has held in the terminal: the last one goes on, and all of them can be forgotten."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from agents.terminal.turn import Agent
+from memory.facade import MemoryFacade
+from memory.namespaces import encode
+from memory.records import now
+
+_ROOT = "terminal"
+_LAST = "last"
+_PAGE = 200
+
+
+class Sessions:
+    """The terminal conversations of one user with one agent.
+
+    Args:
+        agent: The open agent.
+        name: The agent's name.
+        user_id: The user.
+    """
+
+    def __init__(self, agent: Agent, name: str, user_id: str) -> None:
+        self._agent = agent
+        self._store: Any = agent.store
+        self._user_id = user_id
+        self._namespace = (_ROOT, encode(user_id), encode(name))
+
+    async def last(self) -> tuple[str, str]:
+        """Return the conversation that the user left, which goes on where it stopped, and what was said last in it."""
+        item = await self._store.aget(self._namespace, _LAST)
+        if item is None:
+            return await self.new(), ""
+        thread_id = str(item.value["thread_id"])
+        state = await self._agent.aget_state({"configurable": {"thread_id": thread_id}})
+        said = [message for message in state.values.get("messages", []) if message.type == "human"]
+        return thread_id, said[-1].text if said else ""
+
+    async def new(self) -> str:
+        """Begin a conversation; return its thread."""
+        thread_id = str(uuid.uuid4())
+        # kept one by one: an agent without memory leaves no other trace of whose a thread is
+        for key in (thread_id, _LAST):
+            value = {"thread_id": thread_id, "started": now().isoformat()}
+            await self._store.aput(self._namespace, key, value, index=False)
+        return thread_id
+
+    async def forget(self) -> None:
+        """Forget all about the user: memories, threads, and which conversations there were, with every agent."""
+        threads = set(await MemoryFacade(self._store).forget_user(self._user_id))
+        everywhere = self._namespace[:2]
+        while found := await self._store.asearch(everywhere, limit=_PAGE):
+            threads |= {str(item.value["thread_id"]) for item in found}
+            # first the threads: what is interrupted here is found again
+            await self._delete(threads)
+            for item in found:
+                await self._store.adelete(item.namespace, item.key)
+        await self._delete(threads)
+
+    async def _delete(self, threads: set[str]) -> None:
+        checkpointer: Any = self._agent.checkpointer
+        while threads:
+            await checkpointer.adelete_thread(threads.pop())
