@@ -45,7 +45,7 @@ def taught(server: DevServer) -> str:
 async def ask(client: LangGraphClient, text: str, thread: str | None = None, **named: Any) -> str:
     """Run a turn and return the answer."""
     thread = thread or str((await client.threads.create())["thread_id"])
-    message = {"messages": [{"role": "user", "content": text}]}
+    message: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
     state: Any = await client.runs.wait(thread, "react_mem", input=message, **named)
     return str(state["messages"][-1]["content"])
 

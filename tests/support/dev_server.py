@@ -73,7 +73,7 @@ class DevServer:
         Raises:
             RuntimeError: If it ends or does not answer in time; with its log.
         """
-        command = [Path(sys.executable).with_name("langgraph"), "dev", "--no-browser", "--no-reload"]
+        command = [str(Path(sys.executable).with_name("langgraph")), "dev", "--no-browser", "--no-reload"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--port", str(self._port)],
