@@ -19,6 +19,7 @@ from graphs import events
 from graphs.errors import InvalidInputError, ModelCallError
 from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from graphs.structured_output import StructuredOutput
+from memory.storage.text import storable
 from prompts import load_prompt
 
 Compose = Callable[[Any, str], list[BaseMessage]]
@@ -57,7 +58,8 @@ class Reason:
             bound = output.bind(model, self._agent.tools)
         elif self._agent.tools:
             bound = model.bind_tools(list(self._agent.tools))
-        prompt = self._compose(state, context.system_prompt or self._agent.config.system_prompt)
+        composed = self._compose(state, context.system_prompt or self._agent.config.system_prompt)
+        prompt = [_sendable(message) for message in composed]
         try:
             response = await bound.ainvoke(prompt)
         except GraphBubbleUp:
@@ -144,6 +146,14 @@ def is_empty(message: BaseMessage) -> bool:
     if isinstance(message.content, str):
         return not message.content.strip()
     return not message.text.strip() and all(isinstance(b, str) or b.get("type") == "text" for b in message.content)
+
+
+def _sendable(message: BaseMessage) -> BaseMessage:
+    """Return a message as Unicode text: half an emoji, as a cut string leaves it, would fail in the model's client."""
+    fields = ("content", "tool_calls") if isinstance(message, AIMessage) else ("content",)
+    clean = {field: storable(getattr(message, field)) for field in fields}
+    changed = {field: value for field, value in clean.items() if value != getattr(message, field)}
+    return message.model_copy(update=changed) if changed else message
 
 
 def _unreadable(call: Any, response: AIMessage) -> ToolMessage:
