@@ -81,6 +81,8 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
 
     provider = _provider(chosen)
     options = {**_credentials(chosen, provider, overrides), **overrides}
+    if provider == "openai":
+        options["timeout"] = _unshared(options.get("timeout", LIMITS["timeout"]))
     try:
         with warnings.catch_warnings():
             # That a provider was inferred from a bare model name is our caller's doing, and it works.
@@ -89,7 +91,7 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
             # Not every provider takes every limit, and some refuse an option they do not know.
             known = type(model).model_fields
             accepted = {*known, *(field.alias for field in known.values())}
-            limits = {key: value for key, value in LIMITS.items() if key in accepted and key not in overrides}
+            limits = {key: value for key, value in LIMITS.items() if key in accepted and key not in options}
             if limits:
                 model = init_chat_model(chosen, **limits, **options)
             return model
@@ -191,6 +193,18 @@ def _credentials(spec: str, provider: str | None, overrides: dict[str, Any]) -> 
     raise ModelConfigError(
         f"{_named(spec)} but {names[0]} is not set: set it in .env, or use models.chat: {EXTRACTIVE}"
     )
+
+
+def _unshared(timeout: Any) -> Any:
+    """Return a timeout that keeps a model's connections its own.
+
+    langchain-openai shares them among all models with the same plain number, across event loops: in a program that
+    calls `asyncio.run` twice, the second call would meet the connections of the first and fail with "Event loop is
+    closed".
+    """
+    import openai
+
+    return openai.Timeout(timeout)
 
 
 def _unknown_provider(spec: str, error: Exception) -> str:

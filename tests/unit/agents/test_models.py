@@ -8,6 +8,7 @@ import httpx
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
+from openai import Timeout
 
 from agents.extractive import ExtractiveChatModel
 from agents.models import (
@@ -63,10 +64,10 @@ def test_without_anything_the_model_is_extractive() -> None:
 def test_a_model_has_a_time_limit_and_bounded_retries() -> None:
     model = load_chat_model("openai:gpt-4.1-mini", api_key=KEY, temperature=0.5)
     assert isinstance(model, ChatOpenAI)
-    assert (model.request_timeout, model.max_retries, model.temperature) == (60.0, 2, 0.5)
+    assert (model.request_timeout, model.max_retries, model.temperature) == (Timeout(60.0), 2, 0.5)
     patient = load_chat_model("openai:gpt-4.1-mini", api_key=KEY, timeout=300, max_retries=0)
     assert isinstance(patient, ChatOpenAI)
-    assert (patient.request_timeout, patient.max_retries) == (300, 0)
+    assert (patient.request_timeout, patient.max_retries) == (Timeout(300), 0)
 
 
 async def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer) -> None:
