@@ -16,6 +16,7 @@ from langgraph.types import Checkpointer
 
 from agents.config import AgentConfig, load_agent_config, load_agent_config_file
 from agents.resolve import build_agent, resolve_agent
+from memory.background import background
 from memory.storage import StorageSettings, open_storage
 
 
@@ -60,13 +61,20 @@ async def open_agent(
     config = await asyncio.to_thread(_load, agent)
     resolved = await asyncio.to_thread(resolve_agent, config, model=model, tools=tools, response_format=response_format)
     if store is not None and checkpointer is not None:
-        yield build_agent(resolved, store=store, checkpointer=checkpointer)
+        try:
+            yield build_agent(resolved, store=store, checkpointer=checkpointer)
+        finally:
+            await background().drain(config.memory.extraction_timeout)
         return
     settings = settings or StorageSettings.from_env()
     if config.models.embedding != "auto":
         settings = settings.model_copy(update={"embedding": config.models.embedding})
     async with open_storage(settings) as storage:
-        yield build_agent(resolved, store=store or storage.store, checkpointer=checkpointer or storage.checkpointer)
+        try:
+            yield build_agent(resolved, store=store or storage.store, checkpointer=checkpointer or storage.checkpointer)
+        finally:
+            # what is not finished in time stays durable, and the next turn takes it along
+            await background().drain(config.memory.extraction_timeout)
 
 
 def _load(agent: str | Path | AgentConfig) -> AgentConfig:

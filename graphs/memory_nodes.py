@@ -13,11 +13,13 @@ from typing import Any, NotRequired
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
 
 from agents.context import AgentContext
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import ResolvedAgent
 from graphs import events
+from graphs.background import extract_later
 from graphs.reason import is_empty, require_input
 from graphs.state import AgentState
 from graphs.working_memory import WorkingMemory, as_text, update_working_memory
@@ -80,7 +82,7 @@ class MemoryNodes:
         if runtime.store is None:
             events.memory(writer, "retrieve", "off", "Memory is off for this run: the graph has no store.")
             return fresh
-        turns = self._turns(runtime, identity)
+        turns = self.turns(runtime.store, identity)
         since = state.get("remembered")
         try:
             async with asyncio.timeout(self._policy.read_timeout):
@@ -133,14 +135,21 @@ class MemoryNodes:
         if identity is None or runtime.store is None:
             return done
         notes = state.get("working_memory")
-        turns = self._turns(runtime, identity)
+        turns = self.turns(runtime.store, identity)
+        writer = runtime.stream_writer
         try:
-            report = await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
+            await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
+            remembered = {**done, "remembered": last_id(state["messages"])}
+            if self._policy.extraction == "background":
+                await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
+            if self._policy.extraction != "inline":
+                return remembered
+            report = await turns.extract()
         except Exception as error:
-            _degrade(runtime.stream_writer, "extract", error)
+            _degrade(writer, "extract", error)
             return done
         events.memory(
-            runtime.stream_writer,
+            writer,
             "extract",
             "degraded" if report.problem else "ok",
             report.problem,
@@ -148,12 +157,12 @@ class MemoryNodes:
             retired=report.retired,
             waiting=report.waiting,
         )
-        return {**done, "remembered": last_id(state["messages"])}
+        return remembered
 
-    def _turns(self, runtime: Runtime[AgentContext], identity: Identity) -> Turns:
-        assert runtime.store is not None  # noqa: S101 - narrows for the type checker
+    def turns(self, store: BaseStore, identity: Identity) -> Turns:
+        """Return a user's turns in one conversation with this agent."""
         return Turns(
-            memory=MemoryFacade(runtime.store, self._policy),
+            memory=MemoryFacade(store, self._policy),
             extractor=self._extractor,
             user_id=identity.user_id,
             session_id=identity.session_id,

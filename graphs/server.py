@@ -2,6 +2,7 @@
 
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
+- `extractor`, `maintenance`: what happens behind the turns
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from agents.config import load_agent_config
 from agents.resolve import build_agent, resolve_agent
+from graphs.maintenance import build_extractor, build_maintenance
 
 DEFAULT_AGENT = "assistant"
 
@@ -28,6 +30,8 @@ def _build(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
 # At import, where a server expects slow work: a run must not wait for it.
 react = _build("plain")
 react_mem = _build("assistant")
+extractor = build_extractor()
+maintenance = build_maintenance()
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:

@@ -14,7 +14,11 @@ Change = PutOp
 
 def put(user_id: str, scope: MemoryScope, record: Record) -> Change:
     """Return the write of a record into its scope."""
-    return PutOp(scope_namespace(user_id, scope), record.id, record.to_value())
+    namespace, value = scope_namespace(user_id, scope), record.to_value()
+    if scope is MemoryScope.STATE:
+        # nobody searches state by meaning
+        return PutOp(namespace, record.id, value, index=False)
+    return PutOp(namespace, record.id, value)
 
 
 def put_pending(user_id: str, record: Record) -> Change:

@@ -11,6 +11,7 @@ from memory.interface import MemoryScope
 
 ROOT = "memory"
 PENDING = "pending"
+META = "meta"
 
 Namespace = tuple[str, ...]
 
@@ -55,3 +56,8 @@ def scope_namespace(user_id: str, scope: MemoryScope) -> Namespace:
 def pending_namespace(user_id: str) -> Namespace:
     """Return where a user's turns wait for extraction."""
     return (*owner_namespace(user_id), PENDING)
+
+
+def meta_namespace(user_id: str) -> Namespace:
+    """Return where bookkeeping about a user's memory is kept."""
+    return (*owner_namespace(user_id), META)

@@ -1,31 +1,69 @@
 """Proposed changes -> writes: the same fact is one fact, a changed fact supersedes the old one, which stays as history.
 
-Pure functions: what is stored already comes in, what is to be stored goes out.
+Pure functions: what is stored already comes in, what is to be stored goes out. What is believed depends on when things
+were said, not on the order in which they arrive: a turn that is read late does not overwrite a newer one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 
+from memory.canonical import holders, object_key, predicate_key, refines, same_object, subject_key
 from memory.extraction import Operation
-from memory.records import Fact
+from memory.records import Fact, normalise, record_id
+
+_ADDITIONAL = re.compile(r"\b(?:also|too|as well|another|second|besides|cũng|thêm|ngoài ra|nữa)\b")
 
 
-def fact_id(operation: Operation) -> str:
-    """Return the id of the fact that an operation states."""
-    return Fact.identity(operation.subject, operation.predicate, operation.object)
+def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
+    """Return the fact that an operation states, with the keys it is compared by.
+
+    Args:
+        operation: An addition or an update.
+        said_at: When the user said it.
+        at: When it is written.
+        session_id: The conversation.
+        agent_id: The agent that heard it.
+    """
+    predicate = predicate_key(operation.predicate)
+    subject = subject_key(operation.subject)
+    about = ".".join([subject, *holders(operation.text)]) if subject == "user" and predicate.single else subject
+    slot = f"{about}|{predicate.name}"
+    key = object_key(operation.object or operation.text)
+    sources = tuple(dict.fromkeys(operation.source_ids))
+    return Fact(
+        id=record_id("fact", slot, str(predicate.affirmed), str(predicate.past), key),
+        text=operation.text,
+        subject=operation.subject,
+        predicate=operation.predicate,
+        object=operation.object,
+        current=not predicate.past,
+        created_at=at,
+        said_at=said_at,
+        session_id=session_id,
+        agent_id=agent_id,
+        source_ids=sources,
+        support=max(1, len(sources)),
+        slot=slot,
+        object_key=key,
+        affirmed=predicate.affirmed,
+        exclusive=predicate.single and predicate.affirmed and not _ADDITIONAL.search(normalise(operation.text)),
+    )
 
 
-def touched_ids(operations: Iterable[Operation]) -> list[str]:
-    """Return the ids of every fact that applying these operations may read or change."""
-    ids: list[str] = []
-    for operation in operations:
-        if operation.op != "retract":
-            ids.append(fact_id(operation))
-        if operation.target_id:
-            ids.append(operation.target_id)
-    return list(dict.fromkeys(ids))
+def slots(operations: Iterable[Operation]) -> list[str]:
+    """Return the slots that these operations may change: every fact in them is needed to reconcile."""
+    at = datetime.min
+    facts = [to_fact(op, said_at=at, at=at, session_id="", agent_id="") for op in operations if op.op != "retract"]
+    return list(dict.fromkeys(fact.slot for fact in facts))
+
+
+def targets(operations: Iterable[Operation]) -> list[str]:
+    """Return the ids of the facts that these operations name."""
+    return list(dict.fromkeys(operation.target_id for operation in operations if operation.target_id))
 
 
 def reconcile(
@@ -35,6 +73,7 @@ def reconcile(
     at: datetime,
     session_id: str,
     agent_id: str,
+    said_at: Mapping[str, datetime] | None = None,
 ) -> list[Fact]:
     """Return the facts to write.
 
@@ -42,62 +81,109 @@ def reconcile(
 
     Args:
         operations: Checked operations, in order.
-        stored: The facts with `touched_ids(operations)` that exist.
+        stored: The facts of `slots(operations)` and `targets(operations)` that exist, by id.
         at: When they are applied.
         session_id: The conversation they come from.
         agent_id: The agent that heard them.
+        said_at: When each source was said; `at` for one that is not in it.
 
     Returns:
         Every fact that is new or has changed, each once.
     """
     facts = dict(stored)
-    changed: dict[str, Fact] = {}
-
-    def keep(fact: Fact) -> None:
-        if facts.get(fact.id) != fact:
-            facts[fact.id] = changed[fact.id] = fact
-
     for operation in operations:
-        old = facts.get(operation.target_id) if operation.target_id else None
+        when = max((said_at or {}).get(source, at) for source in operation.source_ids or ("",))
+        target = facts.get(operation.target_id) if operation.target_id else None
         if operation.op == "retract":
-            if old is not None and old.current:
-                keep(retire(old, at))
+            if target is not None and target.current and target.said_at <= when:
+                facts[target.id] = retire(target, when, at)
             continue
-        id_ = fact_id(operation)
-        known = facts.get(id_)
-        if known is not None:
-            keep(_seen_again(known, operation.source_ids))
-        else:
-            keep(
-                Fact(
-                    id=id_,
-                    text=operation.text,
-                    subject=operation.subject,
-                    predicate=operation.predicate,
-                    object=operation.object,
-                    created_at=at,
-                    session_id=session_id,
-                    agent_id=agent_id,
-                    source_ids=tuple(operation.source_ids),
-                    support=max(1, len(set(operation.source_ids))),
-                )
-            )
-        if operation.op == "update" and old is not None and old.id != id_ and old.current:
-            keep(retire(old, at, superseded_by=id_))
-    return list(changed.values())
+        new = to_fact(operation, said_at=when, at=at, session_id=session_id, agent_id=agent_id)
+        twin = _twin(new, facts.values())
+        fact = _said_again(twin, new) if twin is not None else new
+        facts[fact.id] = fact
+        if not new.current:
+            _end_what_is_over(facts, new, at)
+        elif operation.op == "update" and target is not None and target.id != fact.id:
+            target = facts[target.id]
+            if target.current and target.said_at <= when:
+                facts[target.id] = retire(target, when, at, superseded_by=fact.id)
+        _settle(facts, fact.slot, at)
+    return [fact for id_, fact in facts.items() if stored.get(id_) != fact]
 
 
-def retire(fact: Fact, at: datetime, superseded_by: str | None = None) -> Fact:
-    """Return a fact as dated history: no longer believed, no longer true."""
+def retire(fact: Fact, when: datetime, at: datetime, superseded_by: str | None = None) -> Fact:
+    """Return a fact as dated history: no longer true since `when`, no longer believed since `at`."""
     return fact.model_copy(
-        update={"current": False, "retired_at": at, "valid_to": fact.valid_to or at, "superseded_by": superseded_by}
+        update={"current": False, "retired_at": at, "valid_to": when, "superseded_by": superseded_by}
     )
 
 
-def _seen_again(fact: Fact, source_ids: Sequence[str]) -> Fact:
-    """Return a known fact with one more source; one that was retired is believed again when it is said anew."""
-    sources = tuple(dict.fromkeys([*fact.source_ids, *source_ids]))
+def _twin(new: Fact, facts: Iterable[Fact]) -> Fact | None:
+    """Return the stored fact that says the same, in whatever words."""
+    alike = [
+        fact
+        for fact in facts
+        if fact.slot == new.slot and fact.affirmed == new.affirmed and _is_past(fact) == _is_past(new)
+    ]
+    for same in (
+        lambda fact: fact.id == new.id,
+        lambda fact: same_object(fact.object_key, new.object_key),
+        lambda fact: fact.exclusive and new.exclusive and refines(fact.object_key, new.object_key),
+    ):
+        found = sorted(filter(same, alike), key=lambda fact: fact.id)
+        if found:
+            return found[0]
+    return None
+
+
+def _is_past(fact: Fact) -> bool:
+    """Return whether a fact was said to be over when it was said, rather than having ended since."""
+    return not fact.current and fact.retired_at is None
+
+
+def _said_again(fact: Fact, new: Fact) -> Fact:
+    """Return a known fact with more sources, in its latest wording; one that was over is true again when said later."""
+    sources = tuple(dict.fromkeys([*fact.source_ids, *new.source_ids]))
     if sources == fact.source_ids:
         return fact
-    revived = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
-    return fact.model_copy(update={"source_ids": sources, "support": len(sources), **({} if fact.current else revived)})
+    update: dict[str, object] = {"source_ids": sources, "support": len(sources)}
+    if (new.said_at, new.text) > (fact.said_at, fact.text):
+        update |= {name: getattr(new, name) for name in ("text", "subject", "predicate", "object", "said_at")}
+    if new.current and not fact.current and new.said_at > (fact.valid_to or fact.said_at):
+        update |= {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
+    return fact.model_copy(update=update)
+
+
+def _end_what_is_over(facts: dict[str, Fact], past: Fact, at: datetime) -> None:
+    """End the facts that a statement about the past shows to be over: "I used to live in Hanoi"."""
+    for fact in list(facts.values()):
+        same = fact.slot == past.slot and same_object(fact.object_key, past.object_key)
+        if same and fact.current and fact.affirmed == past.affirmed and fact.said_at < past.said_at:
+            facts[fact.id] = retire(fact, past.said_at, at)
+
+
+def _settle(facts: dict[str, Fact], slot: str, at: datetime) -> None:
+    """Let the latest of what contradicts each other be current, and each one before it end where the next began."""
+    members = [fact for fact in facts.values() if fact.slot == slot and _competes(fact, facts)]
+    chains = [[fact for fact in members if fact.exclusive]]
+    for fact in members:
+        if not fact.affirmed:
+            chains.append([other for other in members if same_object(other.object_key, fact.object_key)])
+    for chain in chains:
+        ordered = sorted(chain, key=lambda fact: (fact.said_at, fact.id))
+        for earlier, later in pairwise(ordered):
+            known = facts[earlier.id]
+            if known.superseded_by != later.id or known.valid_to != later.said_at:
+                facts[earlier.id] = retire(known, later.said_at, known.retired_at or at, superseded_by=later.id)
+        if ordered and not facts[ordered[-1].id].current:
+            revived = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
+            facts[ordered[-1].id] = facts[ordered[-1].id].model_copy(update=revived)
+
+
+def _competes(fact: Fact, facts: Mapping[str, Fact]) -> bool:
+    """Return whether a fact may be the current one of its slot: it is, or another of the same slot took its place."""
+    if fact.current:
+        return True
+    successor = facts.get(fact.superseded_by or "")
+    return successor is not None and successor.slot == fact.slot

@@ -1,10 +1,11 @@
 """A turn's way into memory: durable before the model answers, drawn from afterwards, picked up again after a crash.
 
 1. `open`: what the user says is stored, with a note that it is still to be extracted, before the model is asked.
-2. `close`: the whole turn is stored without a model; then one model call proposes facts, an episode, changes to the
-   profile and a summary. They are written, and the note removed, in one atomic batch.
+2. `close`: the whole turn is stored, without a model.
+3. `extract`: one model call proposes facts, an episode, changes to the profile and a summary, of every turn that waits.
+   They are written, and the notes removed, in one atomic batch.
 
-A crash in between leaves the note, and the next `close` takes the turn along. A failing model leaves the user's
+A crash in between leaves the note, and the next `extract` takes the turn along. A failing model leaves the user's
 statements word for word, so that nothing said is lost.
 """
 
@@ -12,51 +13,45 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import weakref
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
+from memory import drafts
 from memory.changes import Change, delete_pending, put, put_pending
+from memory.drafts import Origin
 from memory.extraction import ExistingMemory, Extraction, ExtractionError, Extractor, TranscriptMessage
 from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryScope
-from memory.reconcile import reconcile, retire, touched_ids
-from memory.records import (
-    Episode,
-    Fact,
-    Message,
-    PendingTurn,
-    Profile,
-    ProfileField,
-    Summary,
-    normalise,
-    now,
-    record_id,
-)
+from memory.facts import load_facts
+from memory.interface import MemoryScope
+from memory.reconcile import reconcile, retire
+from memory.records import Conversation, Message, PendingTurn, Profile, ProfileField, now, record_id
+from memory.related import related_facts
 from memory.retrieval import PROFILE_KEY
-from memory.statements import statements
+from memory.transactions import transact
 from memory.transcript import to_records
 
 MAX_ATTEMPTS = 5
-"""A turn that fails this often is left alone; it stays visible among the pending ones, with its last error."""
-
-MAX_VERBATIM = 20
-"""Statements of one message that are kept on their own; a pasted document beyond that stays whole in its message."""
+"""A turn that fails this often is parked: it stays visible among the pending ones, with its last error."""
 
 _BATCH = 8
 """Turns drawn from in one model call, at most: what a small model's window holds."""
 
-log = logging.getLogger(__name__)
+_MAX_CALLS = 3
+"""Conversations drawn from in one go, this one first: recovering from a long outage must not keep one turn busy."""
 
-_locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = weakref.WeakValueDictionary()
+_CLAIM_MARGIN = 30.0
+"""Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class TurnReport:
-    """What closing a turn did.
+    """What an extraction did.
 
     Args:
         stored: The texts that are new in memory.
@@ -71,6 +66,16 @@ class TurnReport:
     calls: int = 0
     waiting: int = 0
     problem: str = ""
+
+    def __add__(self, other: TurnReport) -> TurnReport:
+        """Add up."""
+        return TurnReport(
+            [*self.stored, *other.stored],
+            [*self.retired, *other.retired],
+            self.calls + other.calls,
+            self.waiting + other.waiting,
+            "; ".join(filter(None, dict.fromkeys([self.problem, other.problem]))),
+        )
 
 
 @dataclass(frozen=True)
@@ -98,37 +103,66 @@ class Turns:
             thread: The messages of the conversation, the newest last.
             since: The id of the last message that memory has already, as `last_id` gave it; None at the start.
         """
-        await self._store(thread, since)
+        await self._store(thread, since, ())
 
-    async def close(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[str]) -> TurnReport:
-        """Store the finished turn, then draw from it and from what an earlier crash or failure left.
+    async def close(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[str] = ()) -> None:
+        """Store the finished turn; no model is asked.
 
         Args:
             thread: The messages of the conversation, the answer last.
             since: The id of the last message that memory has already.
             steps: What the agent did, in words.
+        """
+        await self._store(thread, since, steps)
+
+    async def extract(self) -> TurnReport:
+        """Draw from the turns of this conversation that wait, and from what a crash left in others.
+
+        Two workers may do so at once: each turn is drawn from by one of them.
 
         Returns:
             What changed.
         """
-        # two runs of one user in this process must not read, propose and write past each other
-        lock = _locks.setdefault((id(asyncio.get_running_loop()), self.user_id), asyncio.Lock())
-        async with lock:
-            await self._store(thread, since)
-            due = await self._due() if self._draws else []
+        worker = uuid.uuid4().hex
+        total = TurnReport()
+        for _ in range(_MAX_CALLS):
+            due = await self._claim(worker)
             if not due:
-                return TurnReport()
-            messages = await self._messages_of(due)
-            if self.extractor is None:
-                return await self._keep_verbatim(due, messages, done=True)
+                break
+            report = await self._draw(replace(self, session_id=due[0].session_id), due, worker)
+            total = total + report
+            if report.waiting:
+                # the model fails now, and would with the next ones
+                break
+        return total
+
+    @staticmethod
+    async def _draw(turns: Turns, due: Sequence[PendingTurn], worker: str) -> TurnReport:
+        """Draw from turns of one conversation, claimed by this worker."""
+        try:
+            messages = await turns._messages_of(due)
+            if turns.extractor is None:
+                return await turns._keep_verbatim(due, messages, worker, done=True)
             try:
-                extraction = await self._extract(messages, steps)
+                extraction = await turns._ask(due, messages)
             except ExtractionError as error:
                 log.warning("extraction failed, the user's statements are kept word for word: %s", error)
-                return await self._keep_verbatim(due, messages, done=False, error=str(error))
-            return await self._commit(due, messages, extraction)
+                return await turns._keep_verbatim(due, messages, worker, done=False, error=str(error))
+            return await turns._commit(due, messages, extraction, worker)
+        except asyncio.CancelledError:
+            # a newer turn takes over: it must not wait until the claim runs out
+            await asyncio.shield(turns._release(due, worker))
+            raise
 
-    async def _store(self, thread: Sequence[BaseMessage], since: str | None) -> None:
+    async def _release(self, due: Sequence[PendingTurn], worker: str) -> None:
+        async def step() -> tuple[None, list[Change]]:
+            mine = await self._still_mine(due, worker)
+            free = {"claimed_by": "", "claimed_until": None}
+            return None, [put_pending(self.user_id, turn.model_copy(update=free)) for turn in mine]
+
+        await transact(self.memory.store, self.user_id, step)
+
+    async def _store(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[str]) -> None:
         """Store the messages that are new, with a note that they are still to be drawn from, in one batch."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
@@ -138,169 +172,153 @@ class Turns:
         new = [record for record in records if record.id not in known]
         if not new:
             return
-        # one note a turn: the answer joins the question that waits already
-        pending = PendingTurn(
-            id=record_id("pending", records[0].id),
+        changes: list[Change] = [put(self.user_id, MemoryScope.DIALOG, record) for record in new]
+        if self.memory.policy.extraction in {"inline", "background"}:
+            # one note a turn: the answer joins the question that waits already
+            pending = PendingTurn(
+                id=record_id("pending", records[0].id),
+                text="",
+                steps=tuple(steps),
+                session_id=self.session_id,
+                agent_id=self.agent_id,
+                source_ids=tuple(record.id for record in records),
+            )
+            changes.append(put_pending(self.user_id, pending))
+        changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
+        await self.memory.apply(changes)
+
+    def conversation(self, *, ended: bool) -> Conversation:
+        """Return the record of this conversation as it is now."""
+        at = now()
+        return Conversation(
+            id=record_id("conversation", self.session_id),
             text="",
+            created_at=at,
+            last_said_at=at,
+            ended=ended,
             session_id=self.session_id,
             agent_id=self.agent_id,
-            source_ids=tuple(record.id for record in records),
         )
-        changes = [put(self.user_id, MemoryScope.DIALOG, record) for record in new]
-        await self.memory.apply([*changes, put_pending(self.user_id, pending)] if self._draws else changes)
 
-    @property
-    def _draws(self) -> bool:
-        return self.memory.policy.extraction != "off"
+    async def _claim(self, worker: str) -> list[PendingTurn]:
+        """Return what is to be drawn from now, claimed: this conversation's turns, and what others left behind."""
 
-    async def _due(self) -> list[PendingTurn]:
-        """Return what is to be drawn from now: this conversation's turns, and what others left behind."""
-        waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
-        stale = now() - timedelta(seconds=self.memory.policy.recover_after)
-        mine = [turn for turn in waiting if turn.session_id == self.session_id]
-        left = [turn for turn in waiting if turn.session_id != self.session_id and turn.created_at < stale]
-        return [turn for turn in [*mine, *left] if turn.attempts < MAX_ATTEMPTS][:_BATCH]
+        async def step() -> tuple[list[PendingTurn], list[Change]]:
+            at = now()
+            waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
+            free = [
+                t for t in waiting if t.attempts < MAX_ATTEMPTS and (t.claimed_until is None or t.claimed_until < at)
+            ]
+            stale = at - timedelta(seconds=self.memory.policy.recover_after)
+            mine = [turn for turn in free if turn.session_id == self.session_id]
+            left = [turn for turn in free if turn.session_id != self.session_id and turn.created_at < stale]
+            # one conversation at a time: what is drawn belongs to it
+            group = mine or [turn for turn in left if turn.session_id == left[0].session_id]
+            until = at + timedelta(seconds=self.memory.policy.extraction_timeout + _CLAIM_MARGIN)
+            claim = {"claimed_by": worker, "claimed_until": until}
+            due = [turn.model_copy(update=claim) for turn in group[:_BATCH]]
+            return due, [put_pending(self.user_id, turn) for turn in due]
+
+        return await transact(self.memory.store, self.user_id, step)
+
+    async def _still_mine(self, due: Sequence[PendingTurn], worker: str) -> list[PendingTurn]:
+        """Return the turns that nobody else has taken over, as they would after the claim had run out."""
+        waiting = {str(value["id"]): value for value in await self.memory.pending(self.user_id)}
+        return [turn for turn in due if turn.id in waiting and waiting[turn.id]["claimed_by"] == worker]
 
     async def _messages_of(self, turns: Sequence[PendingTurn]) -> list[Message]:
         ids = [source for turn in turns for source in turn.source_ids]
         values = await self.memory.records(self.user_id, MemoryScope.DIALOG, ids)
         messages = [Message.from_value(value) for value in values.values()]
-        return sorted(messages, key=lambda message: (message.session_id != self.session_id, message.turn))
+        return sorted(messages, key=lambda message: message.turn)
 
-    async def _extract(self, messages: Sequence[Message], steps: Sequence[str]) -> Extraction:
-        transcript = [TranscriptMessage(id=m.id, role=m.role, text=_whole_text(m)) for m in messages]
-        if steps:
-            last = messages[-1]
-            did = TranscriptMessage(id=f"{last.id}:steps", role="tool", text="\n".join(steps))
-            transcript.insert(len(transcript) - (last.role == "assistant"), did)
+    async def _ask(self, due: Sequence[PendingTurn], messages: Sequence[Message]) -> Extraction:
+        transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages]
+        for turn in due:
+            if turn.steps:
+                last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
+                did = TranscriptMessage(id=f"{turn.id}:steps", role="tool", text="\n".join(turn.steps))
+                transcript.insert(last, did)
         said = " ".join(message.text for message in messages if message.role == "user")
-        related = await self.memory.read(
-            MemoryQuery(
-                user_id=self.user_id,
-                session_id=self.session_id,
-                agent_id=self.agent_id,
-                scopes=[MemoryScope.SEMANTIC],
-                query=said,
-            )
-        )
-        existing = [
-            ExistingMemory(
-                id=item.id, kind="fact", text=str(item.payload["text"]), version=str(item.payload["created_at"])
-            )
-            for item in related
-        ]
+        related = await related_facts(self.memory.store, self.user_id, said)
+        existing = [ExistingMemory(id=fact.id, kind="fact", text=fact.text) for fact in related]
         assert self.extractor is not None  # noqa: S101 - narrows for the type checker
         return await self.extractor.extract(transcript, existing, deadline=self.memory.policy.extraction_timeout)
 
     async def _commit(
-        self, due: Sequence[PendingTurn], messages: Sequence[Message], extraction: Extraction
+        self, due: Sequence[PendingTurn], messages: Sequence[Message], extraction: Extraction, worker: str
     ) -> TurnReport:
-        at = now()
-        ids = touched_ids(extraction.ops)
-        verbatim = self._verbatim_facts(messages, at)
-        values = await self.memory.records(self.user_id, MemoryScope.SEMANTIC, [*ids, *(f.id for f in verbatim)])
-        stored = {id_: Fact.from_value(value) for id_, value in values.items()}
-        facts = reconcile(extraction.ops, stored, at=at, session_id=self.session_id, agent_id=self.agent_id)
-        # What the model left unread is kept word for word; what it has now read is no longer needed that way.
-        for fact in verbatim:
-            if not _is_read(fact, extraction):
-                if fact.id not in stored:
-                    facts.append(fact)
-            elif fact.id in stored and stored[fact.id].current:
-                facts.append(retire(stored[fact.id], at))
-        changes = [put(self.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
-        changes += self._episode(extraction, messages, at) + await self._profile(extraction, at)
-        changes += self._summary(extraction, messages, at)
-        changes += [delete_pending(self.user_id, turn.id) for turn in due]
-        await self.memory.apply(changes)
-        return TurnReport(
-            stored=[fact.text for fact in facts if fact.current],
-            retired=[fact.text for fact in facts if not fact.current and not fact.verbatim],
-            calls=extraction.calls,
-            problem=_rejections(extraction),
-        )
+        origin = Origin(self.session_id, self.agent_id, now())
+        said_at = {message.id: message.created_at for message in messages}
+        sources = tuple(message.id for message in messages)
+        verbatim = drafts.verbatim_facts(messages, origin)
+
+        async def step() -> tuple[TurnReport, list[Change]]:
+            mine = await self._still_mine(due, worker)
+            if not mine:
+                return TurnReport(calls=extraction.calls), []
+            stored = await load_facts(self.memory.store, self.user_id, extraction.ops, [fact.id for fact in verbatim])
+            facts = reconcile(
+                extraction.ops,
+                stored,
+                at=origin.at,
+                session_id=self.session_id,
+                agent_id=self.agent_id,
+                said_at=said_at,
+            )
+            # What the model left unread is kept word for word; what it has now read is no longer needed that way.
+            for fact in verbatim:
+                known = stored.get(fact.id)
+                if not drafts.is_read(fact, extraction):
+                    facts += [kept] if (kept := drafts.repeated(known, fact)) != known else []
+                elif known is not None and known.current:
+                    facts.append(retire(known, fact.said_at, origin.at))
+            changes = [put(self.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
+            if extraction.episode is not None and self.memory.policy.use_episodic:
+                made = drafts.episode(extraction.episode, sources, origin)
+                changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
+            if extraction.summary:
+                made_summary = drafts.summary(extraction.summary, sources, origin)
+                changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
+            changes += await self._profile(extraction, origin)
+            changes += [delete_pending(self.user_id, turn.id) for turn in mine]
+            report = TurnReport(
+                stored=[fact.text for fact in facts if fact.current],
+                retired=[fact.text for fact in facts if not fact.current and not fact.verbatim],
+                calls=extraction.calls,
+                problem=_rejections(extraction),
+            )
+            return report, changes
+
+        return await transact(self.memory.store, self.user_id, step)
 
     async def _keep_verbatim(
-        self, due: Sequence[PendingTurn], messages: Sequence[Message], *, done: bool, error: str = ""
+        self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str, *, done: bool, error: str = ""
     ) -> TurnReport:
         """Keep the user's statements word for word; `done` when no model is to read them later."""
-        facts = self._verbatim_facts(messages, now())
-        values = await self.memory.records(self.user_id, MemoryScope.SEMANTIC, [fact.id for fact in facts])
-        known = {id_: Fact.from_value(value) for id_, value in values.items()}
-        merged: dict[str, Fact] = {}
-        for fact in facts:
-            before = merged.get(fact.id) or known.get(fact.id)
-            sources = tuple(dict.fromkeys([*(before.source_ids if before else ()), *fact.source_ids]))
-            merged[fact.id] = (before or fact).model_copy(update={"source_ids": sources, "support": len(sources)})
-        changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in merged.values() if f != known.get(f.id)]
-        for turn in due:
-            again = turn.model_copy(update={"attempts": turn.attempts + 1, "last_error": error})
-            changes.append(delete_pending(self.user_id, turn.id) if done else put_pending(self.user_id, again))
-        await self.memory.apply(changes)
-        new = [fact.text for id_, fact in merged.items() if id_ not in known]
-        return TurnReport(stored=new, waiting=0 if done else len(due), problem=error)
+        verbatim = drafts.verbatim_facts(messages, Origin(self.session_id, self.agent_id, now()))
 
-    def _verbatim_facts(self, messages: Sequence[Message], at: datetime) -> list[Fact]:
-        return [
-            Fact(
-                id=Fact.identity("user", "said", sentence),
-                text=sentence,
-                subject="user",
-                predicate="said",
-                object=sentence,
-                verbatim=True,
-                created_at=at,
-                session_id=message.session_id,
-                agent_id=self.agent_id,
-                source_ids=(message.id,),
-            )
-            for message in messages
-            if message.role == "user"
-            for sentence in statements(_whole_text(message))[:MAX_VERBATIM]
-        ]
+        async def step() -> tuple[TurnReport, list[Change]]:
+            mine = await self._still_mine(due, worker)
+            stored = await load_facts(self.memory.store, self.user_id, (), [fact.id for fact in verbatim])
+            kept = {fact.id: drafts.repeated(stored.get(fact.id), fact) for fact in verbatim}
+            changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in kept.values() if f != stored.get(f.id)]
+            for turn in mine:
+                free = {"attempts": turn.attempts + 1, "last_error": error, "claimed_by": "", "claimed_until": None}
+                again = put_pending(self.user_id, turn.model_copy(update=free))
+                changes.append(delete_pending(self.user_id, turn.id) if done else again)
+            new = [fact.text for id_, fact in kept.items() if id_ not in stored]
+            return TurnReport(stored=new, waiting=0 if done else len(mine), problem=error), changes
 
-    def _episode(self, extraction: Extraction, messages: Sequence[Message], at: datetime) -> list[Change]:
-        draft = extraction.episode
-        if draft is None or not self.memory.policy.use_episodic:
-            return []
-        sources = tuple(message.id for message in messages)
-        episode = Episode(
-            id=record_id("episode", *sources),
-            text=" ".join(filter(None, [draft.goal, draft.outcome, *draft.lessons])),
-            goal=draft.goal,
-            situation=draft.situation,
-            steps=tuple(draft.steps),
-            outcome=draft.outcome,
-            lessons=tuple(draft.lessons),
-            importance=draft.importance,
-            created_at=at,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
-            source_ids=sources,
-        )
-        return [put(self.user_id, MemoryScope.EPISODIC, episode)]
+        return await transact(self.memory.store, self.user_id, step)
 
-    def _summary(self, extraction: Extraction, messages: Sequence[Message], at: datetime) -> list[Change]:
-        if not extraction.summary:
-            return []
-        sources = tuple(message.id for message in messages)
-        summary = Summary(
-            id=record_id("summary", *sources),
-            text=extraction.summary,
-            created_at=at,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
-            source_ids=sources,
-        )
-        return [put(self.user_id, MemoryScope.DIALOG, summary)]
-
-    async def _profile(self, extraction: Extraction, at: datetime) -> list[Change]:
+    async def _profile(self, extraction: Extraction, origin: Origin) -> list[Change]:
         if not extraction.profile_changes:
             return []
         values = await self.memory.records(self.user_id, MemoryScope.PROFILE, [PROFILE_KEY])
         fields = Profile.from_value(values[PROFILE_KEY]).fields if values else {}
         learnt = {
-            change.field: ProfileField(value=change.value, source_ids=tuple(change.source_ids), updated_at=at)
+            change.field: ProfileField(value=change.value, source_ids=tuple(change.source_ids), updated_at=origin.at)
             for change in extraction.profile_changes
         }
         merged = {**fields, **learnt}
@@ -308,9 +326,9 @@ class Turns:
             id=PROFILE_KEY,
             text="; ".join(f"{name}: {entry.value}" for name, entry in merged.items()),
             fields=merged,
-            created_at=at,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
+            created_at=origin.at,
+            session_id=origin.session_id,
+            agent_id=origin.agent_id,
         )
         return [put(self.user_id, MemoryScope.PROFILE, profile)]
 
@@ -318,22 +336,6 @@ class Turns:
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
     """Return the mark up to which memory has a conversation once it has stored these messages."""
     return str(thread[-1].id) if thread else None
-
-
-def _whole_text(message: Message) -> str:
-    return message.content if isinstance(message.content, str) else message.text
-
-
-def _is_read(statement: Fact, extraction: Extraction) -> bool:
-    """Return whether the model has dealt with a statement: with everything, or with what this one says."""
-    if extraction.complete and not extraction.rejected:
-        return True
-    message = statement.source_ids[0]
-    accepted = [operation for operation in extraction.ops if message in operation.source_ids]
-    if accepted and not any(message in rejected.source_ids for rejected in extraction.rejected):
-        return True
-    said = normalise(statement.text)
-    return any(normalise(operation.object) in said for operation in accepted if operation.object)
 
 
 def _rejections(extraction: Extraction) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from memory.canonical import holders
 from memory.extraction.contract import Operation
 from memory.extraction.grounding import content_words, is_grounded, is_negative, objection, shares_words
 
@@ -22,10 +23,6 @@ _SINGLE_VALUED = tuple(
         r"(e-?mail|phone|address|điện thoại|địa chỉ)",
         r"favou?rite (\w+)|(\w+) yêu thích",
     )
-)
-_HOLDER = re.compile(
-    r"\b(dog|cat|pet|wife|husband|partner|son|daughter|child|mother|mom|father|dad|brother|sister|friend|boss|company"
-    r"|vợ|chồng|con trai|con gái|mẹ|bố|anh trai|chị gái|em trai|em gái|bạn thân|sếp|công ty|chó|mèo)s?\b"
 )
 _CHANGE = re.compile(
     r"\b(?:now|moved|no longer|any ?more|instead|chang\w+|switch\w+|actually|became|become|new|used to|correction"
@@ -51,7 +48,7 @@ def supersedes(target: str, operation: Operation, said: str) -> bool:
     """
     statement = f"{operation.predicate} {operation.text}".replace("_", " ")
     old, new = _plain(target), _plain(statement)
-    if set(_HOLDER.findall(old)) == set(_HOLDER.findall(new)) and _share_topic(old, new):
+    if holders(old) == holders(new) and _share_topic(old, new):
         return True
     if not shares_words(target, statement):
         return False

@@ -39,7 +39,8 @@ from memory.storage.embeddings import EmbeddingModel
 from memory.storage.migrations import migrate
 from memory.storage.search import EXACT_SCAN_LIMIT, check_filter, index_search_statement, search_statement
 from memory.storage.text import indexed_texts, storable, to_json, vector_literal
-from memory.storage.writes import Writes, write
+from memory.storage.writes import Writes, write, write_if
+from memory.transactions import Guard
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
@@ -164,6 +165,20 @@ class MemoryStore(AsyncPostgresStore):
         if puts:
             await self._write(writes)
         return results
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write a batch only if an item has not changed meanwhile: what `memory.transactions` builds on.
+
+        Args:
+            ops: Writes.
+            guard: What must still hold.
+
+        Returns:
+            Whether it did, and everything was written; otherwise nothing was.
+        """
+        writes = await self._prepare_writes([op for op in ops if isinstance(op, PutOp)])
+        async with self.pool.connection() as conn:
+            return await write_if(conn, writes, ".".join(guard.namespace), guard.key, guard.value)
 
     async def _embed_queries(self, searches: Sequence[SearchOp]) -> dict[str, str]:
         """Return a vector for every distinct query of the batch."""

@@ -38,6 +38,11 @@ _UPSERT_VECTORS = """
 """
 
 
+# The lock makes two writers queue even where the item does not exist yet and there is no row to lock.
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+_HOLDS = "SELECT value FROM store WHERE prefix = %s AND key = %s"
+
+
 @dataclass
 class Writes:
     """What a batch writes, each item at most once.
@@ -65,6 +70,19 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes) -> None:
             await conn.execute(_DELETE_STALE_VECTORS, [*items[:2], *vectors[:3]])
         if writes.vectors:
             await conn.execute(_UPSERT_VECTORS, vectors)
+
+
+async def write_if(
+    conn: AsyncConnection[DictRow], writes: Writes, prefix: str, key: str, value: dict[str, Any] | None
+) -> bool:
+    """Carry out all writes if an item still holds this value, None for nothing; tell whether it did."""
+    async with conn.transaction():
+        await conn.execute(_LOCK, (f"{prefix}/{key}",))
+        row = await (await conn.execute(_HOLDS, (prefix, key))).fetchone()
+        if (row["value"] if row else None) != value:
+            return False
+        await write(conn, writes)
+        return True
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:

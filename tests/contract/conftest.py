@@ -15,8 +15,11 @@ from langgraph.store.memory import InMemoryStore
 from agents.config import AgentConfig
 from agents.context import AgentContext
 from agents.resolve import build_agent, resolve_agent
+from memory.interface import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
+
+INLINE = MemoryPolicy(extraction="inline")
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Build = Callable[..., Graph]
@@ -50,7 +53,7 @@ def build_manager(
     # extraction has a script of its own: its calls must not use up the lines of the conversation
     quiet = ScriptedModel(script=["no facts here"])
     agent = resolve_agent(
-        AgentConfig(name="tester", manager=manager, system_prompt="You help.", **config),
+        AgentConfig(name="tester", manager=manager, system_prompt="You help.", **{"memory": INLINE, **config}),
         model=model,
         small_model=quiet,
         tools=tools or [],

@@ -33,7 +33,12 @@ class BrokenStore(InMemoryStore):
 
 def build(model: ScriptedModel, store: InMemoryStore | None, *, small: Any = None, **policy: Any) -> Graph:
     agent = resolve_agent(
-        AgentConfig(name="tester", manager="react_mem", system_prompt="You help.", memory=MemoryPolicy(**policy)),
+        AgentConfig(
+            name="tester",
+            manager="react_mem",
+            system_prompt="You help.",
+            memory=MemoryPolicy(**{"extraction": "inline", **policy}),
+        ),
         model=model,
         small_model=small or ScriptedModel(script=["no facts here"]),
         tools=[weather],

@@ -1,0 +1,148 @@
+"""Background graphs: `extractor` draws from one conversation, `maintenance` concludes the quiet ones and what was left.
+
+Both run off the critical path: a server starts `extractor` after a turn, and `maintenance` by a cron or by hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import cache
+from typing import Any, NotRequired
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from agents.config import load_agent_config
+from agents.resolve import resolve_agent
+from graphs.memory_nodes import MemoryNodes
+from memory.conversations import end_conversation, quiet_conversations
+from memory.identity import Identity, identify
+from memory.namespaces import PENDING, ROOT, decode
+from memory.turns import TurnReport
+
+DEFAULT_AGENT = "assistant"
+
+_PAGE = 500
+
+
+class BackgroundContext(BaseModel):
+    """Whose memory to work on, as which agent.
+
+    Args:
+        user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
+        agent: The agent whose model and policy to use.
+        session_id: The conversation; empty: all of the owner's.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    user_id: str | None = Field(None, description="Whose memory to work on. Empty: everybody with work to do.")
+    agent: str = Field(DEFAULT_AGENT, description="The agent whose model and policy to use.")
+    session_id: str | None = Field(None, description="The conversation. Empty: all of the user's.")
+
+
+class WorkDone(TypedDict):
+    """What a background run did."""
+
+    stored: NotRequired[int]
+    retired: NotRequired[int]
+    waiting: NotRequired[int]
+    problems: NotRequired[list[str]]
+
+
+@cache
+def _nodes(agent: str) -> MemoryNodes:
+    return MemoryNodes(resolve_agent(load_agent_config(agent)))
+
+
+async def extract(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> WorkDone:
+    """Draw from the turns of one conversation that wait."""
+    context = _context(runtime)
+    identity = _identity(runtime, context)
+    store = _store(runtime)
+    if identity is None:
+        raise ValueError("extractor needs to know whose memory it works on: pass context={'user_id': ...}")
+    nodes = await asyncio.to_thread(_nodes, context.agent)
+    return _summed([await nodes.turns(store, identity).extract()])
+
+
+async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> WorkDone:
+    """Pick up what crashes left, and conclude the conversations that have become quiet."""
+    context = _context(runtime)
+    store = _store(runtime)
+    nodes = await asyncio.to_thread(_nodes, context.agent)
+    identity = _identity(runtime, context)
+    users = [identity.user_id] if identity else await _users(store)
+    reports: list[TurnReport] = []
+    for user_id in users:
+        anywhere = nodes.turns(store, Identity(user_id, "maintenance"))
+        reports.append(await anywhere.extract())
+        for session_id in await quiet_conversations(anywhere):
+            reports.append(await end_conversation(replace(anywhere, session_id=session_id)))
+    return _summed(reports)
+
+
+def build_extractor() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph that draws from one conversation."""
+    graph = StateGraph(WorkDone, BackgroundContext)
+    graph.add_node("extract", extract)
+    graph.add_edge(START, "extract")
+    graph.add_edge("extract", END)
+    return graph.compile(name="extractor")
+
+
+def build_maintenance() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the graph that concludes quiet conversations and picks up what was left."""
+    graph = StateGraph(WorkDone, BackgroundContext)
+    graph.add_node("maintain", maintain)
+    graph.add_edge(START, "maintain")
+    graph.add_edge("maintain", END)
+    return graph.compile(name="maintenance")
+
+
+def _context(runtime: Runtime[BackgroundContext]) -> BackgroundContext:
+    # a server hands the context over under `configurable` too, a caller from Python perhaps only there
+    given: Any = runtime.context
+    return given if given is not None else BackgroundContext.model_validate(get_config().get("configurable") or {})
+
+
+def _identity(runtime: Runtime[BackgroundContext], context: BackgroundContext) -> Identity | None:
+    config: RunnableConfig = get_config()
+    identity = identify(runtime, config)
+    return Identity(identity.user_id, context.session_id or identity.session_id) if identity else None
+
+
+def _store(runtime: Runtime[BackgroundContext]) -> BaseStore:
+    if runtime.store is None:
+        raise ValueError("there is no memory to work on: the graph has no store")
+    return runtime.store
+
+
+async def _users(store: BaseStore) -> list[str]:
+    """Return the users with conversations or with turns that wait."""
+    users: dict[str, None] = {}
+    for last in (PENDING, "state"):
+        offset = 0
+        while True:
+            page = await store.alist_namespaces(prefix=(ROOT,), suffix=(last,), limit=_PAGE, offset=offset)
+            users.update(dict.fromkeys(decode(user) for _, user, *_ in page))
+            if len(page) < _PAGE:
+                break
+            offset += _PAGE
+    return list(users)
+
+
+def _summed(reports: list[TurnReport]) -> WorkDone:
+    return WorkDone(
+        stored=sum(len(report.stored) for report in reports),
+        retired=sum(len(report.retired) for report in reports),
+        waiting=sum(report.waiting for report in reports),
+        problems=[report.problem for report in reports if report.problem],
+    )

@@ -1,0 +1,110 @@
+"""The end of a conversation: what it was about as a whole, and what is worth keeping of it beyond its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from langgraph.store.base import SearchItem
+
+from memory import drafts
+from memory.changes import Change, put
+from memory.drafts import Origin
+from memory.extraction import ExtractionError, TranscriptMessage
+from memory.facts import load_facts
+from memory.interface import MemoryScope
+from memory.namespaces import scope_namespace
+from memory.reconcile import reconcile
+from memory.records import Conversation, Level, Message, now
+from memory.transactions import transact
+from memory.turns import TurnReport, Turns
+
+MAX_MESSAGES = 80
+"""Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
+
+_PAGE = 200
+
+
+async def end_conversation(turns: Turns) -> TurnReport:
+    """Conclude a conversation: draw from what still waits, then record it as one episode if it had a goal.
+
+    Concluding it again changes nothing, until something new is said in it.
+
+    Args:
+        turns: The conversation.
+
+    Returns:
+        What changed. Its `problem` says why an episode could not be drawn; the conversation then stays open.
+    """
+    record = turns.conversation(ended=True)
+    known = (await turns.memory.records(turns.user_id, MemoryScope.STATE, [record.id])).get(record.id)
+    if known is not None and known["ended"]:
+        return TurnReport()
+    first = await turns.extract()
+    messages = await _messages(turns)
+    if turns.extractor is None or not messages:
+        await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
+        return first
+    transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages[-MAX_MESSAGES:]]
+    try:
+        extraction = await turns.extractor.extract(transcript, (), deadline=turns.memory.policy.extraction_timeout)
+    except ExtractionError as error:
+        return replace(first, problem=str(error))
+    origin = Origin(turns.session_id, turns.agent_id, now())
+    sources = tuple(message.id for message in messages)
+    said_at = {message.id: message.created_at for message in messages}
+
+    async def step() -> tuple[list[str], list[Change]]:
+        stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops)
+        facts = reconcile(
+            extraction.ops,
+            stored,
+            at=origin.at,
+            session_id=turns.session_id,
+            agent_id=turns.agent_id,
+            said_at=said_at,
+        )
+        changes = [put(turns.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
+        if extraction.episode is not None:
+            whole = replace(extraction.episode, level=Level.CONVERSATION)
+            changes.append(put(turns.user_id, MemoryScope.EPISODIC, drafts.episode(whole, sources, origin)))
+        changes.append(put(turns.user_id, MemoryScope.STATE, record))
+        return [fact.text for fact in facts if fact.current], changes
+
+    stored = await transact(turns.memory.store, turns.user_id, step)
+    return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls)
+
+
+async def quiet_conversations(turns: Turns) -> Sequence[str]:
+    """Return the conversations of a user that nobody has concluded and in which nothing was said for a while.
+
+    Args:
+        turns: Any conversation of the user; its policy says how long a while is.
+    """
+    before = now() - timedelta(seconds=turns.memory.policy.quiet_after)
+    namespace = scope_namespace(turns.user_id, MemoryScope.STATE)
+    quiet: list[str] = []
+    offset = 0
+    while True:
+        page = await turns.memory.store.asearch(
+            namespace, filter={"kind": "conversation", "ended": False}, limit=_PAGE, offset=offset
+        )
+        open_ = [Conversation.from_value(item.value) for item in page]
+        quiet += [conversation.session_id for conversation in open_ if conversation.last_said_at <= before]
+        if len(page) < _PAGE:
+            return quiet
+        offset += _PAGE
+
+
+async def _messages(turns: Turns) -> list[Message]:
+    namespace = scope_namespace(turns.user_id, MemoryScope.DIALOG)
+    found: list[SearchItem] = []
+    while True:
+        page = await turns.memory.store.asearch(
+            namespace, filter={"session_id": turns.session_id, "kind": "message"}, limit=_PAGE, offset=len(found)
+        )
+        found += page
+        if len(page) < _PAGE:
+            break
+    return sorted((Message.from_value(item.value) for item in found), key=lambda message: message.turn)

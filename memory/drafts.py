@@ -1,0 +1,127 @@
+"""What a model has drawn from a turn, as records: its episode, its summary; and the user's own words, unread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.extraction import EpisodeDraft, Extraction
+from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Message, Summary, normalise, record_id
+from memory.statements import statements
+
+MAX_VERBATIM = 20
+"""Statements of one message that are kept on their own; a pasted document beyond that stays whole in its message."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where records come from.
+
+    Args:
+        session_id: The conversation.
+        agent_id: The agent.
+        at: When they are written.
+    """
+
+    session_id: str
+    agent_id: str
+    at: datetime
+
+
+def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
+    """Return the user's statements word for word, each once with all the messages that make it.
+
+    Args:
+        messages: Messages of a conversation.
+        origin: Where they come from.
+    """
+    facts: dict[str, Fact] = {}
+    for message in messages:
+        if message.role != "user":
+            continue
+        for sentence in statements(whole_text(message))[:MAX_VERBATIM]:
+            id_ = record_id("statement", normalise(sentence))
+            said = facts.get(id_)
+            sources = tuple(dict.fromkeys([*(said.source_ids if said else ()), message.id]))
+            facts[id_] = Fact(
+                id=id_,
+                text=sentence,
+                subject="user",
+                predicate="said",
+                object=sentence,
+                verbatim=True,
+                created_at=origin.at,
+                said_at=message.created_at,
+                session_id=message.session_id,
+                agent_id=origin.agent_id,
+                source_ids=sources,
+                support=len(sources),
+            )
+    return list(facts.values())
+
+
+def repeated(known: Fact | None, said: Fact) -> Fact:
+    """Return a verbatim fact that is stored already, with what supports it now; as it is where nothing is new."""
+    if known is None:
+        return said
+    sources = tuple(dict.fromkeys([*known.source_ids, *said.source_ids]))
+    if sources == known.source_ids:
+        return known
+    revived = {"current": True, "retired_at": None, "valid_to": None}
+    said_at = max(known.said_at, said.said_at)
+    return known.model_copy(update={**revived, "source_ids": sources, "support": len(sources), "said_at": said_at})
+
+
+def is_read(statement: Fact, extraction: Extraction) -> bool:
+    """Return whether a model has dealt with a statement: with everything, or with what this one says.
+
+    Args:
+        statement: A verbatim fact.
+        extraction: What the model made of its messages.
+    """
+    if extraction.complete and not extraction.rejected:
+        return True
+    sources = set(statement.source_ids)
+    accepted = [operation for operation in extraction.ops if sources & set(operation.source_ids)]
+    if accepted and not any(sources & set(rejected.source_ids) for rejected in extraction.rejected):
+        return True
+    said = normalise(statement.text)
+    return any(normalise(operation.object) in said for operation in accepted if operation.object)
+
+
+def episode(draft: EpisodeDraft, sources: tuple[str, ...], origin: Origin) -> Episode:
+    """Return a draft as a record; the same turn gives the same episode."""
+    text = " ".join(filter(None, [draft.goal, draft.outcome, *draft.lessons]))
+    return Episode(
+        id=record_id("episode", str(draft.level), *sources),
+        text=text[:MAX_INDEXED_CHARS],
+        level=draft.level,
+        goal=draft.goal,
+        situation=draft.situation,
+        steps=tuple(draft.steps),
+        outcome=draft.outcome,
+        lessons=tuple(draft.lessons),
+        importance=draft.importance,
+        created_at=origin.at,
+        session_id=origin.session_id,
+        agent_id=origin.agent_id,
+        source_ids=sources,
+    )
+
+
+def summary(text: str, sources: tuple[str, ...], origin: Origin) -> Summary:
+    """Return what an invocation came to, as a record; the same turn gives the same summary."""
+    return Summary(
+        id=record_id("summary", *sources),
+        text=text,
+        created_at=origin.at,
+        session_id=origin.session_id,
+        agent_id=origin.agent_id,
+        source_ids=sources,
+    )
+
+
+def whole_text(message: Message) -> str:
+    """Return all that a message says, not only what is indexed of it."""
+    return message.content if isinstance(message.content, str) else message.text

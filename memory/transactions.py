@@ -1,0 +1,92 @@
+"""Read, decide, write: as one step, though the store knows no transactions and another process may do the same.
+
+Every such step of an owner bumps the owner's revision. On a store that can, the write goes through only if the
+revision is still the one that was read; else the step is done again on what is there now. No lock is held meanwhile,
+so a model or an embedder may be slow without stopping anybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from langgraph.store.base import BaseStore, Op, PutOp
+
+from memory.changes import Change
+from memory.namespaces import Namespace, meta_namespace
+
+REVISION = "revision"
+MAX_TRIES = 20
+"""Five writers at once on one owner need three tries at most; this many lost races are a fault, not bad luck."""
+
+Result = TypeVar("Result")
+
+_locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = weakref.WeakValueDictionary()
+
+
+class WriteConflict(Exception):  # noqa: N818 - the field's term
+    """Other writers of the same owner were faster, every time."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What an item must still hold for a batch to be written.
+
+    Args:
+        namespace: The item's namespace.
+        key: The item's key.
+        value: What it must hold; None where it must not exist.
+    """
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any] | None
+
+
+@runtime_checkable
+class GuardedStore(Protocol):
+    """A store that can write a batch only if an item has not changed."""
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write the batch and return True, or write nothing and return False where the guard does not hold."""
+
+
+async def transact(
+    store: BaseStore, user_id: str, step: Callable[[], Awaitable[tuple[Result, Sequence[Change]]]]
+) -> Result:
+    """Do a step of reading, deciding and writing as if nobody else were there.
+
+    On a store without guarded writes this holds within the process; between processes the ids of records, which are
+    the same everywhere, are what keeps a record from being written twice.
+
+    Args:
+        store: The store.
+        user_id: The owner of everything that is read and written.
+        step: Reads, and returns its result with the writes; it may be called again.
+
+    Returns:
+        The result of the step whose writes went through.
+
+    Raises:
+        WriteConflict: If others were faster every time.
+    """
+    lock = _locks.setdefault((id(asyncio.get_running_loop()), user_id), asyncio.Lock())
+    namespace = meta_namespace(user_id)
+    async with lock:
+        for _ in range(MAX_TRIES):
+            item = await store.aget(namespace, REVISION)
+            before = item.value if item is not None else None
+            result, changes = await step()
+            if not changes:
+                return result
+            after = {"revision": (before or {}).get("revision", 0) + 1}
+            batch = [*changes, PutOp(namespace, REVISION, after, index=False)]
+            if not isinstance(store, GuardedStore):
+                await store.abatch(batch)
+                return result
+            if await store.abatch_if(batch, Guard(namespace, REVISION, before)):
+                return result
+    raise WriteConflict(f"memory of this user is being written by others all the time, gave up after {MAX_TRIES} tries")
