@@ -1,0 +1,4 @@
+"""Whether what is written is written once, updates what it contradicts, and invents nothing.
+
+Run it as `python -m benchmarks.writing`.
+"""

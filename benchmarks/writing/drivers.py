@@ -1,0 +1,184 @@
+"""The memories that are measured: `react_mem`, and LangMem's store manager as it stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, Protocol
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langmem import create_memory_store_manager
+
+from agents.config import AgentConfig
+from agents.resolve import build_agent, resolve_agent
+from benchmarks.writing.case import Case, Turn
+from benchmarks.writing.meter import Meter
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.records import Fact, Message, normalise
+from memory.storage import StorageSettings, open_storage
+from memory.storage.embeddings import EmbeddingModel, load_embedding_model
+
+EngineName = Literal["structured", "langmem"]
+ModelFactory = Callable[[Case, Meter], BaseChatModel]
+
+_SHOWN = MemoryPolicy.model_validate({}).max_memories
+_ALL = 1_000
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """One thing that a memory holds, or once held.
+
+    Args:
+        text: What it says.
+        current: Whether it is believed now.
+        kept: Whether it is in the store; a memory without history has some that are not.
+        verbatim: Whether these are the user's own words, kept because no model could read them.
+        support: How many messages said it, where the memory counts that.
+        since: The beginning of its validity, as ISO 8601; empty where it is not known.
+        until: The end of its validity, in the same way.
+    """
+
+    text: str
+    current: bool = True
+    kept: bool = True
+    verbatim: bool = False
+    support: int | None = None
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a memory holds after a case.
+
+    Args:
+        facts: The facts.
+        messages: The user's messages that are kept, word for word.
+    """
+
+    facts: list[Remembered]
+    messages: list[str]
+
+
+class Driver(Protocol):
+    """A memory under measurement."""
+
+    async def run(self, case: Case, meter: Meter) -> Contents:
+        """Go through the turns of a case and return what is remembered."""
+
+
+@asynccontextmanager
+async def open_store(kind: str) -> AsyncIterator[BaseStore]:
+    """Open an empty store: `postgres`, MemoryStore on an embedded PostgreSQL of its own, or `memory`."""
+    if kind == "memory":
+        model = await asyncio.to_thread(load_embedding_model, "auto")
+        yield _in_memory(model, ["text"])
+        return
+    with TemporaryDirectory(prefix="writing-") as folder:
+        async with open_storage(StorageSettings.model_validate({"data_dir": folder})) as storage:
+            yield storage.store
+
+
+class ReactMem:
+    """The graph `react_mem`, each conversation a thread, each case a user.
+
+    Args:
+        store: Where it remembers.
+        engine: The extraction engine.
+        model: Gives the model of a case.
+    """
+
+    def __init__(self, store: BaseStore, engine: EngineName, model: ModelFactory) -> None:
+        self._store = store
+        self._model = model
+        # a small local model takes minutes for what a scripted one takes milliseconds for
+        policy = MemoryPolicy.model_validate({"extraction": "inline", "engine": engine, "extraction_timeout": 600})
+        self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
+
+    async def run(self, case: Case, meter: Meter) -> Contents:
+        """Go through the turns of a case. See `Driver.run`."""
+        agent = await asyncio.to_thread(resolve_agent, self._config, model=self._model(case, meter))
+        graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=self._store)
+        for turn in case.turns:
+            await graph.ainvoke(
+                {"messages": [("user", turn.say)]},
+                {"configurable": {"thread_id": f"{case.id}/{turn.conversation}"}},
+                context={"user_id": case.id},
+            )
+        facts = [Fact.from_value(value) for value in await self._all(case, MemoryScope.SEMANTIC)]
+        said = [value for value in await self._all(case, MemoryScope.DIALOG) if value["kind"] == "message"]
+        messages = [Message.from_value(value) for value in said]
+        return Contents(
+            facts=[_fact(fact) for fact in facts],
+            messages=[str(message.content) for message in messages if message.role == "user"],
+        )
+
+    async def _all(self, case: Case, scope: MemoryScope) -> list[dict[str, Any]]:
+        found = await self._store.asearch(scope_namespace(case.id, scope), limit=_ALL)
+        return [item.value for item in found]
+
+
+class LangMemManager:
+    """LangMem's store manager over an InMemoryStore, called after each turn as its documentation does.
+
+    It may delete, which it does not by default, and is shown as many memories as `react_mem` shows its model.
+
+    Args:
+        embedding: The embedding model.
+        model: Gives the model of a case.
+    """
+
+    def __init__(self, embedding: EmbeddingModel, model: ModelFactory) -> None:
+        self._embedding = embedding
+        self._model = model
+
+    async def run(self, case: Case, meter: Meter) -> Contents:
+        """Go through the turns of a case. See `Driver.run`."""
+        namespace = ("memories", "user")
+        store = _in_memory(self._embedding, None)
+        manager: Any = create_memory_store_manager(
+            self._model(case, meter), namespace=namespace, store=store, enable_deletes=True, query_limit=_SHOWN
+        )
+        before: set[str] = set()
+        now: list[str] = []
+        for turn in case.turns:
+            await manager.ainvoke({"messages": _exchange(turn)}, {"configurable": {}})
+            now = [str(item.value["content"]["content"]) for item in await store.asearch(namespace, limit=_ALL)]
+            before.update(now)
+        gone = [Remembered(text, current=False, kept=False) for text in sorted(before - set(now))]
+        return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[])
+
+
+def _exchange(turn: Turn) -> list[Any]:
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    return [HumanMessage(turn.say), AIMessage(turn.reply)]
+
+
+def _in_memory(model: EmbeddingModel, fields: list[str] | None) -> InMemoryStore:
+    index: Any = {"dims": model.dims, "embed": model.embeddings, **({"fields": fields} if fields else {})}
+    return InMemoryStore(index=index)
+
+
+def _fact(fact: Fact) -> Remembered:
+    return Remembered(
+        text=fact.text,
+        current=fact.current,
+        verbatim=fact.verbatim,
+        support=fact.support,
+        since=fact.valid_from.isoformat() if fact.valid_from else "",
+        until=fact.valid_to.isoformat() if fact.valid_to else "",
+    )
+
+
+def is_kept(statement: str, contents: Contents) -> bool:
+    """Tell whether a user's message is kept whole."""
+    return normalise(statement) in {normalise(message) for message in contents.messages}

@@ -1,0 +1,127 @@
+"""What a memory holds against what it must hold: each difference is a finding of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.writing.case import Case, Expected, Pattern
+from benchmarks.writing.drivers import Contents, Remembered, is_kept
+
+FAULTS = {
+    "duplicates": "a current fact that another one says already",
+    "stale": "no longer true, and still among the current facts",
+    "wrongly_invalidated": "true, but no longer among the current facts",
+    "invented": "the user never said it, or it is not what was said",
+    "missed": "true, and not among the facts",
+    "only_verbatim": "true, and kept only word for word, as what no model could read",
+    "wrong_support": "not as many messages as said it",
+    "wrong_dates": "the time for which it holds is not known",
+    "history_lost": "was true once, and is not kept",
+    "lost": "what the user said is found nowhere: in no fact, no message",
+}
+"""The kinds of findings, and what they mean; with none of them, a case has passed."""
+
+OURS_ONLY = ("only_verbatim", "wrong_support", "wrong_dates", "history_lost", "lost")
+"""Kinds that a memory without support, dates, history and messages cannot avoid: not counted for it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference.
+
+    Args:
+        kind: A key of `FAULTS`.
+        detail: What it is about.
+    """
+
+    kind: str
+    detail: str
+
+
+def judge(case: Case, contents: Contents, *, closed: bool) -> list[Finding]:
+    """Compare.
+
+    Args:
+        case: The case, gone through.
+        contents: What is remembered.
+        closed: Whether a fact that the case does not speak of is invented: so with a script; a real model may well
+            find more.
+
+    Returns:
+        The findings.
+    """
+    return [*_expected(case, contents), *_unwanted(case, contents, closed), *_lost(case, contents)]
+
+
+def unclaimed(case: Case, contents: Contents) -> list[str]:
+    """Return the current facts that a case does not speak of."""
+    expect = case.expect
+    patterns = [*expect.current, *expect.known, *expect.history, *expect.gone, *expect.never]
+    facts = [fact.text for fact in contents.facts if fact.current and not fact.verbatim]
+    return [text for text in facts if not any(pattern.matches(text) for pattern in patterns)]
+
+
+def _expected(case: Case, contents: Contents) -> Iterator[Finding]:
+    for wanted in case.expect.current:
+        found = _matching(wanted, contents)
+        current = [fact for fact in found if fact.current]
+        if not current:
+            kind = "wrongly_invalidated" if found else "missed"
+            yield Finding(kind, f"{_shown(wanted)}{' is: ' + found[0].text if found else ''}")
+        else:
+            yield from _once(wanted, current)
+    for wanted in case.expect.known:
+        found = _matching(wanted, contents)
+        if not found:
+            yield Finding("missed", _shown(wanted))
+        else:
+            yield from _once(wanted, [fact for fact in found if fact.current] or found[:1])
+
+
+def _once(wanted: Expected, found: list[Remembered]) -> Iterator[Finding]:
+    # what a model has read comes before what is kept word for word
+    best, *others = sorted(found, key=lambda fact: fact.verbatim)
+    for other in others:
+        yield Finding("duplicates", f"{other.text!r} beside {best.text!r}")
+    if best.verbatim:
+        yield Finding("only_verbatim", repr(best.text))
+    if wanted.support is not None and best.support != wanted.support:
+        yield Finding("wrong_support", f"{best.text!r}: {best.support}, not {wanted.support}")
+    for name, due, known in (("since", wanted.since, best.since), ("until", wanted.until, best.until)):
+        if not known.startswith(due):
+            yield Finding("wrong_dates", f"{best.text!r}: {name} {known or 'unknown'}, not {due}")
+
+
+def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]:
+    claimed = [fact for wanted in (*case.expect.current, *case.expect.known) for fact in _matching(wanted, contents)]
+    for ended in (*case.expect.history, *case.expect.gone):
+        for fact in contents.facts:
+            if fact.current and fact not in claimed and ended.matches(fact.text):
+                yield Finding("stale", repr(fact.text))
+    for ended in case.expect.history:
+        if not any(fact.kept and ended.matches(fact.text) for fact in contents.facts):
+            yield Finding("history_lost", _shown(ended))
+    for wrong in case.expect.never:
+        # word for word it is what the user said, a question or a joke as it may be
+        for fact in contents.facts:
+            if not fact.verbatim and wrong.matches(fact.text):
+                yield Finding("invented", repr(fact.text))
+    if closed:
+        for text in unclaimed(case, contents):
+            yield Finding("invented", f"{text!r} is nothing that the case expects")
+
+
+def _lost(case: Case, contents: Contents) -> Iterator[Finding]:
+    for turn in case.turns:
+        quoted = any(fact.verbatim and fact.text in turn.say for fact in contents.facts)
+        if not quoted and not is_kept(turn.say, contents):
+            yield Finding("lost", repr(turn.say))
+
+
+def _matching(wanted: Expected, contents: Contents) -> list[Remembered]:
+    return [fact for fact in contents.facts if wanted.matches(fact.text)]
+
+
+def _shown(pattern: Pattern) -> str:
+    return " + ".join(pattern.says)
