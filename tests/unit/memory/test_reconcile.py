@@ -1,4 +1,4 @@
-"""Reconcile: one fact is one fact, a change supersedes, the order of arrival does not matter, retries change nothing."""
+"""Reconcile: a fact is one fact, a change supersedes, the order of arrival does not matter, a retry changes nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,283 @@
+"""What is said is written once, whatever the store, however many write at once, whenever one of them fails."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.base import BaseStore
+
+from memory.conversations import end_conversation, quiet_conversations
+from memory.extraction import (
+    EpisodeDraft,
+    ExistingMemory,
+    Extraction,
+    ExtractionError,
+    InvalidOutput,
+    ModelUnavailable,
+    Operation,
+    Rejected,
+    TranscriptMessage,
+)
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.storage.postgres import MemoryStore
+from memory.turns import MAX_ATTEMPTS, Turns
+from tests.support.databases import open_memory_store, word_model
+from tests.support.stores import STORES, open_any_store
+
+PARAPHRASES = {
+    ("lives_in", "Hanoi"): ["I live in Hanoi.", "My home is in Hanoi.", "Tôi sống ở Hà Nội."],
+    ("allergic_to", "peanuts"): ["I am allergic to peanuts.", "I have a peanut allergy.", "Tôi bị dị ứng với peanuts."],
+    ("works_as", "nurse"): ["I work as a nurse.", "My job: nurse.", "My profession is nurse."],
+    ("has_pet", "cat"): ["I have a cat.", "I own a pet cat.", "I keep a cat."],
+    ("likes", "green tea"): ["I like green tea.", "I love green tea.", "Green tea is what I enjoy."],
+}
+WORDINGS = {
+    "I live in Hanoi.": ("lives_in", "Hanoi"),
+    "My home is in Hanoi.": ("home", "Hanoi"),
+    "Tôi sống ở Hà Nội.": ("sống ở", "Hà Nội"),
+    "I am allergic to peanuts.": ("allergic_to", "peanuts"),
+    "I have a peanut allergy.": ("has_allergy", "peanut"),
+    "Tôi bị dị ứng với peanuts.": ("bị dị ứng với", "peanuts"),
+    "I work as a nurse.": ("works_as", "a nurse"),
+    "My job: nurse.": ("job", "nurse"),
+    "My profession is nurse.": ("profession", "nurse"),
+    "I have a cat.": ("has_pet", "a cat"),
+    "I own a pet cat.": ("owns_pet", "cat"),
+    "I keep a cat.": ("keeps_pet", "cat"),
+    "I like green tea.": ("likes", "green tea"),
+    "I love green tea.": ("loves", "green tea"),
+    "Green tea is what I enjoy.": ("enjoys", "green tea"),
+}
+
+
+class Reader:
+    """An extractor that reads each message as the test's table says, in the words of the message."""
+
+    def __init__(self, failure: Exception | None = None, hold: asyncio.Event | None = None) -> None:
+        self.failure = failure
+        self.hold = hold
+        self.started = asyncio.Event()
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        max_calls: int = 3,
+    ) -> Extraction:
+        self.started.set()
+        if self.hold:
+            await self.hold.wait()
+        if self.failure:
+            raise self.failure
+        ops = tuple(
+            Operation("add", None, "user", *WORDINGS[message.text], message.text, (message.id,))
+            for message in messages
+            if message.role == "user" and message.text in WORDINGS
+        )
+        episode = EpisodeDraft(goal="get to know each other") if len(messages) > 2 else None
+        return Extraction(ops=ops, episode=episode, summary="User told of themselves.", calls=1)
+
+
+@pytest.fixture(params=STORES)
+async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
+    async with open_any_store(request.param, database_url) as opened:
+        yield opened
+
+
+def turns(store: BaseStore, session: str = "1", extractor: Any = None, **policy: Any) -> Turns:
+    memory = MemoryFacade(store, MemoryPolicy(**{"extraction": "inline", **policy}))
+    return Turns(memory, extractor or Reader(), "ann", session, "tester")
+
+
+def thread(*texts: str, session: str = "1") -> list[BaseMessage]:
+    pairs = [
+        (HumanMessage(t, id=f"{session}-q{n}"), AIMessage("ok", id=f"{session}-a{n}")) for n, t in enumerate(texts)
+    ]
+    return list(itertools.chain.from_iterable(pairs))
+
+
+async def facts(store: BaseStore, *, everything: bool = False) -> list[dict[str, Any]]:
+    found = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=500)
+    return [item.value for item in found if everything or item.value["current"]]
+
+
+async def say(turns: Turns, *texts: str) -> None:
+    history = thread(*texts, session=turns.session_id)
+    await turns.open(history[:-1], None)
+    await turns.close(history, None)
+
+
+async def test_fifteen_paraphrases_of_five_facts_are_five_facts(store: BaseStore) -> None:
+    for number, text in enumerate(WORDINGS):
+        one = turns(store, str(number))
+        await say(one, text)
+        await one.extract()
+    assert [(fact["support"], len(fact["source_ids"])) for fact in await facts(store)] == [(3, 3)] * 5
+
+
+async def test_and_so_they_are_when_five_write_at_once(store: BaseStore) -> None:
+    async def writer(place: int) -> None:
+        for number, text in enumerate(list(WORDINGS)[place::5]):
+            one = turns(store, f"{place}-{number}")
+            await say(one, text)
+            await one.extract()
+
+    await asyncio.gather(*map(writer, range(5)))
+    assert [fact["support"] for fact in await facts(store)] == [3] * 5
+
+
+async def test_five_processes_lose_no_update(database_url: str) -> None:
+    """Each writer has a store of its own and no lock in common, as processes have."""
+
+    async def writer(place: int) -> None:
+        async with open_memory_store(database_url, word_model()) as mine:
+            for number, text in enumerate(list(WORDINGS)[place::5]):
+                one = turns(mine, f"{place}-{number}")
+                await say(one, text)
+                await one.extract()
+
+    def in_a_thread(place: int) -> None:
+        asyncio.run(writer(place))
+
+    async with open_memory_store(database_url, word_model()) as store:
+        await asyncio.gather(*(asyncio.to_thread(in_a_thread, place) for place in range(5)))
+        assert sorted(fact["support"] for fact in await facts(store)) == [3] * 5
+        assert await MemoryFacade(store).pending("ann") == []
+
+
+async def test_two_workers_draw_from_a_turn_once(store: BaseStore) -> None:
+    hold = asyncio.Event()
+    slow, other = Reader(hold=hold), Reader()
+    one = turns(store, extractor=slow)
+    await say(one, "I live in Hanoi.")
+    first = asyncio.create_task(one.extract())
+    await slow.started.wait()
+    assert (await turns(store, extractor=other).extract()).calls == 0
+    hold.set()
+    assert (await first).calls == 1
+    [fact] = await facts(store)
+    assert fact["support"] == 1
+
+
+async def test_a_cancelled_extraction_leaves_the_turn_to_the_next(store: BaseStore) -> None:
+    slow = Reader(hold=asyncio.Event())
+    one = turns(store, extractor=slow)
+    await say(one, "I live in Hanoi.")
+    task = asyncio.create_task(one.extract())
+    await slow.started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await turns(store).extract()).calls == 1
+    assert len(await facts(store)) == 1
+
+
+@pytest.mark.parametrize("failure", [ModelUnavailable("down"), InvalidOutput("nonsense", raw="?")])
+async def test_what_fails_is_kept_word_for_word_read_later_and_not_kept_twice(
+    store: BaseStore, failure: ExtractionError
+) -> None:
+    one = turns(store, extractor=Reader(failure))
+    await say(one, "I live in Hanoi.")
+    report = await one.extract()
+    assert (report.stored, report.waiting) == (["I live in Hanoi."], 1)
+    assert [fact["verbatim"] for fact in await facts(store)] == [True]
+    await turns(store).extract()
+    assert [(fact["text"], fact["verbatim"]) for fact in await facts(store)] == [("I live in Hanoi.", False)]
+    assert await MemoryFacade(store).pending("ann") == []
+
+
+async def test_what_always_fails_is_parked_with_its_error_and_blocks_nothing(store: BaseStore) -> None:
+    failing = turns(store, extractor=Reader(ModelUnavailable("down")))
+    await say(failing, "I live in Hanoi.")
+    for _ in range(MAX_ATTEMPTS + 2):
+        await failing.extract()
+    [parked] = await MemoryFacade(store).pending("ann")
+    assert (parked["attempts"], parked["last_error"]) == (MAX_ATTEMPTS, "down")
+    fine = turns(store, "2")
+    await say(fine, "I have a cat.")
+    assert (await fine.extract()).calls == 1
+    assert len(await MemoryFacade(store).pending("ann")) == 1
+
+
+async def test_a_refused_proposal_keeps_the_words_it_was_about(store: BaseStore) -> None:
+    class Partial(Reader):
+        async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
+            [said] = [message for message in messages if message.role == "user"]
+            operation = Operation("add", None, "user", "lives_in", "Hanoi", "User lives in Hanoi.", (said.id,))
+            return Extraction(ops=(operation,), rejected=(Rejected("?", "not grounded", (said.id,)),), complete=False)
+
+    one = turns(store, extractor=Partial())
+    await say(one, "I live in Hanoi. I am a keen diver.")
+    await one.extract()
+    assert sorted(fact["text"] for fact in await facts(store)) == ["I am a keen diver.", "User lives in Hanoi."]
+
+
+async def test_several_turns_are_drawn_from_in_one_call(store: BaseStore) -> None:
+    one = turns(store)
+    history = thread("I live in Hanoi.", "I have a cat.", "I like green tea.")
+    for end in (2, 4, 6):
+        await one.close(history[:end], None)
+    assert (await one.extract()).calls == 1
+    assert len(await facts(store)) == 3
+
+
+@pytest.mark.parametrize("mode", ["agent", "off"])
+async def test_without_automatic_extraction_nothing_waits(store: BaseStore, mode: str) -> None:
+    one = turns(store, extraction=mode)
+    await say(one, "I live in Hanoi.")
+    assert await MemoryFacade(store).pending("ann") == []
+    assert (await one.extract()).calls == 0
+
+
+async def test_a_conversation_ends_once_with_one_episode(store: BaseStore) -> None:
+    one = turns(store, quiet_after=0)
+    await say(one, "I live in Hanoi.", "I have a cat.")
+    assert await quiet_conversations(one) == ["1"]
+    await end_conversation(one)
+    again = await end_conversation(one)
+    assert again.calls == 0
+    assert await quiet_conversations(one) == []
+    episodes = await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC), limit=50)
+    assert [e.value["level"] for e in episodes if e.value["level"] == "conversation"] == ["conversation"]
+    assert [fact["support"] for fact in await facts(store)] == [1, 1]
+
+
+async def test_what_is_said_after_the_end_opens_the_conversation_again(store: BaseStore) -> None:
+    one = turns(store, quiet_after=0)
+    await say(one, "I live in Hanoi.", "I have a cat.")
+    await end_conversation(one)
+    await one.close(thread("I live in Hanoi.", "I have a cat.", "I like green tea."), None)
+    assert await quiet_conversations(one) == ["1"]
+
+
+async def test_another_user_is_not_touched(store: BaseStore) -> None:
+    one = turns(store)
+    await say(one, "I live in Hanoi.")
+    await one.extract()
+    bob = replace(one, user_id="bob")
+    assert (await bob.extract()).calls == 0
+    assert await store.asearch(("memory", "bob")) == []
+
+
+async def test_a_lost_race_writes_nothing(database_url: str) -> None:
+    from langgraph.store.base import PutOp
+
+    from memory.transactions import Guard
+
+    async with open_memory_store(database_url, word_model()) as store:
+        assert isinstance(store, MemoryStore)
+        guard = Guard(("memory", "ann", "meta"), "revision", None)
+        first = [PutOp(("memory", "ann", "meta"), "revision", {"revision": 1}, index=False)]
+        assert await store.abatch_if(first, guard)
+        assert not await store.abatch_if([PutOp(("memory", "ann", "semantic"), "x", {"text": "lost"})], guard)
+        assert await store.aget(("memory", "ann", "semantic"), "x") is None
