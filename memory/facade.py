@@ -2,30 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, PutOp, SearchItem
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore, GetOp, Item
 
+from memory import erasure, portability
 from memory.changes import Change
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.namespaces import Namespace, pending_namespace, scope_namespace
-from memory.retrieval import read_operations, to_results
-
-_PAGE = 200
+from memory.namespaces import pending_namespace, scope_namespace
+from memory.owned import WHOLE, everything
+from memory.portability import ImportReport
+from memory.scopes import (
+    DialogMemoryStore,
+    EpisodicMemoryStore,
+    ExperienceMemoryStore,
+    ProceduralMemoryStore,
+    ProfileMemoryStore,
+    ScopeStore,
+    SemanticMemoryStore,
+    StateMemoryStore,
+)
 
 
 class MemoryFacade:
-    """Memory on any LangGraph store, under one policy.
+    """Memory on any LangGraph store, under one policy. Each scope is an attribute, such as `memory.semantic`.
 
     Args:
         store: Where records live.
         policy: What may be read and written.
+        checkpointer: Keeps the threads, so that forgetting reaches them; without it the caller deletes them.
     """
 
-    def __init__(self, store: BaseStore, policy: MemoryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        store: BaseStore,
+        policy: MemoryPolicy | None = None,
+        *,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
         self.store = store
-        self.policy = policy or MemoryPolicy()
+        self.policy = policy or MemoryPolicy.model_validate({})
+        self._checkpointer = checkpointer
+        self.dialog = DialogMemoryStore(store, self.policy)
+        self.state = StateMemoryStore(store, self.policy)
+        self.semantic = SemanticMemoryStore(store, self.policy)
+        self.episodic = EpisodicMemoryStore(store, self.policy)
+        self.procedural = ProceduralMemoryStore(store, self.policy)
+        self.profile = ProfileMemoryStore(store, self.policy)
+        self.experience = ExperienceMemoryStore(store, self.policy)
+        scopes: list[ScopeStore] = [
+            self.dialog,
+            self.state,
+            self.semantic,
+            self.episodic,
+            self.procedural,
+            self.profile,
+            self.experience,
+        ]
+        self._scopes = {scope.scope: scope for scope in scopes}
 
     async def read(self, query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
@@ -34,72 +70,101 @@ class MemoryFacade:
         `MemoryStore` does).
 
         Args:
-            query: What to read.
+            query: What to read. `extra["seen"]` may list the ids of records the caller has already.
 
         Returns:
-            The results, in the order of `query.scopes`.
+            The results, in the order of `query.scopes`; a scope that the policy turns off has none.
         """
-        operations = read_operations(query, self.policy)
-        if not operations:
-            return []
-        answers = await self.store.abatch([operation for _, operation in operations])
-        return [
-            item
-            for (scope, _), answer in zip(operations, answers, strict=True)
-            for item in to_results(scope, cast("Item | list[SearchItem] | None", answer), query, self.policy)
+        asked = [
+            (scope, scope.operations(query)) for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
         ]
+        operations = [operation for _, part in asked for operation in part]
+        answers = await self.store.abatch(operations) if operations else []
+        results: list[MemoryResultItem] = []
+        for scope, part in asked:
+            if part:
+                results += scope.results(answers[: len(part)], query)
+                answers = answers[len(part) :]
+        return results
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Remember one record; writing the same record again changes nothing.
+        """Remember one thing; writing the same thing again changes nothing.
+
+        `data` is a record of the scope (see `memory.records`). What follows from the event may be left out: its
+        conversation and agent, and an id that the record's content determines. A fact may be just {"text"} or
+        {"subject", "predicate", "object", "text"}; it is then reconciled with what is known.
 
         Args:
-            event: The owner and the record: `data` needs an `id`, and a `text` to be found by.
+            event: The owner and the data.
 
         Raises:
-            ValueError: If the record has no id.
+            ValueError: If the data is no record of the scope; the message names the field and the fix, and nothing is
+                written.
         """
-        if not event.data.get("id"):
-            raise ValueError(f"a record of the scope {event.scope} needs an 'id': build it with memory.records")
-        await self.store.abatch([PutOp(scope_namespace(event.user_id, event.scope), event.data["id"], event.data)])
+        await self._scopes[event.scope].write(event)
 
     async def delete_session(self, user_id: str, session_id: str) -> None:
-        """Forget one conversation of one owner: its messages, what waits to be extracted, what came from it alone.
+        """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
+
+        What other conversations support too keeps that support.
 
         Args:
             user_id: The owner.
             session_id: The conversation.
         """
-        changes: list[Change] = []
-        dialog = scope_namespace(user_id, MemoryScope.DIALOG)
-        said = {item.key async for item in self._all(dialog, {"session_id": session_id})}
-        for namespace in [*(scope_namespace(user_id, scope) for scope in MemoryScope), pending_namespace(user_id)]:
-            async for item in self._all(namespace, None):
-                sources = item.value.get("source_ids", [])
-                elsewhere = [source for source in sources if source not in said]
-                if item.value.get("session_id") == session_id and not elsewhere:
-                    changes.append(PutOp(namespace, item.key, None))
-                elif len(elsewhere) < len(sources) and item.value.get("kind") == "fact":
-                    left = {**item.value, "source_ids": elsewhere, "support": len(elsewhere)}
-                    changes.append(PutOp(namespace, item.key, left))
-        await self.apply(changes)
+        await erasure.delete_session(self.store, self._checkpointer, user_id, session_id)
 
     async def forget_user(self, user_id: str) -> list[str]:
-        """Forget everything about one user, in every scope.
+        """Forget everything about one user: every scope, pending work, and the threads.
 
         Args:
             user_id: The owner.
 
         Returns:
-            The conversations there were: a caller with a checkpointer deletes their threads.
+            The conversations there were: a caller whose threads are kept elsewhere deletes them there.
         """
-        sessions: dict[str, None] = {}
-        changes: list[Change] = []
-        for namespace in [*(scope_namespace(user_id, scope) for scope in MemoryScope), pending_namespace(user_id)]:
-            async for item in self._all(namespace, None):
-                sessions[str(item.value.get("session_id"))] = None
-                changes.append(PutOp(namespace, item.key, None))
-        await self.apply(changes)
-        return list(sessions)
+        return await erasure.forget_user(self.store, self._checkpointer, user_id)
+
+    def export_user(self, user_id: str) -> AsyncIterator[str]:
+        """Yield everything that is remembered about a user as JSON Lines, without line ends.
+
+        The lines name no user. Importing them into an empty database and exporting again gives the same bytes.
+
+        Args:
+            user_id: The owner.
+        """
+        return portability.export_user(self.store, user_id)
+
+    async def import_user(self, user_id: str, lines: Iterable[str] | AsyncIterable[str]) -> ImportReport:
+        """Bring an export back, for the same user or for another one; what is there already stays as it is.
+
+        Args:
+            user_id: The owner of what is imported.
+            lines: What `export_user` yielded.
+
+        Returns:
+            How many records were added.
+
+        Raises:
+            ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
+        """
+        return await portability.import_user(self.store, self._scopes, user_id, lines)
+
+    async def list_records(
+        self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)
+    ) -> list[MemoryResultItem]:
+        """Return every record of some scopes of a user, whatever the policy says, the latest first.
+
+        Args:
+            user_id: The owner.
+            scopes: The scopes; all of them by default.
+        """
+        found = [
+            self._scopes[MemoryScope(item.namespace[2])].result(item)
+            for item in await everything(self.store, user_id)
+            if item.namespace[2] in scopes
+        ]
+        return sorted(found, key=lambda item: str(item.payload.get("created_at")), reverse=True)
 
     async def records(self, user_id: str, scope: MemoryScope, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the records that exist among these ids, by id, in one round trip."""
@@ -114,15 +179,5 @@ class MemoryFacade:
 
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""
-        found = [item.value async for item in self._all(pending_namespace(user_id), None)]
-        return sorted(found, key=lambda value: str(value["created_at"]))
-
-    async def _all(self, namespace: Namespace, filter_: dict[str, Any] | None) -> Any:
-        offset = 0
-        while True:
-            page = await self.store.asearch(namespace, filter=filter_, limit=_PAGE, offset=offset)
-            for item in page:
-                yield item
-            if len(page) < _PAGE:
-                return
-            offset += _PAGE
+        found = await self.store.asearch(pending_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        return sorted((item.value for item in found), key=lambda value: str(value["created_at"]))

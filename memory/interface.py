@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from memory.profile_schema import ProfileSchema
+
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
 
@@ -108,12 +110,33 @@ class MemoryPolicy(BaseModel):
     use_dialog: bool = Field(True, description="Recall what was said in this and other conversations.")
     use_semantic: bool = Field(True, description="Recall facts.")
     use_episodic: bool = Field(True, description="Recall episodes: goals, steps, outcomes.")
+    use_procedural: bool = Field(True, description="Recall skills: what to do when.")
     use_profile: bool = Field(True, description="Put the user's profile into every prompt.")
+    write_experience: bool = Field(True, description="Log the agent's steps and how they went.")
     max_dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
     max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
+    max_docs: int = Field(5, ge=1, le=100, description="Documents in the prompt, at most.")
+    max_skills: int = Field(3, ge=1, le=100, description="Skills in the prompt, at most.")
+    profile: ProfileSchema = Field(
+        default_factory=dict,
+        description="The fields of a profile: {field: description}, a JSON schema of an object, or the dotted path of "
+        "a pydantic model. Empty: any field.",
+    )
     memory_tokens: int = Field(1500, ge=50, le=100_000, description="Tokens of memory in the prompt, at most.")
+    compress_every: int = Field(5, ge=1, le=1000, description="Steps of a turn after which older ones are compressed.")
+    compress_above: int = Field(
+        4000, ge=100, le=1_000_000, description="Tokens of a turn's steps above which older ones are compressed."
+    )
+    keep_raw_steps: int = Field(3, ge=1, le=1000, description="The latest steps of a turn, which are never compressed.")
     read_timeout: float = Field(5.0, gt=0, le=60, description="Seconds a turn waits for memory before it goes without.")
-    extraction: Literal["inline", "off"] = Field("inline", description="When facts are drawn from a turn.")
+    extraction: Literal["inline", "background", "agent", "off"] = Field(
+        "background",
+        description="When facts are drawn from a turn: behind it, before its end, only by the agent's tools, or never.",
+    )
+    debounce: float = Field(2.0, ge=0, le=3600, description="Seconds of quiet before a background extraction.")
+    quiet_after: float = Field(
+        1800.0, ge=0, description="Seconds of quiet after which `maintenance` takes a conversation for ended."
+    )
     engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
     extraction_timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
     recover_after: float = Field(

@@ -12,6 +12,7 @@ from memory.interface import MemoryScope
 ROOT = "memory"
 PENDING = "pending"
 META = "meta"
+TERMINAL = "terminal"
 
 Namespace = tuple[str, ...]
 
@@ -61,3 +62,8 @@ def pending_namespace(user_id: str) -> Namespace:
 def meta_namespace(user_id: str) -> Namespace:
     """Return where bookkeeping about a user's memory is kept."""
     return (*owner_namespace(user_id), META)
+
+
+def terminal_namespace(user_id: str) -> Namespace:
+    """Return where the terminal keeps which conversation a user left, below it one entry an agent."""
+    return (TERMINAL, encode(user_id))

@@ -18,6 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field
 MAX_INDEXED_CHARS = 2_000
 """What one vector can stand for: e5 reads 512 tokens, about 2,000 characters; the whole text is stored beside it."""
 
+PROFILE_KEY = "profile"
+"""The key of a user's one profile document."""
+
 _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
 
 
@@ -126,13 +129,13 @@ class Fact(Record):
     retired_at: datetime | None = None
     superseded_by: str | None = None
     support: int = Field(1, ge=1, description="How many messages said it.")
+    said_at: datetime = Field(default_factory=now, description="When it was last said.")
     verbatim: bool = False
-    current: bool = Field(True, description="False once retired; stored so that a search can filter on it.")
-
-    @staticmethod
-    def identity(subject: str, predicate: str, object_: str) -> str:
-        """Return the id of the fact that says this, however it is spaced, cased or punctuated."""
-        return record_id("fact", normalise(subject), normalise(predicate), normalise(object_))
+    current: bool = Field(True, description="False once it is over; stored so that a search can filter on it.")
+    slot: str = Field("", description="What it is about, in one form: facts of one slot may contradict each other.")
+    object_key: str = Field("", description="Its object, in one form.")
+    affirmed: bool = Field(True, description="False where it denies.")
+    exclusive: bool = Field(False, description="Whether its slot holds one value at a time.")
 
 
 class Episode(Record):
@@ -147,14 +150,112 @@ class Episode(Record):
     lessons: tuple[str, ...] = ()
 
 
-class ProfileField(BaseModel):
-    """One field of a profile, with where and when it was learnt."""
+class Document(Record):
+    """A text that somebody provided, found beside facts.
+
+    A text longer than `MAX_INDEXED_CHARS` is found by its beginning alone: split it into documents that stand for
+    themselves.
+    """
+
+    kind: Literal["document"] = "document"
+    title: str = ""
+    uri: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    current: Literal[True] = Field(True, description="As with a fact, so that one filter finds both.")
+
+    @staticmethod
+    def identity(uri: str, text: str) -> str:
+        """Return the id of the document that has this text and comes from there."""
+        return record_id("document", uri, text)
+
+
+class FlowState(Record):
+    """Where a flow stands in one conversation; looked up, never searched, so that its text is empty."""
+
+    kind: Literal["state"] = "state"
+    text: str = ""
+    flow_id: str
+    state: dict[str, Any]
+
+    @staticmethod
+    def identity(flow_id: str, session_id: str) -> str:
+        """Return the id of a flow's state in a conversation."""
+        return record_id("state", flow_id, session_id)
+
+
+TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
+
+
+class TaskStep(Record):
+    """One step of a task, and how far it is; `text` says what the step is."""
+
+    kind: Literal["task_step"] = "task_step"
+    task_id: str
+    status: TaskStatus
+    error: str = ""
+    updated_at: datetime = Field(default_factory=now)
+
+    @staticmethod
+    def identity(session_id: str, task_id: str, step: str) -> str:
+        """Return the id of a step of a task in a conversation."""
+        return record_id("task_step", session_id, task_id, normalise(step))
+
+
+class ToolUse(BaseModel):
+    """One step of a skill: a tool, and what to do with it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: str
+    action: str
+
+
+class Skill(Record):
+    """A standard procedure: when to use it and which tools to use how; `text` is what search finds it by."""
+
+    kind: Literal["skill"] = "skill"
+    task_type: str = ""
+    use_when: str
+    tool_sops: tuple[ToolUse, ...] = ()
+    preferences: tuple[str, ...] = ()
+    status: Literal["probation", "active", "archived"] = "probation"
+    trials: int = Field(0, ge=0)
+    successes: int = Field(0, ge=0)
+
+    @staticmethod
+    def identity(task_type: str, use_when: str) -> str:
+        """Return the id of the skill for this kind of task and occasion."""
+        return record_id("skill", normalise(task_type), normalise(use_when))
+
+
+class StepExperience(Record):
+    """One step that an agent took, and how it went; read by kind of task, never searched."""
+
+    kind: Literal["experience"] = "experience"
+    task_type: str = ""
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict)
+    output: str = ""
+    error: str = ""
+    success: bool
+    cost: float | None = Field(None, ge=0, description="In the currency of whoever logs it.")
+    latency: float | None = Field(None, ge=0, description="In seconds.")
+
+
+class ProfileValue(BaseModel):
+    """What a field of a profile once held, and when that was last said."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     value: str
     source_ids: tuple[str, ...] = ()
     updated_at: datetime = Field(default_factory=now)
+
+
+class ProfileField(ProfileValue):
+    """One field of a profile, with where and when it was learnt, and what it held before, the oldest first."""
+
+    previous: tuple[ProfileValue, ...] = ()
 
 
 class Profile(Record):
@@ -165,8 +266,22 @@ class Profile(Record):
 
 
 class PendingTurn(Record):
-    """A turn whose messages are durable but from which nothing has been drawn yet."""
+    """A turn whose messages are durable but from which nothing has been drawn yet.
+
+    A worker claims it before it asks a model, so that two of them do not draw from it at once.
+    """
 
     kind: Literal["pending"] = "pending"
+    steps: tuple[str, ...] = ()
     attempts: int = 0
     last_error: str = ""
+    claimed_by: str = ""
+    claimed_until: datetime | None = None
+
+
+class Conversation(Record):
+    """A conversation as a whole: when something was last said in it, and whether it has been concluded."""
+
+    kind: Literal["conversation"] = "conversation"
+    last_said_at: datetime
+    ended: bool = Field(False, description="Concluded, and nothing said since; stored so that a search can filter.")

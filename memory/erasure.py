@@ -1,0 +1,168 @@
+"""Forgetting: a conversation with what came of it, or all of a user.
+
+Threads go first and records last, since the records are what tells which threads there are: what a crash interrupts
+can be asked for again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from memory.changes import Change
+from memory.namespaces import meta_namespace
+from memory.owned import bookmarks, everything
+from memory.records import Profile
+from memory.scopes.profile import merged_field, values_of, with_text
+from memory.transactions import transact
+
+_SUPPORTED = {"fact", "skill"}
+"""Kinds that stand on several sources, and keep standing on those that are left. The text of any other kind, such as a
+summary, was made of all its sources at once, and goes with the first of them."""
+
+_CURRENT = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
+
+
+async def delete_session(
+    store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, session_id: str
+) -> None:
+    """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
+
+    Facts and skills that other conversations support keep that support; a fact that one of this conversation had
+    superseded is believed again.
+
+    Args:
+        store: The store.
+        checkpointer: Keeps the threads. A thread is deleted only if the owner has said something in it.
+        user_id: The owner.
+        session_id: The conversation.
+    """
+    marks = [item for item in await bookmarks(store, user_id) if item.value.get("id") == session_id]
+    items = await everything(store, user_id)
+    if checkpointer is not None and (marks or session_id in sessions_of(items)):
+        await checkpointer.adelete_thread(session_id)
+
+    async def step() -> tuple[None, list[Change]]:
+        changes = forgetting(await everything(store, user_id), session_id)
+        return None, [*changes, *(PutOp(item.namespace, item.key, None) for item in marks)]
+
+    await transact(store, user_id, step)
+
+
+async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> list[str]:
+    """Forget everything about one user: every scope, pending work, threads, and where the terminal left off.
+
+    Args:
+        store: The store.
+        checkpointer: Keeps the threads; without it the caller deletes them.
+        user_id: The owner.
+
+    Returns:
+        The conversations there were.
+    """
+    marks = await bookmarks(store, user_id)
+    threads = dict.fromkeys(str(item.value["id"]) for item in marks)
+    sessions = list(threads | dict.fromkeys(sessions_of(await everything(store, user_id))))
+    if checkpointer is not None:
+        for session_id in sessions:
+            await checkpointer.adelete_thread(session_id)
+
+    async def step() -> tuple[None, list[Change]]:
+        items = [*await everything(store, user_id), *marks]
+        return None, [PutOp(item.namespace, item.key, None) for item in items]
+
+    # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
+    await transact(store, user_id, step)
+    meta = await store.asearch(meta_namespace(user_id), limit=100, refresh_ttl=False)
+    await store.abatch([PutOp(item.namespace, item.key, None) for item in meta])
+    return sessions
+
+
+def sessions_of(items: Iterable[Item]) -> list[str]:
+    """Return the conversations that records come from, each once."""
+    return list(dict.fromkeys(str(item.value["session_id"]) for item in items if item.value.get("session_id")))
+
+
+def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
+    """Return the writes that forget one conversation.
+
+    Args:
+        items: Everything of the owner.
+        session_id: The conversation.
+    """
+    said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
+    profiles = [item for item in items if item.value.get("kind") == "profile"]
+    left = {item.key: item for item in items if item not in profiles}
+    gone: dict[str, Item] = {}
+
+    def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
+        record = source.partition(":")[0]  # a part of a message, such as its steps, goes with it
+        if record in said_in:
+            return record not in gone
+        # not a record: a source that only the one who wrote this knows
+        return value.get("session_id") != session_id
+
+    def falls(value: Mapping[str, Any]) -> bool:
+        sources = value.get("source_ids", ())
+        if not sources:
+            return _is_of(value, session_id)
+        kept = [source for source in sources if elsewhere(source, value)]
+        return not kept if value.get("kind") in _SUPPORTED else len(kept) < len(sources)
+
+    for id_, item in list(left.items()):
+        if item.value.get("kind") == "message" and _is_of(item.value, session_id):
+            gone[id_] = left.pop(id_)
+    while falling := [id_ for id_, item in left.items() if falls(item.value)]:
+        gone |= {id_: left.pop(id_) for id_ in falling}
+    changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
+    for item in left.values():
+        value = dict(item.value)
+        if value.get("kind") in _SUPPORTED:
+            kept = [source for source in value["source_ids"] if elsewhere(source, value)]
+            if len(kept) < len(value["source_ids"]):
+                value["source_ids"] = kept
+                if value["kind"] == "fact":
+                    value["support"] = len(kept)
+            if value.get("superseded_by") in gone:
+                value |= _successor(value, gone, left)
+        if _is_of(value, session_id) and value.get("source_ids"):
+            value["session_id"] = said_in.get(value["source_ids"][0], "")
+        if value != item.value:
+            changes.append(PutOp(item.namespace, item.key, value))
+    for item in profiles:
+        changes += _profile_without(item, gone, session_id)
+    return changes
+
+
+def _is_of(value: Mapping[str, Any], session_id: str) -> bool:
+    return value.get("session_id") == session_id
+
+
+def _successor(value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item]) -> dict[str, Any]:
+    """Return what a fact's end is once the fact that ended it is gone: the next one that is left, or none."""
+    id_ = value["superseded_by"]
+    while id_ in gone:
+        id_ = gone[id_].value.get("superseded_by")
+    return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else _CURRENT
+
+
+def _profile_without(item: Item, gone: Mapping[str, Item], session_id: str) -> list[Change]:
+    """Return the writes that take out of a profile what only the forgotten messages say."""
+    profile = Profile.from_value(item.value)
+    fields = {}
+    for name, entry in profile.fields.items():
+        kept = []
+        for value in values_of(entry):
+            sources = tuple(source for source in value.source_ids if source not in gone)
+            if sources or not value.source_ids:
+                kept.append(value.model_copy(update={"source_ids": sources}))
+        if kept:
+            fields[name] = merged_field(kept)
+    update = {"fields": fields, "session_id": "" if profile.session_id == session_id else profile.session_id}
+    after = with_text(profile.model_copy(update=update))
+    if after == profile:
+        return []
+    return [PutOp(item.namespace, item.key, after.to_value() if fields else None)]

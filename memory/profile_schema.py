@@ -1,0 +1,107 @@
+"""The fields that a user's profile may have, as an agent's author writes them down."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+
+class ProfileFieldSpec(BaseModel):
+    """What a field of a profile is.
+
+    Args:
+        description: What it holds, for whoever fills it in.
+        type: Its JSON type; `integer`, `number` and `boolean` are checked, anything else is text.
+        options: The values it may have; empty for any.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    description: str = ""
+    type: str = "string"
+    options: tuple[str, ...] = ()
+
+    def problem(self, value: str) -> str:
+        """Return why this is no value of the field; empty if it is one.
+
+        >>> ProfileFieldSpec(type="integer").problem("forty")
+        "'forty' is not an integer"
+        """
+        if self.options and value not in self.options:
+            return f"{value[:80]!r} is not one of: {', '.join(self.options)}"
+        try:
+            match self.type:
+                case "integer":
+                    int(value)
+                case "number":
+                    float(value)
+                case "boolean" if value.casefold() not in ("true", "false"):
+                    raise ValueError
+        except ValueError:
+            return f"{value[:80]!r} is not {'an' if self.type == 'integer' else 'a'} {self.type}"
+        return ""
+
+
+def read_profile_schema(value: Any) -> Any:
+    """Bring every way to write a schema into one: field names, in order, with what each field is.
+
+    Args:
+        value: {field: description}, a JSON schema of an object, or the dotted path of a pydantic model.
+
+    Returns:
+        {field: spec}, ready for validation.
+
+    Raises:
+        ValueError: If it is none of these; the message says which and what to do.
+
+    >>> read_profile_schema({"name": "What to call the user."})
+    {'name': {'description': 'What to call the user.'}}
+    >>> read_profile_schema({"type": "object", "properties": {"age": {"type": "integer"}}})
+    {'age': {'description': '', 'type': 'integer', 'options': ()}}
+    """
+    if isinstance(value, str):
+        value = _model_schema(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(
+            "must be {field: description}, a JSON schema with 'properties', or the path 'package.module:Model' of a "
+            f"pydantic model, got {value!r:.80}"
+        )
+    if value.get("type") == "object" and isinstance(value.get("properties"), Mapping):
+        definitions = value.get("$defs") or {}
+        return {name: _from_json_schema(name, part, definitions) for name, part in value["properties"].items()}
+    return {name: {"description": part} if isinstance(part, str) else part for name, part in value.items()}
+
+
+ProfileSchema = Annotated[dict[str, ProfileFieldSpec], BeforeValidator(read_profile_schema)]
+
+
+def _model_schema(path: str) -> dict[str, Any]:
+    module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
+    try:
+        model = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(
+            f"{path!r} cannot be imported: {error}; write 'package.module:Model', with the package on PYTHONPATH"
+        ) from None
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise ValueError(f"{path!r} is no pydantic model; name a subclass of pydantic.BaseModel")
+    return model.model_json_schema()
+
+
+def _from_json_schema(name: str, part: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(part, Mapping):
+        raise ValueError(f"{name}: must be a JSON schema such as {{type: string, description: ...}}, got {part!r:.80}")
+    resolved = {**definitions.get(str(part.get("$ref", "")).rpartition("/")[2], {}), **part}
+    # an optional field of a pydantic model is "this or null"
+    for option in resolved.get("anyOf", ()):
+        if option.get("type") != "null":
+            resolved = {**_from_json_schema(name, option, definitions), **resolved}
+            break
+    return {
+        "description": str(resolved.get("description", "")),
+        "type": str(resolved.get("type", "string")),
+        "options": tuple(map(str, resolved.get("enum", resolved.get("options", ())))),
+    }

@@ -1,0 +1,125 @@
+"""What was said, word for word, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langgraph.store.base import Op
+
+from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from memory.records import MAX_INDEXED_CHARS, Message, Summary, record_id
+from memory.scopes.scope import ScopeStore
+from memory.transcript import to_records
+
+
+@dataclass(frozen=True)
+class DialogContext:
+    """Where a conversation stands.
+
+    Args:
+        summary: What it came to so far, as last written; None where nobody summed it up.
+        messages: Its latest turns, the newest last.
+    """
+
+    summary: Summary | None
+    messages: list[Message]
+
+
+class DialogMemoryStore(ScopeStore):
+    """The dialog scope."""
+
+    scope = MemoryScope.DIALOG
+    records = (Message, Summary)
+
+    def operations(self, query: MemoryQuery) -> list[Op]:
+        """Search all conversations of the owner."""
+        return [self._search(query, self._policy.max_memories)] if self._policy.use_dialog else []
+
+    def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
+        """Return what the caller does not have already."""
+        return super().results(answers, query)[: self._policy.max_memories]
+
+    async def get_context(self, user_id: str, session_id: str, limit_turns: int = 20) -> DialogContext:
+        """Return the latest turns of a conversation and its summary.
+
+        It reads the whole conversation, since no store is asked to return messages in their order.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            limit_turns: How many turns; a turn is what the user said and the answers to it.
+        """
+        messages: list[Message] = []
+        summaries: list[Summary] = []
+        async for value in self._all(user_id, session_id=session_id):
+            if value["kind"] == "message":
+                messages.append(Message.from_value(value))
+            else:
+                summaries.append(Summary.from_value(value))
+        messages.sort(key=lambda message: (message.turn, message.created_at))
+        starts = [place for place, message in enumerate(messages) if message.role == "user"]
+        if limit_turns <= 0:
+            messages = []
+        elif len(starts) > limit_turns:
+            messages = messages[starts[-limit_turns] :]
+        return DialogContext(max(summaries, key=lambda summary: summary.created_at, default=None), messages)
+
+    async def append(
+        self, user_id: str, session_id: str, messages: Sequence[BaseMessage], *, agent_id: str
+    ) -> list[Message]:
+        """Store messages at the end of a conversation; those that are stored already stay as they are.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            messages: LangChain messages with ids, in order. Tool calls and results are no dialogue and are left out.
+            agent_id: The agent that talks.
+
+        Returns:
+            The messages that are new.
+
+        Raises:
+            ValueError: If a message has no id.
+        """
+        for place, message in enumerate(messages):
+            if not message.id:
+                raise ValueError(f"messages[{place}] has no id: give each an id, so that it is stored once")
+        known = {
+            value["id"]: value["turn"] async for value in self._all(user_id, session_id=session_id, kind="message")
+        }
+        first = max(known.values(), default=-1) + 1
+        records = to_records(messages, first=first, session_id=session_id, agent_id=agent_id)
+        new = [record for record in records if record.id not in known]
+        await self._keep(user_id, new)
+        return new
+
+    async def update_summary(
+        self,
+        user_id: str,
+        session_id: str,
+        text: str,
+        *,
+        agent_id: str,
+        source_ids: Sequence[str] = (),
+    ) -> Summary:
+        """Write what a conversation came to; the summary of the same messages is replaced.
+
+        Args:
+            user_id: The owner.
+            session_id: The conversation.
+            text: The summary.
+            agent_id: The agent that wrote it.
+            source_ids: The messages it sums up; without any, the conversation as a whole.
+        """
+        summary = Summary(
+            id=record_id("summary", *(source_ids or (session_id,))),
+            text=text[:MAX_INDEXED_CHARS],
+            session_id=session_id,
+            agent_id=agent_id,
+            source_ids=tuple(source_ids),
+        )
+        await self._keep(user_id, [summary])
+        return summary

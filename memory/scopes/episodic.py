@@ -1,0 +1,103 @@
+"""What was attempted and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.store.base import Op
+
+from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.records import MAX_INDEXED_CHARS, Episode, Level, normalise, record_id
+from memory.scopes.scope import ScopeStore
+
+
+class EpisodicMemoryStore(ScopeStore):
+    """The episodic scope."""
+
+    scope = MemoryScope.EPISODIC
+    records = (Episode,)
+
+    def operations(self, query: MemoryQuery) -> list[Op]:
+        """Search the owner's episodes."""
+        return [self._search(query, self._policy.max_memories)] if self._policy.use_episodic else []
+
+    def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
+        """Return what the caller does not have already."""
+        return super().results(answers, query)[: self._policy.max_memories]
+
+    async def record(
+        self,
+        goal: str,
+        *,
+        user_id: str,
+        session_id: str,
+        agent_id: str,
+        situation: str = "",
+        steps: Sequence[str] = (),
+        outcome: str = "",
+        lessons: Sequence[str] = (),
+        level: Level = Level.TASK,
+        importance: float = 0.5,
+        source_ids: Sequence[str] = (),
+    ) -> Episode:
+        """Record an episode; recorded again, with what has become of it since, it replaces what was recorded.
+
+        Args:
+            goal: What was wanted.
+            user_id: The owner.
+            session_id: The conversation.
+            agent_id: The agent that attempted it.
+            situation: Under which circumstances.
+            steps: The key steps.
+            outcome: How it ended.
+            lessons: What to do better.
+            level: What it spans.
+            importance: 0 to 1.
+            source_ids: The messages it comes from.
+
+        Raises:
+            ValueError: If the goal is empty or a value is out of bounds.
+        """
+        episode = self.checked(
+            _complete(
+                {
+                    "goal": goal,
+                    "situation": situation,
+                    "steps": tuple(steps),
+                    "outcome": outcome,
+                    "lessons": tuple(lessons),
+                    "level": level,
+                    "importance": importance,
+                    "source_ids": tuple(source_ids),
+                    "session_id": session_id,
+                    "agent_id": agent_id,
+                }
+            )
+        )
+        assert isinstance(episode, Episode)  # noqa: S101 - narrows for the type checker
+        await self._keep(user_id, [episode], dated=False)
+        return episode
+
+    async def recall(self, query: str, top_k: int = 5, *, user_id: str) -> list[MemoryResultItem]:
+        """Return the episodes nearest to a text.
+
+        Args:
+            query: What to look for; empty for the latest.
+            top_k: How many.
+            user_id: The owner.
+        """
+        return await self._find(user_id, query, top_k, {})
+
+    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+        """Derive id and text from what was attempted."""
+        return _complete(data)
+
+
+def _complete(data: dict[str, Any]) -> dict[str, Any]:
+    goal = str(data.get("goal", ""))
+    if not goal.strip():
+        raise ValueError("memory scope episodic: goal: is missing; give what was wanted")
+    what = data.get("source_ids") or (str(data["session_id"]), normalise(goal))
+    text = " ".join(filter(None, [goal, data.get("outcome", ""), *data.get("lessons", ())]))
+    return {"id": record_id("episode", *what), "text": text[:MAX_INDEXED_CHARS], **data}

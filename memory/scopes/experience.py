@@ -1,0 +1,152 @@
+"""What agents did, step by step, and how it went: what skills are learnt from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langgraph.store.base import Op, SearchOp
+
+from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.records import StepExperience, record_id
+from memory.scopes.scope import ScopeStore
+
+MAX_OUTPUT_CHARS = 4_000
+"""Of a tool's result: enough to see what came of a step; the whole is in the thread."""
+
+
+class ExperienceMemoryStore(ScopeStore):
+    """The experience scope: read by kind of task, the latest first, never searched by meaning.
+
+    Embedding every step would cost more than all else that a turn writes.
+    """
+
+    scope = MemoryScope.EXPERIENCE
+    records = (StepExperience,)
+    indexed = False
+
+    def operations(self, query: MemoryQuery) -> list[Op]:
+        """Return the latest steps, those of the kind of task if one is named."""
+        conditions = {"task_type": query.task_type} if query.task_type else None
+        return [SearchOp(self.namespace(query.user_id), conditions, self._policy.max_memories)]
+
+    def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
+        """Return the latest first."""
+        found = super().results(answers, query)
+        return sorted(found, key=lambda item: str(item.payload["created_at"]), reverse=True)
+
+    async def log_step(
+        self, step_data: StepExperience | Mapping[str, Any], *, user_id: str, session_id: str, agent_id: str
+    ) -> StepExperience:
+        """Log one step; a policy with `write_experience: false` keeps nothing.
+
+        Args:
+            step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}.
+            user_id: The owner.
+            session_id: The conversation.
+            agent_id: The agent that took the step.
+
+        Raises:
+            ValueError: If it is no step; the message names the field and the fix.
+        """
+        step = step_data
+        if not isinstance(step, StepExperience):
+            checked = self.checked(_complete({"session_id": session_id, "agent_id": agent_id, **dict(step)}))
+            assert isinstance(checked, StepExperience)  # noqa: S101 - narrows for the type checker
+            step = checked
+        if self._policy.write_experience:
+            await self._keep(user_id, [step], dated=False)
+        return step
+
+    async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
+        """Return the steps of a kind of task that failed, the latest first.
+
+        Args:
+            task_type: The kind of task; empty for any.
+            limit: How many.
+            user_id: The owner.
+        """
+        return (await self._steps(user_id, task_type, success=False))[:limit]
+
+    async def get_successful_traces(
+        self, task_type: str, limit: int = 50, *, user_id: str
+    ) -> list[list[StepExperience]]:
+        """Return the conversations in which every step of a kind of task went well, the latest first.
+
+        Args:
+            task_type: The kind of task; empty for any.
+            limit: How many.
+            user_id: The owner.
+
+        Returns:
+            For each its steps, in order.
+        """
+        traces: dict[str, list[StepExperience]] = {}
+        for step in await self._steps(user_id, task_type):
+            traces.setdefault(step.session_id, []).insert(0, step)
+        return [trace for trace in traces.values() if all(step.success for step in trace)][:limit]
+
+    async def _steps(self, user_id: str, task_type: str, **conditions: Any) -> list[StepExperience]:
+        if task_type:
+            conditions["task_type"] = task_type
+        steps = [StepExperience.from_value(value) async for value in self._all(user_id, **conditions)]
+        return sorted(steps, key=lambda step: step.created_at, reverse=True)
+
+    async def write(self, event: MemoryWriteEvent) -> None:
+        """Log the step that an event describes; a policy with `write_experience: false` keeps nothing."""
+        self.parse(event)
+        if self._policy.write_experience:
+            await super().write(event)
+
+    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+        """Derive what an event need not say; the kind of task is by default its flow."""
+        return _complete({"task_type": event.flow_id or "", **data})
+
+
+def steps_to_experience(
+    steps: Sequence[Mapping[str, Any]], *, session_id: str, agent_id: str, turn_id: str, task_type: str = ""
+) -> list[StepExperience]:
+    """Return the steps of a turn as experience; the same turn gives the same records.
+
+    Args:
+        steps: What the agent did, in order: `action`, `arguments`, `observation` and `error`, as working memory has it.
+        session_id: The conversation.
+        agent_id: The agent.
+        turn_id: The message that the turn answers.
+        task_type: What kind of task it was.
+    """
+    return [
+        StepExperience(
+            id=record_id("experience", session_id, turn_id, str(place)),
+            text=_text(step["action"], step["arguments"]),
+            task_type=task_type,
+            tool=step["action"],
+            input=dict(step["arguments"]),
+            output=str(step["observation"])[:MAX_OUTPUT_CHARS],
+            error=str(step["error"])[:MAX_OUTPUT_CHARS],
+            success=not step["error"],
+            session_id=session_id,
+            agent_id=agent_id,
+            source_ids=(turn_id,),
+        )
+        for place, step in enumerate(steps)
+    ]
+
+
+def _text(tool: str, arguments: Any) -> str:
+    return f"{tool}({json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)})"[:500]
+
+
+def _complete(data: dict[str, Any]) -> dict[str, Any]:
+    """Derive a step's id and text: the same step of the same conversation is one, unless it says when it was."""
+    input_ = data.get("input", {})
+    text = _text(str(data.get("tool", "")), input_)
+    said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))
+    cut: dict[str, Any] = {name: str(data[name])[:MAX_OUTPUT_CHARS] for name in ("output", "error") if name in data}
+    derived: dict[str, Any] = {
+        "id": record_id("experience", text, *said),
+        "text": text,
+        "success": not data.get("error"),
+    }
+    return {**derived, **data, **cut}

@@ -1,0 +1,201 @@
+"""What is known about the user as a person: one document, merged by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from langgraph.store.base import GetOp, Op
+
+from memory.changes import Change
+from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.profile_schema import ProfileFieldSpec
+from memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now
+from memory.scopes.scope import ScopeStore
+from memory.transactions import transact
+
+
+@dataclass(frozen=True)
+class ProfileUpdate:
+    """What became of changes to a profile.
+
+    Args:
+        profile: The profile as it is now; None where there still is none.
+        refused: The fields that the schema does not take, with the reason.
+    """
+
+    profile: Profile | None
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+class ProfileMemoryStore(ScopeStore):
+    """The profile scope."""
+
+    scope = MemoryScope.PROFILE
+    records = (Profile,)
+
+    def operations(self, query: MemoryQuery) -> list[Op]:
+        """Get the owner's profile."""
+        return [GetOp(self.namespace(query.user_id), PROFILE_KEY)] if self._policy.use_profile else []
+
+    async def get_profile(self, user_id: str) -> Profile | None:
+        """Return what is known about a user, None where nothing is."""
+        found = await self._get(user_id, [PROFILE_KEY])
+        return Profile.from_value(found[PROFILE_KEY]) if found else None
+
+    async def update_profile(
+        self,
+        user_id: str,
+        changes: Mapping[str, str | ProfileValue],
+        *,
+        session_id: str = "",
+        agent_id: str = "",
+        source_ids: Sequence[str] = (),
+        at: datetime | None = None,
+    ) -> ProfileUpdate:
+        """Merge changes into a profile, field by field (see `merge_profile`).
+
+        Args:
+            user_id: The owner.
+            changes: The new values, each a text or with its own sources and date.
+            session_id: The conversation they come from.
+            agent_id: Who makes them.
+            source_ids: The messages that say so.
+            at: When they were said; now by default.
+        """
+        when = at or now()
+
+        async def step() -> tuple[ProfileUpdate, list[Change]]:
+            before = await self.get_profile(user_id)
+            update = merge_profile(
+                before,
+                {
+                    name: change
+                    if isinstance(change, ProfileValue)
+                    else ProfileValue(value=change, source_ids=tuple(source_ids), updated_at=when)
+                    for name, change in changes.items()
+                },
+                self._policy.profile,
+                session_id=session_id,
+                agent_id=agent_id,
+            )
+            changed = update.profile is not None and update.profile != before
+            return update, [self.put(user_id, update.profile)] if changed and update.profile else []
+
+        return await transact(self._store, user_id, step)
+
+    async def write(self, event: MemoryWriteEvent) -> None:
+        """Merge the fields of an event: {"fields": {name: value}}, or a whole profile.
+
+        Raises:
+            ValueError: If the data has no fields, or the schema does not take one of them.
+        """
+        given = event.data.get("fields")
+        if not isinstance(given, Mapping) or not given:
+            raise ValueError('memory scope profile: fields: is missing; give {"fields": {"name": "Lan"}}')
+        fields = {
+            name: {"value": value, "updated_at": event.data.get("created_at", now())}
+            if isinstance(value, str)
+            else value
+            for name, value in given.items()
+        }
+        profile = self.checked(
+            {
+                "id": PROFILE_KEY,
+                "text": "",
+                "session_id": event.session_id,
+                "agent_id": event.agent_id,
+                **event.data,
+                "fields": fields,
+            }
+        )
+        assert isinstance(profile, Profile)  # noqa: S101 - narrows for the type checker
+        problems = {name: _problem(name, entry, self._policy.profile) for name, entry in profile.fields.items()}
+        for name, problem in problems.items():
+            if problem:
+                raise ValueError(f"memory scope profile: fields.{name}: {problem}")
+        await self.update_profile(
+            event.user_id, profile.fields, session_id=profile.session_id, agent_id=profile.agent_id
+        )
+
+
+def merge_profile(
+    before: Profile | None,
+    changes: Mapping[str, ProfileValue],
+    schema: Mapping[str, ProfileFieldSpec],
+    *,
+    session_id: str,
+    agent_id: str,
+) -> ProfileUpdate:
+    """Return a profile with changes merged into it, field by field.
+
+    The value that was said last holds, whatever arrives last; the others stay as what the field held before. Merging
+    the same changes again, or in another order, gives the same fields.
+
+    Args:
+        before: The profile, None where there is none.
+        changes: The new values.
+        schema: The fields a profile may have; empty for any.
+        session_id: The conversation they come from.
+        agent_id: Who makes them.
+    """
+    refused = {name: problem for name, change in changes.items() if (problem := _problem(name, change, schema))}
+    fields = dict(before.fields) if before else {}
+    for name, change in changes.items():
+        if name not in refused:
+            known = fields.get(name)
+            fields[name] = merged_field([*(values_of(known) if known else ()), *values_of(change)])
+    if before is not None and fields == before.fields:
+        return ProfileUpdate(before, refused)
+    if not fields:
+        return ProfileUpdate(before, refused)
+    latest = max(fields.values(), key=lambda entry: entry.updated_at)
+    order = {name: place for place, name in enumerate(schema)}
+    profile = Profile(
+        id=PROFILE_KEY,
+        text="",
+        fields=dict(sorted(fields.items(), key=lambda entry: (order.get(entry[0], len(order)), entry[0]))),
+        created_at=before.created_at if before else latest.updated_at,
+        session_id=session_id,
+        agent_id=agent_id,
+    )
+    return ProfileUpdate(with_text(profile), refused)
+
+
+def values_of(entry: ProfileValue) -> list[ProfileValue]:
+    """Return everything a field has held, the latest last."""
+    plain = ProfileValue(value=entry.value, source_ids=entry.source_ids, updated_at=entry.updated_at)
+    return [*(entry.previous if isinstance(entry, ProfileField) else ()), plain]
+
+
+def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
+    """Return a field that has held these values: the one said last holds, the same value said again is one."""
+    merged: dict[str, ProfileValue] = {}
+    for value in values:
+        known = merged.get(normalise(value.value))
+        if known is not None:
+            latest = max(known, value, key=lambda one: (one.updated_at, one.value))
+            sources = tuple(dict.fromkeys([*known.source_ids, *value.source_ids]))
+            value = latest.model_copy(update={"source_ids": sources})
+        merged[normalise(value.value)] = value
+    *previous, last = sorted(merged.values(), key=lambda one: (one.updated_at, one.value))
+    return ProfileField(
+        value=last.value, source_ids=last.source_ids, updated_at=last.updated_at, previous=tuple(previous)
+    )
+
+
+def with_text(profile: Profile) -> Profile:
+    """Return a profile whose text says what its fields hold now."""
+    text = "; ".join(f"{name}: {entry.value}" for name, entry in profile.fields.items())
+    return profile.model_copy(update={"text": text})
+
+
+def _problem(name: str, change: ProfileValue, schema: Mapping[str, ProfileFieldSpec]) -> str:
+    if not change.value.strip():
+        return "is empty"
+    if not schema:
+        return ""
+    if name not in schema:
+        return f"is no field of this profile; it has {', '.join(schema)}"
+    return schema[name].problem(change.value)

@@ -1,0 +1,209 @@
+"""What the seven scope stores have in common: one owner a call, records checked at the edge, their part of a read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, ClassVar, cast
+
+from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchItem, SearchOp
+from pydantic import ValidationError
+
+from memory.changes import Change
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.namespaces import Namespace, scope_namespace
+from memory.records import Record
+from memory.transactions import transact
+
+PAGE = 500
+"""Items of one listing: few round trips, and a few megabytes at most."""
+
+
+class ScopeStore:
+    """One scope of memory.
+
+    Args:
+        store: Where records live.
+        policy: What a read may return, and what a record may hold.
+    """
+
+    scope: ClassVar[MemoryScope]
+    records: ClassVar[tuple[type[Record], ...]]
+    """What is kept here; data without a `kind` is the first."""
+    indexed: ClassVar[bool] = True
+    """Whether it can be searched by meaning, which costs an embedding at every write."""
+
+    def __init__(self, store: BaseStore, policy: MemoryPolicy) -> None:
+        self._store = store
+        self._policy = policy
+
+    # What the combined read asks of a scope
+
+    def operations(self, query: MemoryQuery) -> list[Op]:
+        """Return what to ask the store for a query; nothing where the policy turns the scope off.
+
+        Args:
+            query: The query.
+        """
+        raise NotImplementedError
+
+    def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
+        """Return the answers to `operations` as results, the most relevant first.
+
+        Args:
+            answers: What the store answered, one answer an operation.
+            query: The query. What its `extra["seen"]` lists the caller has already.
+        """
+        seen = set(query.extra.get("seen", ()))
+        return [self.result(item) for answer in answers for item in _items(answer) if item.key not in seen]
+
+    def result(self, item: Item) -> MemoryResultItem:
+        """Return an item of this scope as a result."""
+        return MemoryResultItem(
+            scope=self.scope,
+            id=item.key,
+            payload=item.value,
+            score=item.score if isinstance(item, SearchItem) else None,
+            source=str(item.value.get("kind", self.scope)),
+        )
+
+    # Writing
+
+    async def write(self, event: MemoryWriteEvent) -> None:
+        """Keep what an event says; what is there already stays as it is.
+
+        Raises:
+            ValueError: If the data is no record of this scope; the message names the field and the fix.
+        """
+        record = self.parse(event)
+        await self._keep(event.user_id, [record], dated="created_at" in event.data)
+
+    def parse(self, event: MemoryWriteEvent) -> Record:
+        """Return the record that an event describes.
+
+        Its conversation and agent are the event's unless it names its own.
+
+        Raises:
+            ValueError: If the data is no record of this scope; the message names the field and the fix.
+        """
+        data = {"session_id": event.session_id, "agent_id": event.agent_id, **event.data}
+        return self.checked(self.complete(data, event))
+
+    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+        """Return data with what this scope can derive, such as an id.
+
+        Args:
+            data: What was given.
+            event: What it came with.
+        """
+        return data
+
+    def checked(self, data: Mapping[str, Any]) -> Record:
+        """Return data as a record of this scope.
+
+        Raises:
+            ValueError: If it is none; the message names the field and the fix.
+        """
+        kinds = {str(kind.model_fields["kind"].default): kind for kind in self.records}
+        kind = kinds.get(str(data.get("kind", next(iter(kinds)))))
+        if kind is None:
+            raise ValueError(f"memory scope {self.scope}: kind: {data['kind']!r} is none of {', '.join(kinds)}")
+        try:
+            return kind.model_validate(dict(data))
+        except ValidationError as error:
+            raise ValueError(f"memory scope {self.scope}: {explain(error, kind)}") from None
+
+    def put(self, user_id: str, record: Record) -> Change:
+        """Return the write of a record of this scope, for a batch."""
+        return PutOp(self.namespace(user_id), record.id, record.to_value(), index=None if self.indexed else False)
+
+    def namespace(self, user_id: str) -> Namespace:
+        """Return where this scope of an owner lives."""
+        return scope_namespace(user_id, self.scope)
+
+    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
+        """Write records that are new or differ from what is kept; one that is kept already keeps its first date.
+
+        Args:
+            user_id: The owner.
+            records: The records.
+            dated: Whether they say when they were made; if not, their date does not make them differ.
+        """
+
+        async def step() -> tuple[None, list[Change]]:
+            stored = await self._get(user_id, [record.id for record in records])
+            changes = []
+            for record in records:
+                value, before = record.to_value(), stored.get(record.id)
+                if before is not None and not dated:
+                    value["created_at"] = before["created_at"]
+                if value != before:
+                    changes.append(self.put(user_id, record.from_value(value)))
+            return None, changes
+
+        await transact(self._store, user_id, step)
+
+    # Reading
+
+    def _search(self, query: MemoryQuery, limit: int, **conditions: Any) -> SearchOp:
+        # what the caller has already is dropped from the result and must not crowd out the rest
+        room = limit + len(query.extra.get("seen", ()))
+        return SearchOp(self.namespace(query.user_id), conditions or None, room, 0, query.query or None)
+
+    async def _find(
+        self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
+    ) -> list[MemoryResultItem]:
+        found = await self._store.asearch(
+            self.namespace(user_id), query=query or None, filter=dict(conditions) or None, limit=limit
+        )
+        return [self.result(item) for item in found]
+
+    async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        wanted = dict.fromkeys(ids)
+        found = await self._store.abatch([GetOp(self.namespace(user_id), id_) for id_ in wanted])
+        return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
+
+    async def _all(self, user_id: str, **conditions: Any) -> AsyncIterator[dict[str, Any]]:
+        """Yield everything that meets conditions, in the store's order."""
+        offset = 0
+        while True:
+            page = await self._store.asearch(
+                self.namespace(user_id), filter=conditions or None, limit=PAGE, offset=offset
+            )
+            for item in page:
+                yield item.value
+            if len(page) < PAGE:
+                return
+            offset += PAGE
+
+
+def explain(error: ValidationError, kind: type[Record]) -> str:
+    """Return what is wrong with a record, field by field, and what to do about it.
+
+    Args:
+        error: What the check found.
+        kind: The record's type.
+    """
+    lines = []
+    for details in error.errors(include_url=False):
+        field = ".".join(map(str, details["loc"])) or str(kind.model_fields["kind"].default)
+        match details["type"]:
+            case "missing":
+                known = kind.model_fields.get(field)
+                what = f" ({known.description})" if known is not None and known.description else ""
+                lines.append(f"{field}: is missing; give it{what}")
+            case "extra_forbidden":
+                [*_, name] = details["loc"]
+                near = get_close_matches(str(name), kind.model_fields, n=1)
+                hint = f"did you mean {near[0]!r}?" if near else f"leave it out or use {', '.join(kind.model_fields)}"
+                lines.append(f"{field}: is no field of a {kind.model_fields['kind'].default}; {hint}")
+            case _:
+                message = details["msg"]
+                lines.append(f"{field}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}")
+    return "; ".join(lines)
+
+
+def _items(answer: Any) -> Sequence[Item]:
+    if answer is None:
+        return ()
+    return [answer] if isinstance(answer, Item) else cast("Sequence[Item]", answer)
