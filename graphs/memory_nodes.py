@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any, NotRequired
+from dataclasses import replace
+from typing import Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -20,9 +22,9 @@ from agents.extractive import ExtractiveChatModel
 from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.background import extract_later
-from graphs.reason import is_empty, require_input
+from graphs.reason import Reason, is_empty, require_input
 from graphs.state import AgentState
-from graphs.working_memory import WorkingMemory, as_text, update_working_memory
+from graphs.working_memory import WorkingMemory, as_text, update_working_memory, with_compressed_steps
 from memory.context import MemoryBlock, render_memories
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
@@ -31,6 +33,7 @@ from memory.interface import MemoryQuery, MemoryScope
 from memory.transcript import message_record_id, text_of
 from memory.turns import Turns, last_id
 from prompts import load_prompt
+from tools.working_memory import recall_step
 
 READ_SCOPES = [MemoryScope.PROFILE, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG]
 
@@ -62,6 +65,9 @@ class MemoryNodes:
         self._agent = agent
         self._policy = agent.config.memory
         self._extractor = self._make_extractor()
+        recalling = agent if recall_step.name in {tool.name for tool in agent.tools} else _with_tool(agent, recall_step)
+        self.tools = recalling.tools if agent.tools else ()
+        self._reason, self._reason_recalling = Reason(agent, self.compose), Reason(recalling, self.compose)
 
     def _make_extractor(self) -> Extractor | None:
         if isinstance(self._agent.small_model, ExtractiveChatModel):
@@ -72,7 +78,7 @@ class MemoryNodes:
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Read what is remembered for the question, and make the question itself durable, both at once."""
         require_input(state["messages"])
-        notes = update_working_memory(state["messages"])
+        notes = update_working_memory(state["messages"], None, self._policy)
         fresh: dict[str, Any] = {"memories": "", "working_memory": notes}
         identity = identify(runtime, get_config())
         writer = runtime.stream_writer
@@ -122,11 +128,22 @@ class MemoryNodes:
         if state.get("memories"):
             parts.append(load_prompt("memories").format(memories=state["memories"]).strip())
         said = [m for m in recent_turns(state["messages"], self._policy.max_dialog_turns) if not _is_noise(m)]
-        return [SystemMessage("\n\n".join(parts)), *said] if parts else list(said)
+        shown = with_compressed_steps(said, state.get("working_memory"))
+        return [SystemMessage("\n\n".join(parts)), *shown] if parts else shown
+
+    async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Call the model; from when its notes leave something out, it is offered the tool that has it whole."""
+        notes = state.get("working_memory")
+        cut = bool(notes and notes["compressed"] and notes["compressed"]["cut"])
+        reason = self._reason_recalling if cut else self._reason
+        return await reason(cast("AgentState", state), runtime=runtime)
 
     async def update_working_memory(self, state: MemState) -> dict[str, Any]:
         """Note what the last steps did."""
-        return {"working_memory": update_working_memory(state["messages"])}
+        notes = state.get("working_memory")
+        # long results take a while to read
+        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, self._policy)
+        return {"working_memory": updated}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
@@ -179,6 +196,10 @@ def recent_turns(thread: Sequence[AnyMessage], turns: int) -> list[AnyMessage]:
     """
     starts = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
     return list(thread[starts[-turns] :]) if len(starts) > turns else list(thread)
+
+
+def _with_tool(agent: ResolvedAgent, tool: BaseTool) -> ResolvedAgent:
+    return replace(agent, tools=(*agent.tools, tool))
 
 
 def _is_noise(message: AnyMessage) -> bool:

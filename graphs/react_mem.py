@@ -13,7 +13,7 @@ from agents.context import AgentContext
 from agents.resolve import ResolvedAgent
 from graphs.act import make_act, returns_directly
 from graphs.memory_nodes import MemoryNodes, MemState
-from graphs.reason import Reason, after_reason
+from graphs.reason import after_reason
 from graphs.state import AgentInput, AgentOutput, AgentState
 
 
@@ -39,8 +39,8 @@ def build_graph(
     # The state is that of `react`; what only the memory nodes need is in their own schema, private to them.
     graph = StateGraph(AgentState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node("retrieve_context", memory.retrieve_context, input_schema=MemState)
-    graph.add_node("reason", Reason(agent, memory.compose), input_schema=MemState)
-    graph.add_node("act", make_act(agent.tools))
+    graph.add_node("reason", memory.reason, input_schema=MemState)
+    graph.add_node("act", make_act(memory.tools))
     graph.add_node("update_working_memory", memory.update_working_memory, input_schema=MemState)
     graph.add_node("extract", memory.extract, input_schema=MemState)
 

@@ -1,25 +1,44 @@
-"""The `update_working_memory` node: what the agent has done for its goal, step by step, within one invocation."""
+"""Working memory: what the agent has done for its goal, step by step, within one invocation.
+
+Older steps are compressed in what the model sees, never in the messages of the thread: every so many steps, when they
+take too much room, or when the agent asks for it. Between two compressions the prompt only grows at its end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from typing_extensions import TypedDict
 
+from graphs.compression import Step, digest
 from graphs.state import current_turn
+from memory.context import CHARS_PER_TOKEN
+from memory.interface import MemoryPolicy
 from memory.transcript import text_of
+from prompts import load_prompt
+from tools.working_memory import compress_working_memory
+
+_FORM = load_prompt("compressed_steps")
 
 
-class Step(TypedDict):
-    """One step of the loop: a thought, an action and what came of it."""
+class Compressed(TypedDict):
+    """The older steps as the model sees them.
 
-    thought: str
-    action: str
-    arguments: dict[str, Any]
-    observation: str
-    error: str
+    Args:
+        text: The notes on them.
+        steps: How many they are.
+        raw_from: The id of the message from which on the model sees the messages themselves.
+        cut: Whether the notes leave something out.
+    """
+
+    text: str
+    steps: int
+    raw_from: str
+    cut: bool
 
 
 class WorkingMemory(TypedDict):
@@ -27,35 +46,66 @@ class WorkingMemory(TypedDict):
 
     goal: str
     steps: list[Step]
+    compressed: Compressed | None
 
 
-def update_working_memory(messages: Sequence[AnyMessage]) -> WorkingMemory:
+@dataclass(frozen=True)
+class _Round:
+    """One answer of the model that calls tools, with their results: they are shown or left out together."""
+
+    message: AIMessage
+    start: int
+    steps: list[Step]
+    chars: int
+
+
+def update_working_memory(
+    messages: Sequence[AnyMessage], before: WorkingMemory | None, policy: MemoryPolicy
+) -> WorkingMemory:
     """Return the notes on a turn, derived from its messages: a retried node cannot note a step twice.
 
     Args:
         messages: The messages of the conversation.
+        before: The notes so far; None where the turn begins.
+        policy: When to compress, and how many steps stay as they are.
     """
     turn = current_turn(messages)
     goal = text_of(turn[0]) if turn and isinstance(turn[0], HumanMessage) else ""
-    results = {message.tool_call_id: message for message in turn if isinstance(message, ToolMessage)}
-    steps: list[Step] = []
-    for message in turn:
-        if not isinstance(message, AIMessage):
-            continue
-        for call in message.tool_calls:
-            result = results.get(call["id"] or "")
-            failed = result is not None and result.status == "error"
-            text = result.text if result is not None else ""
-            steps.append(
-                Step(
-                    thought=message.text,
-                    action=call["name"],
-                    arguments=call["args"],
-                    observation="" if failed else text,
-                    error=text if failed else "",
-                )
-            )
-    return WorkingMemory(goal=goal, steps=steps)
+    rounds = _rounds(turn)
+    steps = [step for round_ in rounds for step in round_.steps]
+    compressed = before["compressed"] if before else None
+    noted = len(before["steps"]) if before else 0
+    done = compressed["steps"] if compressed else 0
+    raw = next((r for r in reversed(rounds) if r.start <= len(steps) - policy.keep_raw_steps), None)
+    # a turn that no user began has no message for the notes to stand in
+    if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, policy):
+        room = policy.compress_above * CHARS_PER_TOKEN - sum(r.chars for r in rounds if r.start >= raw.start)
+        short = digest(goal, steps, raw.start, room - len(_FORM))
+        compressed = Compressed(
+            text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
+        )
+    return WorkingMemory(goal=goal, steps=steps, compressed=compressed)
+
+
+def with_compressed_steps(messages: Sequence[BaseMessage], notes: WorkingMemory | None) -> list[BaseMessage]:
+    """Return the messages for the prompt, the notes on the older steps of this turn in their place.
+
+    The notes stand at the end of the user's message: every provider and template takes that, calls and results stay
+    paired, roles alternate as before, and all that is before this message stays the same.
+
+    Args:
+        messages: The messages of the conversation, or its last part.
+        notes: The notes on the turn.
+    """
+    compressed = notes["compressed"] if notes else None
+    asked = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), len(messages))
+    raw = next(
+        (i for i in range(asked, len(messages)) if compressed and messages[i].id == compressed["raw_from"]), None
+    )
+    if compressed is None or raw is None:
+        return list(messages)
+    rest = [message for message in messages[asked + 1 : raw] if not _is_step(message)]
+    return [*messages[:asked], _noted(messages[asked], compressed["text"]), *rest, *messages[raw:]]
 
 
 def as_text(notes: WorkingMemory) -> list[str]:
@@ -65,3 +115,59 @@ def as_text(notes: WorkingMemory) -> list[str]:
         for step in notes["steps"]
     ]
     return [f"Goal: {notes['goal']}", *lines] if lines else []
+
+
+def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
+    rounds: list[_Round] = []
+    start = 0
+    for place, message in enumerate(turn):
+        if not (isinstance(message, AIMessage) and _is_step(message)):
+            continue
+        # there are servers that begin anew with `call_0` in every answer: only what follows at once belongs to it
+        following = takewhile(lambda m: isinstance(m, ToolMessage), turn[place + 1 :])
+        results = {result.tool_call_id: result for result in following if isinstance(result, ToolMessage)}
+        calls = [*message.tool_calls, *message.invalid_tool_calls]
+        steps = [_step(message.text, call, results.get(call["id"] or "")) for call in calls]
+        chars = sum(sum(len(str(part)) for part in step.values()) for step in steps)
+        rounds.append(_Round(message, start, steps, chars))
+        start += len(steps)
+    return rounds
+
+
+def _step(thought: str, call: Any, result: ToolMessage | None) -> Step:
+    text = result.text if result is not None else ""
+    failed = result is not None and result.status == "error"
+    # of a call that could not be read, the raw text
+    arguments = call["args"] if isinstance(call["args"], dict) else {"unreadable": call["args"]}
+    return Step(
+        thought=thought,
+        action=call["name"] or "",
+        arguments=arguments,
+        observation="" if failed else text,
+        error=text if failed else "",
+    )
+
+
+def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, policy: MemoryPolicy) -> bool:
+    total = rounds[-1].start + len(rounds[-1].steps)
+    if total // policy.compress_every > noted // policy.compress_every:
+        return True
+    new = [step for round_ in rounds if round_.start >= noted for step in round_.steps]
+    if any(step["action"] == compress_working_memory.name for step in new):
+        return True
+    done = compressed["steps"] if compressed else 0
+    shown = len(compressed["text"]) if compressed else 0
+    shown += sum(round_.chars for round_ in rounds if round_.start >= done)
+    return shown > policy.compress_above * CHARS_PER_TOKEN
+
+
+def _is_step(message: BaseMessage) -> bool:
+    if isinstance(message, AIMessage):
+        return bool(message.tool_calls or message.invalid_tool_calls)
+    return isinstance(message, ToolMessage)
+
+
+def _noted(asked: BaseMessage, notes: str) -> BaseMessage:
+    content = asked.content
+    whole = f"{content}\n\n{notes}" if isinstance(content, str) else [*content, {"type": "text", "text": notes}]
+    return asked.model_copy(update={"content": whole})

@@ -12,7 +12,7 @@ from memory.records import normalise
 MAX_LINE_CHARS = 600
 """A memory's share of the prompt; the whole text stays in the store."""
 
-_CHARS_PER_TOKEN = 3
+CHARS_PER_TOKEN = 3
 """English runs at about 4 characters a token, Vietnamese at about 2.5: a bound that holds for both, roughly."""
 
 
@@ -49,7 +49,7 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
     ranked = _by_turns([item for item in results if item.scope is not MemoryScope.PROFILE])
     kept: list[tuple[MemoryResultItem, str]] = []
     said: set[str] = set()
-    room = max_tokens * _CHARS_PER_TOKEN - sum(len(_line(item)) for item in profile)
+    room = max_tokens * CHARS_PER_TOKEN - sum(len(_line(item)) for item in profile)
     dropped = 0
     for item in ranked:
         key = normalise(str(item.payload.get("text", "")))

@@ -13,7 +13,9 @@ from tools.suggest import valid_names
 
 BUILT_IN: dict[str, str] = {
     "calculator": "tools.calculator:calculator",
+    "compress_working_memory": "tools.working_memory:compress_working_memory",
     "current_time": "tools.clock:current_time",
+    "recall_step": "tools.working_memory:recall_step",
 }
 """Name -> "module:attribute"; a module is imported when an agent uses its tool, so that an extra stays optional."""
 

@@ -270,3 +270,46 @@ async def test_a_model_going_in_circles_is_stopped(build: Build) -> None:
     result = await ask(build(model, [weather], max_iterations=50))
     assert "called weather 3 times with the same arguments" in result["messages"][-1].text
     assert len(model.prompts) == 4
+
+
+@tool
+def archive(page: int) -> str:
+    """Read a page of the archive."""
+    row = f"Row {page * 1111} of page {page} is about nothing in particular. "
+    return f"{row * 30}The key of page {page} is key_{page}{page}. {row * 30}"
+
+
+async def test_twelve_steps_give_the_same_messages_and_a_prompt_that_stays_small() -> None:
+    from tests.contract.conftest import build_manager
+
+    def said(model: ScriptedModel) -> list[int]:
+        return [sum(len(message.text) for message in prompt) // 3 for prompt in model.prompts]
+
+    script = [calls(("archive", {"page": page}), text=f"after key_{page - 1}{page - 1}") for page in range(1, 13)]
+    results, sizes = {}, {}
+    for manager in ("react", "react_mem"):
+        model = ScriptedModel(script=[*script, "the keys are found"])
+        result = await ask(build_manager(manager, model, [archive], max_iterations=20), "Collect the keys.")
+        results[manager] = [(m.type, m.text, getattr(m, "tool_calls", None)) for m in result["messages"]]
+        sizes[manager] = said(model)
+        last = model.prompts[-1]
+    assert results["react_mem"] == results["react"]
+    assert len(results["react"]) == 26
+    # three raw results of 1,000 tokens, the one that makes it too much, and the notes on nine
+    assert max(sizes["react"]) > 12_000
+    assert max(sizes["react_mem"]) < 5_500
+    assert all(f"key of page {page} is key_{page}{page}" in str(last) for page in range(1, 13))
+
+
+async def test_a_compressed_step_can_be_looked_at_again() -> None:
+    from tests.contract.conftest import build_manager
+
+    script = [*(calls(("archive", {"page": page})) for page in range(1, 7)), calls(("recall_step", {"step": 2})), "ok"]
+    model = ScriptedModel(script=script)
+    result = await ask(build_manager("react_mem", model, [archive]), "Collect the keys.")
+    assert "recall_step(2)" in str(model.prompts[6])
+    [recalled] = [m.text for m in result["messages"] if m.type == "tool" and m.name == "recall_step"]
+    assert recalled == f'archive({{"page": 2}})\n{archive.invoke({"page": 2})}'
+    # it is offered once there is something to recall
+    assert ["archive"] in model.bound
+    assert model.bound[-1] == ["archive", "recall_step"]

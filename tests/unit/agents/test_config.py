@@ -95,7 +95,8 @@ system_prompt: {file: sistem}
     assert "valid: react, react_mem; did you mean 'react'?" in line("manager")
     assert "unknown key" in line("tols")
     assert "did you mean 'tools'?" in line("tols")
-    assert "valid: calculator, current_time; did you mean 'calculator'?" in line("tools")
+    assert "valid: calculator, " in line("tools")
+    assert line("tools").endswith("did you mean 'calculator'?")
     assert any("'tool-box.x' is not a dotted path" in one for one in lines)
     assert "my_pkg" not in message
     assert "valid: chat, embedding, small; did you mean 'chat'?" in line("models.chatt")

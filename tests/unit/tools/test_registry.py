@@ -75,7 +75,8 @@ async def test_a_users_own_tools_load_in_every_form(own: str) -> None:
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     message = refusal("curent_time")
     assert "unknown tool 'curent_time'" in message
-    assert "valid: calculator, current_time; did you mean 'current_time'?" in message
+    assert "valid: calculator, " in message
+    assert message.endswith("; did you mean 'current_time'?")
 
 
 def test_each_cause_is_told_apart(own: str) -> None:
