@@ -157,9 +157,8 @@ class MemoryNodes:
         try:
             await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
             remembered = {**done, "remembered": last_id(state["messages"])}
-            if self._policy.extraction == "background":
-                await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
             if self._policy.extraction != "inline":
+                await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
                 return remembered
             report = await turns.extract()
         except Exception as error:

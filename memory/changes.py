@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from langgraph.store.base import PutOp
+from collections.abc import Sequence
+
+from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.memory import InMemoryStore
 
 from memory.interface import MemoryScope
 from memory.namespaces import pending_namespace, scope_namespace
@@ -12,13 +15,24 @@ Change = PutOp
 """One write of a batch: a record, or the removal of one."""
 
 
-def put(user_id: str, scope: MemoryScope, record: Record) -> Change:
-    """Return the write of a record into its scope."""
+def put(user_id: str, scope: MemoryScope, record: Record, *, indexed: bool = True) -> Change:
+    """Return the write of a record into its scope.
+
+    Args:
+        user_id: The owner.
+        scope: The scope.
+        record: The record.
+        indexed: Whether it is found by meaning; without, nothing has to be embedded, and it can be indexed later.
+    """
     namespace, value = scope_namespace(user_id, scope), record.to_value()
-    if scope is MemoryScope.STATE:
-        # nobody searches state by meaning
-        return PutOp(namespace, record.id, value, index=False)
-    return PutOp(namespace, record.id, value)
+    if indexed and scope is not MemoryScope.STATE:
+        return PutOp(namespace, record.id, value)
+    return PutOp(namespace, record.id, value, index=False)
+
+
+def delete(user_id: str, scope: MemoryScope, id_: str) -> Change:
+    """Return the removal of a record from its scope."""
+    return PutOp(scope_namespace(user_id, scope), id_, None)
 
 
 def put_pending(user_id: str, record: Record) -> Change:
@@ -29,3 +43,27 @@ def put_pending(user_id: str, record: Record) -> Change:
 def delete_pending(user_id: str, id_: str) -> Change:
     """Return the removal of a turn that has been extracted."""
     return PutOp(pending_namespace(user_id), id_, None)
+
+
+async def write(store: BaseStore, changes: Sequence[Change]) -> None:
+    """Write a batch: all of it or nothing, on a store whose batches are atomic.
+
+    Args:
+        store: The store.
+        changes: What to write.
+    """
+    if not isinstance(store, InMemoryStore):
+        await store.abatch(list(changes))
+        return
+    # LangGraph's InMemoryStore fails on a batch in which two items have the same text: one batch for each repetition
+    rest = list(changes)
+    while rest:
+        texts: set[str] = set()
+        batch: list[Change] = []
+        later: list[Change] = []
+        for change in rest:
+            text = str((change.value or {}).get("text") or change.key)
+            (later if text in texts else batch).append(change)
+            texts.add(text)
+        await store.abatch(batch)
+        rest = later

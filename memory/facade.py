@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from memory import erasure, portability
-from memory.changes import Change
+from memory.changes import Change, write
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.namespaces import pending_namespace, scope_namespace
 from memory.owned import WHOLE, everything
@@ -175,7 +175,7 @@ class MemoryFacade:
     async def apply(self, changes: Sequence[Change]) -> None:
         """Write and delete records in one batch: all of it or nothing, on a store whose batches are atomic."""
         if changes:
-            await self.store.abatch(list(changes))
+            await write(self.store, changes)
 
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from langgraph.store.base import BaseStore, Op, PutOp
 
-from memory.changes import Change
+from memory.changes import Change, write
 from memory.namespaces import Namespace, meta_namespace
 
 REVISION = "revision"
@@ -85,7 +85,7 @@ async def transact(
             after = {"revision": (before or {}).get("revision", 0) + 1}
             batch = [*changes, PutOp(namespace, REVISION, after, index=False)]
             if not isinstance(store, GuardedStore):
-                await store.abatch(batch)
+                await write(store, batch)
                 return result
             if await store.abatch_if(batch, Guard(namespace, REVISION, before)):
                 return result

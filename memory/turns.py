@@ -2,8 +2,8 @@
 
 1. `open`: what the user says is stored, with a note that it is still to be extracted, before the model is asked.
 2. `close`: the whole turn is stored, without a model.
-3. `extract`: one model call proposes facts, an episode, changes to the profile and a summary, of every turn that waits.
-   They are written, and the notes removed, in one atomic batch.
+3. `extract`: the messages are indexed, and one model call proposes facts, an episode, changes to the profile and a
+   summary, of every turn that waits. They are written, and the notes removed, in one atomic batch.
 
 A crash in between leaves the note, and the next `extract` takes the turn along. A failing model leaves the user's
 statements word for word, so that nothing said is lost.
@@ -21,16 +21,16 @@ from datetime import timedelta
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memory import drafts
-from memory.changes import Change, delete_pending, put, put_pending
+from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.drafts import Origin
 from memory.extraction import ExistingMemory, Extraction, ExtractionError, Extractor, TranscriptMessage
 from memory.facade import MemoryFacade
 from memory.facts import load_facts
 from memory.interface import MemoryScope
-from memory.reconcile import reconcile, retire
-from memory.records import Conversation, Message, PendingTurn, Profile, ProfileField, now, record_id
+from memory.reconcile import reconcile
+from memory.records import Conversation, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
-from memory.retrieval import PROFILE_KEY
+from memory.scopes.profile import merge_profile
 from memory.transactions import transact
 from memory.transcript import to_records
 
@@ -42,6 +42,9 @@ _BATCH = 8
 
 _MAX_CALLS = 3
 """Conversations drawn from in one go, this one first: recovering from a long outage must not keep one turn busy."""
+
+_MAX_NOTE = 600
+"""Characters of what the user said that a note carries: enough to be recalled by before it is indexed."""
 
 _CLAIM_MARGIN = 30.0
 """Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
@@ -141,6 +144,10 @@ class Turns:
         """Draw from turns of one conversation, claimed by this worker."""
         try:
             messages = await turns._messages_of(due)
+            await turns.memory.apply([put(turns.user_id, MemoryScope.DIALOG, message) for message in messages])
+            if turns.memory.policy.extraction in {"agent", "off"}:
+                await turns.memory.apply([delete_pending(turns.user_id, turn.id) for turn in due])
+                return TurnReport()
             if turns.extractor is None:
                 return await turns._keep_verbatim(due, messages, worker, done=True)
             try:
@@ -172,18 +179,19 @@ class Turns:
         new = [record for record in records if record.id not in known]
         if not new:
             return
-        changes: list[Change] = [put(self.user_id, MemoryScope.DIALOG, record) for record in new]
-        if self.memory.policy.extraction in {"inline", "background"}:
-            # one note a turn: the answer joins the question that waits already
-            pending = PendingTurn(
-                id=record_id("pending", records[0].id),
-                text="",
-                steps=tuple(steps),
-                session_id=self.session_id,
-                agent_id=self.agent_id,
-                source_ids=tuple(record.id for record in records),
-            )
-            changes.append(put_pending(self.user_id, pending))
+        # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
+        changes = [put(self.user_id, MemoryScope.DIALOG, record, indexed=False) for record in new]
+        said = " ".join(record.text for record in records if record.role == "user")
+        # one note a turn: the answer joins the question that waits already
+        pending = PendingTurn(
+            id=record_id("pending", records[0].id),
+            text=said[:_MAX_NOTE],
+            steps=tuple(steps),
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+            source_ids=tuple(record.id for record in records),
+        )
+        changes.append(put_pending(self.user_id, pending))
         changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
         await self.memory.apply(changes)
 
@@ -266,14 +274,15 @@ class Turns:
                 agent_id=self.agent_id,
                 said_at=said_at,
             )
-            # What the model left unread is kept word for word; what it has now read is no longer needed that way.
+            # What the model left unread is kept word for word; what it has read stays in its message alone.
+            read: list[Change] = []
             for fact in verbatim:
                 known = stored.get(fact.id)
                 if not drafts.is_read(fact, extraction):
                     facts += [kept] if (kept := drafts.repeated(known, fact)) != known else []
-                elif known is not None and known.current:
-                    facts.append(retire(known, fact.said_at, origin.at))
-            changes = [put(self.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
+                elif known is not None:
+                    read.append(delete(self.user_id, MemoryScope.SEMANTIC, known.id))
+            changes = [*read, *(put(self.user_id, MemoryScope.SEMANTIC, fact) for fact in facts)]
             if extraction.episode is not None and self.memory.policy.use_episodic:
                 made = drafts.episode(extraction.episode, sources, origin)
                 changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
@@ -284,7 +293,7 @@ class Turns:
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
             report = TurnReport(
                 stored=[fact.text for fact in facts if fact.current],
-                retired=[fact.text for fact in facts if not fact.current and not fact.verbatim],
+                retired=[fact.text for fact in facts if not fact.current],
                 calls=extraction.calls,
                 problem=_rejections(extraction),
             )
@@ -315,22 +324,16 @@ class Turns:
     async def _profile(self, extraction: Extraction, origin: Origin) -> list[Change]:
         if not extraction.profile_changes:
             return []
-        values = await self.memory.records(self.user_id, MemoryScope.PROFILE, [PROFILE_KEY])
-        fields = Profile.from_value(values[PROFILE_KEY]).fields if values else {}
+        before = await self.memory.profile.get_profile(self.user_id)
         learnt = {
-            change.field: ProfileField(value=change.value, source_ids=tuple(change.source_ids), updated_at=origin.at)
+            change.field: ProfileValue(value=change.value, source_ids=change.source_ids, updated_at=origin.at)
             for change in extraction.profile_changes
         }
-        merged = {**fields, **learnt}
-        profile = Profile(
-            id=PROFILE_KEY,
-            text="; ".join(f"{name}: {entry.value}" for name, entry in merged.items()),
-            fields=merged,
-            created_at=origin.at,
-            session_id=origin.session_id,
-            agent_id=origin.agent_id,
-        )
-        return [put(self.user_id, MemoryScope.PROFILE, profile)]
+        schema = self.memory.policy.profile
+        update = merge_profile(before, learnt, schema, session_id=origin.session_id, agent_id=origin.agent_id)
+        if update.profile is None or update.profile == before:
+            return []
+        return [put(self.user_id, MemoryScope.PROFILE, update.profile)]
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langgraph.store.base import Op
+from langgraph.store.base import Item, Op, SearchOp
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from memory.namespaces import pending_namespace
 from memory.records import MAX_INDEXED_CHARS, Message, Summary, record_id
 from memory.scopes.scope import ScopeStore
 from memory.transcript import to_records
+
+MAX_FRESH = 3
+"""Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,17 @@ class DialogMemoryStore(ScopeStore):
     records = (Message, Summary)
 
     def operations(self, query: MemoryQuery) -> list[Op]:
-        """Search all conversations of the owner."""
-        return [self._search(query, self._policy.max_memories)] if self._policy.use_dialog else []
+        """Search all conversations of the owner, and take the turns that are too new to be found by a search."""
+        if not self._policy.use_dialog:
+            return []
+        fresh = SearchOp(pending_namespace(query.user_id), {"session_id": {"$ne": query.session_id}}, MAX_FRESH)
+        return [self._search(query, self._policy.max_memories), fresh]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already."""
-        return super().results(answers, query)[: self._policy.max_memories]
+        """Return what the caller does not have already: what was just said elsewhere, then what was found."""
+        found, fresh = answers
+        unread = [self.result(item) for item in fresh if item.value["text"] and not _has_sources(item, found)]
+        return [*unread, *super().results([found], query)][: self._policy.max_memories]
 
     async def get_context(self, user_id: str, session_id: str, limit_turns: int = 20) -> DialogContext:
         """Return the latest turns of a conversation and its summary.
@@ -123,3 +132,8 @@ class DialogMemoryStore(ScopeStore):
         )
         await self._keep(user_id, [summary])
         return summary
+
+
+def _has_sources(turn: Item, found: Sequence[Item]) -> bool:
+    """Return whether the messages of a turn have been found by the search as well."""
+    return bool(set(turn.value["source_ids"]) & {item.key for item in found})

@@ -232,11 +232,16 @@ async def test_several_turns_are_drawn_from_in_one_call(store: BaseStore) -> Non
 
 
 @pytest.mark.parametrize("mode", ["agent", "off"])
-async def test_without_automatic_extraction_nothing_waits(store: BaseStore, mode: str) -> None:
+async def test_without_automatic_extraction_the_words_are_indexed_and_no_model_is_asked(
+    store: BaseStore, mode: str
+) -> None:
     one = turns(store, extraction=mode)
     await say(one, "I live in Hanoi.")
-    assert await MemoryFacade(store).pending("ann") == []
     assert (await one.extract()).calls == 0
+    assert await facts(store) == []
+    assert await MemoryFacade(store).pending("ann") == []
+    found = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), query="I live in Hanoi.", limit=1)
+    assert (found[0].value["content"], found[0].score is not None) == ("I live in Hanoi.", True)
 
 
 async def test_a_conversation_ends_once_with_one_episode(store: BaseStore) -> None:
