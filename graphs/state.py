@@ -11,6 +11,7 @@ from langchain_core.messages import (
     AnyMessage,
     BaseMessage,
     HumanMessage,
+    RemoveMessage,
     ToolMessage,
     convert_to_messages,
     messages_from_dict,
@@ -43,16 +44,28 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
     True
     """
     state = [_restored(message) for message in state]
+    taken = {message.id for message in state}
+    fresh: list[BaseMessage] = []
     for write in writes:
         given = write if isinstance(write, list) and not _is_pair(write) else [write]
         messages = convert_to_messages([_restored(message) for message in given])
-        taken = {message.id for message in state}
-        for place, message in enumerate(messages, start=len(state)):
+        # every message has an id of its own by now, so that there are as many ids as messages
+        for place, message in enumerate(messages, start=len(taken)):
             if not message.id:
                 message.id = _replayable_id(place, message, taken)
             taken.add(message.id)
-        state = add_messages(state, messages)  # type: ignore[assignment, arg-type]
-    return state
+        fresh += messages
+        if any(isinstance(message, RemoveMessage) for message in messages):
+            # what it removes has to be there, and to make place for what comes
+            state = _merged(state, fresh)
+            fresh = []
+            taken = {message.id for message in state}
+    return _merged(state, fresh)
+
+
+def _merged(state: list[AnyMessage], messages: list[BaseMessage]) -> list[AnyMessage]:
+    """Return the messages after these: all at once, since each merge walks the whole thread."""
+    return add_messages(state, messages) if messages else state  # type: ignore[return-value, arg-type]
 
 
 def _is_pair(write: Any) -> bool:
