@@ -193,7 +193,6 @@ class TaskStep(Record):
     task_id: str
     status: TaskStatus
     error: str = ""
-    updated_at: datetime = Field(default_factory=now)
 
     @staticmethod
     def identity(session_id: str, task_id: str, step: str) -> str:

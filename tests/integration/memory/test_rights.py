@@ -1,0 +1,176 @@
+"""What an owner may ask for: a copy that comes back as it went, and to be forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from memory.changes import put_pending
+from memory.erasure import forgetting
+from memory.facade import MemoryFacade
+from memory.interface import MemoryScope
+from memory.namespaces import terminal_namespace
+from memory.owned import everything
+from memory.records import PendingTurn, Summary
+from tests.integration.memory.test_scopes import fill
+
+MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
+TUESDAY: dict[str, Any] = {**MONDAY, "session_id": "tuesday"}
+
+
+async def lines(memory: MemoryFacade, user_id: str = "ann") -> list[str]:
+    return [line async for line in memory.export_user(user_id)]
+
+
+async def say(memory: MemoryFacade, session_id: str, text: str) -> str:
+    """Say something in a conversation; return the id of its record."""
+    said = [HumanMessage(text, id=f"{session_id}-{text}")]
+    [message] = await memory.dialog.append("ann", session_id, said, agent_id="assistant")
+    return message.id
+
+
+def lives_in(city: str, *sources: str) -> dict[str, Any]:
+    return {
+        "subject": "user",
+        "predicate": "lives_in",
+        "object": city,
+        "text": f"User lives in {city}",
+        "source_ids": sources,
+    }
+
+
+class TestExport:
+    async def test_it_comes_back_byte_for_byte_for_anybody(self, memory: MemoryFacade) -> None:
+        for word in ("tea", "cà phê", 'a "quoted" \u2028 word'):
+            await fill(memory, "ann", word)
+        waiting = PendingTurn(id="p", text="", session_id="monday", agent_id="assistant", source_ids=("m",))
+        await memory.apply([put_pending("ann", waiting)])
+        await memory.semantic.retire([item.id for item in await memory.list_records("ann")][:3], user_id="ann")
+        exported = await lines(memory)
+        assert {line.split('"')[3] for line in exported[1:]} == {*MemoryScope, "pending"}
+        for user_id in ("bob", "an.n@example.com"):
+            report = await memory.import_user(user_id, exported)
+            assert (report.added, report.kept) == (len(exported) - 1, 0)
+            assert await lines(memory, user_id) == exported
+            assert "ann" not in "".join(exported).replace("annual", "")
+        elsewhere = MemoryFacade(InMemoryStore())
+        await elsewhere.import_user("ann", [f"{line}\n" for line in exported])
+        assert await lines(elsewhere) == exported
+
+    async def test_what_is_imported_is_found(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add(["User likes green tea", "User has a red car"], **MONDAY)
+        await memory.import_user("bob", await lines(memory))
+        first, *_ = await memory.semantic.search("red car", user_id="bob")
+        assert first.payload["text"] == "User has a red car"
+
+    async def test_what_is_there_already_stays_as_it_is(self, memory: MemoryFacade) -> None:
+        [fact] = await memory.semantic.add(["User likes tea"], **MONDAY)
+        old = await lines(memory)
+        await memory.semantic.retire([fact.id], user_id="ann")
+        now = await lines(memory)
+        report = await memory.import_user("ann", [*old, old[-1]])
+        assert (report.added, report.kept) == (0, 2)
+        assert await lines(memory) == now
+
+    @pytest.mark.parametrize(
+        ("garbage", "cause"),
+        [
+            ("not json", "line 3: is not JSON"),
+            ("[1]", "line 3: is no JSON object"),
+            ('{"in": "semantic"}', 'line 3: must be {"in": scope'),
+            ('{"in": "semantics", "record": {}}', "line 3: there is no memory scope 'semantics'"),
+            ('{"in": "semantic", "record": {"kind": "episode"}}', "line 3: memory scope semantic: kind: 'episode'"),
+            ('{"in": "pending", "record": {"attempts": NaN}}', "line 3: is not JSON"),
+            ('{"in": "pending", "record": {"id": "1"}}', "line 3: text: is missing"),
+        ],
+    )
+    async def test_garbage_is_named_by_its_line_and_nothing_is_imported(self, garbage: str, cause: str) -> None:
+        source, target = MemoryFacade(InMemoryStore()), MemoryFacade(InMemoryStore())
+        await source.semantic.add(["User likes tea"], **MONDAY)
+        with pytest.raises(ValueError, match=cause.replace("{", r"\{")):
+            await target.import_user("ann", [*await lines(source), garbage])
+        assert await everything(target.store, "ann") == []
+
+    @pytest.mark.parametrize("first", [[], ["hello"], ['{"format":"react-mem memory","version":99}']])
+    async def test_a_file_that_is_no_export_is_refused(self, first: list[str]) -> None:
+        with pytest.raises(ValueError, match="line 1"):
+            await MemoryFacade(InMemoryStore()).import_user("ann", first)
+
+
+class TestDeleteSession:
+    async def test_what_it_alone_said_goes_and_what_others_say_stays(self, memory: MemoryFacade) -> None:
+        monday, tuesday = [await say(memory, day, "I like tea") for day in ("monday", "tuesday")]
+        only = await say(memory, "monday", "I have a secret car")
+        await memory.semantic.add([{"text": "User likes tea", "source_ids": [monday]}], **MONDAY)
+        await memory.semantic.add([{"text": "User likes tea", "source_ids": [tuesday]}], **TUESDAY)
+        # drawn from Monday's words by a later conversation, as after a crash
+        await memory.semantic.add([{"text": "User has a secret car", "source_ids": [only]}], **TUESDAY)
+        await memory.semantic.add(["User has a secret house"], **MONDAY)
+        await memory.episodic.record("the secret plan", source_ids=[monday, tuesday], **TUESDAY)
+        await memory.profile.update_profile("ann", {"drink": "tea"}, source_ids=[tuesday])
+        await memory.profile.update_profile("ann", {"drink": "secret brew", "car": "secret"}, source_ids=[only])
+        await memory.state.save_state("trip", "monday", {"secret": 1}, user_id="ann", agent_id="assistant")
+        await memory.experience.log_step({"tool": "secret"}, **MONDAY)
+        waiting = PendingTurn(id="p", text="", session_id="monday", agent_id="secret", source_ids=(only,))
+        await memory.apply([put_pending("ann", waiting)])
+        await memory.import_user("bob", await lines(memory))
+        bobs = await lines(memory, "bob")
+
+        await memory.delete_session("ann", "monday")
+
+        left = await everything(memory.store, "ann")
+        assert "secret" not in str([item.value for item in left])
+        assert "monday" not in str([item.value for item in left])
+        [fact] = await memory.semantic.history(user_id="ann")
+        assert (fact.support, fact.source_ids, fact.session_id) == (1, (tuesday,), "tuesday")
+        profile = await memory.profile.get_profile("ann")
+        assert profile is not None
+        assert profile.text == "drink: tea"
+        assert await lines(memory, "bob") == bobs
+
+    async def test_what_it_had_superseded_is_believed_again(self, memory: MemoryFacade) -> None:
+        for day, city in [("sunday", "Huế"), ("monday", "Hà Nội")]:
+            said = await say(memory, day, f"I live in {city}")
+            where = {**MONDAY, "session_id": day}
+            await memory.semantic.add([lives_in(city, said)], **where)
+        await memory.delete_session("ann", "monday")
+        [fact] = await memory.semantic.search("lives in", user_id="ann")
+        assert (fact.payload["object"], fact.payload["valid_to"]) == ("Huế", None)
+
+    async def test_what_ended_before_it_ends_with_what_came_after_it(self, memory: MemoryFacade) -> None:
+        for day, city in [("sunday", "Huế"), ("monday", "Hà Nội"), ("tuesday", "Đà Nẵng")]:
+            said = await say(memory, day, f"I live in {city}")
+            where = {**MONDAY, "session_id": day}
+            await memory.semantic.add([lives_in(city, said)], **where)
+        await memory.delete_session("ann", "monday")
+        first, last = await memory.semantic.history(user_id="ann")
+        assert (first.object, first.current, first.superseded_by) == ("Huế", False, last.id)
+        assert (last.object, last.current, first.valid_to) == ("Đà Nẵng", True, last.said_at)
+
+    async def test_summaries_of_summaries_go_with_what_they_sum_up(self, memory: MemoryFacade) -> None:
+        store = memory.store
+        monday, tuesday = await say(memory, "monday", "secret"), await say(memory, "tuesday", "tea")
+        origin = {"session_id": "tuesday", "agent_id": "assistant"}
+        low = Summary(id="low", text="secret", source_ids=(monday,), **origin)
+        other = Summary(id="other", text="tea", source_ids=(tuesday,), **origin)
+        high = Summary(id="high", text="secret tea", level="2", source_ids=("low", "other"), **origin)
+        await memory.apply([memory.dialog.put("ann", summary) for summary in (high, low, other)])
+        await memory.delete_session("ann", "monday")
+        assert {item.key for item in await everything(store, "ann")} == {tuesday, "other"}
+        assert forgetting(await everything(store, "ann"), "monday") == []
+
+
+class TestForgetUser:
+    async def test_nothing_is_left_and_nobody_else_is_touched(self, store: BaseStore, memory: MemoryFacade) -> None:
+        await fill(memory, "ann", "tea")
+        await fill(memory, "bob", "tea")
+        await store.aput((*terminal_namespace("ann"), "assistant"), "thread", {"id": "left-off"}, index=False)
+        bobs = await lines(memory, "bob")
+        assert set(await memory.forget_user("ann")) == {"monday", "left-off"}
+        assert {item.namespace[1] for item in await store.asearch((), limit=1000)} == {"bob"}
+        assert await lines(memory, "bob") == bobs
+        assert await memory.forget_user("ann") == []
