@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,12 @@ from memory.storage.embeddings import load_embedding_model
 PEER = "langmem_store_manager"
 
 
-def main() -> None:
-    """Run the benchmark."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark.
+
+    Args:
+        arguments: Those of the command line by default.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writing", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
     parser.add_argument("--explain", action="store_true", help="list what failed, with the turns and the facts")
@@ -35,8 +39,10 @@ def main() -> None:
     parser.add_argument("--engine", choices=("structured", "langmem"), default="structured")
     parser.add_argument("--store", choices=("postgres", "memory"), default="postgres")
     parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
-    parser.add_argument("--model", metavar="SPEC", help="a real model instead of the script, such as openai:NAME")
-    options = parser.parse_args()
+    parser.add_argument(
+        "--model", metavar="SPEC", help="a real model draws the facts instead of the script, such as openai:NAME"
+    )
+    options = parser.parse_args(arguments)
     asyncio.run(_run(options, choose(load_cases(), options.only, options.cases)))
 
 
@@ -81,4 +87,5 @@ def _model_factory(spec: str | None) -> ModelFactory:
     return metered
 
 
-main()
+if __name__ == "__main__":
+    main()

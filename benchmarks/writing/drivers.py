@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Protocol
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -19,6 +20,7 @@ from agents.config import AgentConfig
 from agents.resolve import build_agent, resolve_agent
 from benchmarks.writing.case import Case, Turn
 from benchmarks.writing.meter import Meter
+from benchmarks.writing.scripted import ScriptedChat
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
 from memory.records import Fact, Message, normalise
@@ -27,6 +29,8 @@ from memory.storage.embeddings import EmbeddingModel, load_embedding_model
 
 EngineName = Literal["structured", "langmem"]
 ModelFactory = Callable[[Case, Meter], BaseChatModel]
+"""The model that draws facts from a case. What answers the user is the case's script in any run, so that the
+assistant says what the case is about."""
 
 _SHOWN = MemoryPolicy.model_validate({}).max_memories
 _ALL = 1_000
@@ -62,10 +66,12 @@ class Contents:
     Args:
         facts: The facts.
         messages: The user's messages that are kept, word for word.
+        errors: What was raised on the way, each ending a turn.
     """
 
     facts: list[Remembered]
     messages: list[str]
+    errors: list[str]
 
 
 class Driver(Protocol):
@@ -105,20 +111,24 @@ class ReactMem:
 
     async def run(self, case: Case, meter: Meter) -> Contents:
         """Go through the turns of a case. See `Driver.run`."""
-        agent = await asyncio.to_thread(resolve_agent, self._config, model=self._model(case, meter))
+        chat = ScriptedChat(case=case)
+        agent = await asyncio.to_thread(resolve_agent, self._config, model=chat, small_model=self._model(case, meter))
         graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=self._store)
+        errors: list[str] = []
         for turn in case.turns:
-            await graph.ainvoke(
-                {"messages": [("user", turn.say)]},
-                {"configurable": {"thread_id": f"{case.id}/{turn.conversation}"}},
-                context={"user_id": case.id},
-            )
+            with _noting(errors):
+                await graph.ainvoke(
+                    {"messages": [("user", turn.say)]},
+                    {"configurable": {"thread_id": f"{case.id}/{turn.conversation}"}},
+                    context={"user_id": case.id},
+                )
         facts = [Fact.from_value(value) for value in await self._all(case, MemoryScope.SEMANTIC)]
         said = [value for value in await self._all(case, MemoryScope.DIALOG) if value["kind"] == "message"]
         messages = [Message.from_value(value) for value in said]
         return Contents(
-            facts=[_fact(fact) for fact in facts],
+            facts=[_fact(fact) for fact in sorted(facts, key=lambda fact: (fact.created_at, fact.text))],
             messages=[str(message.content) for message in messages if message.role == "user"],
+            errors=errors,
         )
 
     async def _all(self, case: Case, scope: MemoryScope) -> list[dict[str, Any]]:
@@ -149,17 +159,26 @@ class LangMemManager:
         )
         before: set[str] = set()
         now: list[str] = []
+        errors: list[str] = []
         for turn in case.turns:
-            await manager.ainvoke({"messages": _exchange(turn)}, {"configurable": {}})
+            with _noting(errors):
+                await manager.ainvoke({"messages": _exchange(turn)}, {"configurable": {}})
             now = [str(item.value["content"]["content"]) for item in await store.asearch(namespace, limit=_ALL)]
             before.update(now)
         gone = [Remembered(text, current=False, kept=False) for text in sorted(before - set(now))]
-        return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[])
+        return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
 
 
-def _exchange(turn: Turn) -> list[Any]:
-    from langchain_core.messages import AIMessage, HumanMessage
+@contextmanager
+def _noting(errors: list[str]) -> Iterator[None]:
+    """Note what a turn raises: it ends the turn, not the run."""
+    try:
+        yield
+    except Exception as error:  # whatever a memory or its model raises
+        errors.append(f"{type(error).__name__}: {error}")
 
+
+def _exchange(turn: Turn) -> list[BaseMessage]:
     return [HumanMessage(turn.say), AIMessage(turn.reply)]
 
 

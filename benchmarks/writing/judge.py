@@ -19,11 +19,15 @@ FAULTS = {
     "wrong_dates": "the time for which it holds is not known",
     "history_lost": "was true once, and is not kept",
     "lost": "what the user said is found nowhere: in no fact, no message",
+    "errors": "a turn that ended in an error",
 }
 """The kinds of findings, and what they mean; with none of them, a case has passed."""
 
 OURS_ONLY = ("only_verbatim", "wrong_support", "wrong_dates", "history_lost", "lost")
 """Kinds that a memory without support, dates, history and messages cannot avoid: not counted for it."""
+
+SCRIPT_ONLY = ("wrong_support",)
+"""Kinds that only a script makes sure of: a real model may leave out what a memory says already, as it is told to."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ def judge(case: Case, contents: Contents, *, closed: bool) -> list[Finding]:
     Returns:
         The findings.
     """
-    return [*_expected(case, contents), *_unwanted(case, contents, closed), *_lost(case, contents)]
+    errors = [Finding("errors", error) for error in contents.errors]
+    return [*_expected(case, contents), *_unwanted(case, contents, closed), *_lost(case, contents), *errors]
 
 
 def unclaimed(case: Case, contents: Contents) -> list[str]:

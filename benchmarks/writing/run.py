@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.writing.case import Case
 from benchmarks.writing.drivers import Contents, Driver
-from benchmarks.writing.judge import FAULTS, OURS_ONLY, Finding, judge
+from benchmarks.writing.judge import FAULTS, OURS_ONLY, SCRIPT_ONLY, Finding, judge, unclaimed
 from benchmarks.writing.meter import Meter
 
 
@@ -57,7 +57,7 @@ class Score:
     def metrics(self) -> dict[str, float]:
         """Return the counts in all, and by language, kind of case and care of the script's model."""
         turns = sum(len(result.case.turns) for result in self.results) or 1
-        costs = [result.meter.memory for result in self.results]
+        costs = [result.meter for result in self.results]
         groups: dict[str, Callable[[Case], str]] = {
             "lang": lambda case: case.lang,
             "kind": lambda case: case.kind,
@@ -66,6 +66,7 @@ class Score:
         return {
             **self._counts(self.results),
             "turns": turns,
+            "unjudged_facts": sum(len(unclaimed(result.case, result.contents)) for result in self.results),
             "memory_calls_per_turn": round(sum(cost.calls for cost in costs) / turns, 3),
             "memory_prompt_tokens_per_turn": round(sum(cost.prompt_tokens for cost in costs) / turns, 1),
             "memory_completion_tokens_per_turn": round(sum(cost.completion_tokens for cost in costs) / turns, 1),
@@ -100,7 +101,7 @@ async def run_cases(
         peer: Whether it is measured only by what every memory can do.
         progress: Is told each case before it starts.
     """
-    score = Score(uncounted=OURS_ONLY if peer else ())
+    score = Score(uncounted=(*(OURS_ONLY if peer else ()), *(() if closed else SCRIPT_ONLY)))
     # what is refused or fails is in the findings
     loggers = [logging.getLogger(name) for name in ("memory", "graphs", "extraction")]
     levels = [logger.level for logger in loggers]

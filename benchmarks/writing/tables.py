@@ -37,6 +37,7 @@ def show(console: Console, scores: Mapping[str, Score], model: str | None) -> No
     _row(table, "cases that failed", "cases_failed", metrics)
     for kind, meaning in FAULTS.items():
         _row(table, f"{kind}: {meaning}", kind, metrics)
+    _row(table, "current facts that no case speaks of", "unjudged_facts", metrics)
     table.add_section()
     groups = sorted({key.rsplit(".", 1)[0] for values in metrics.values() for key in values if "." in key})
     for group in groups:
@@ -64,24 +65,28 @@ def _explain(console: Console, result: Result, score: Score) -> None:
     console.print(f"\n[bold]{case.id}[/bold] ({case.lang}, {case.kind}) {escape(case.about)}")
     for finding in result.findings:
         if finding.kind in score.kinds:
-            console.print(f"  [red]{finding.kind}[/red]: {escape(finding.detail)}", highlight=False)
+            console.print(f"  [red]{finding.kind}[/red]: {escape(finding.detail)}", highlight=False, soft_wrap=True)
     several = len({turn.conversation for turn in case.turns}) > 1
     for turn in case.turns:
         where = f"\\[{turn.conversation}] " if several else ""
-        console.print(f"  {where}[cyan]user[/cyan] {escape(turn.say)}", highlight=False)
+        console.print(f"  {where}[cyan]user[/cyan] {escape(turn.say)}", highlight=False, soft_wrap=True)
         if turn.reply != "OK.":
-            console.print(f"  {where}[cyan]assistant[/cyan] {escape(turn.reply)}", highlight=False)
+            console.print(f"  {where}[cyan]assistant[/cyan] {escape(turn.reply)}", highlight=False, soft_wrap=True)
         for line in turn.model:
             op = "add" if line.add else f"update {line.update!r}" if line.update else f"retract {line.retract!r}"
             bad = f"  ({line.bad})" if line.bad else ""
-            console.print(f"    [dim]model: {escape(f'{op}: {line.triple} {line.text}{bad}')}[/dim]", highlight=False)
+            console.print(
+                f"    [dim]model: {escape(f'{op}: {line.triple} {line.text}{bad}')}[/dim]",
+                highlight=False,
+                soft_wrap=True,
+            )
     extra = unclaimed(case, result.contents)
     for fact in sorted(result.contents.facts, key=lambda fact: not fact.current):
         state = "current" if fact.current else "retired" if fact.kept else "removed"
         notes = [state, *(["verbatim"] if fact.verbatim else []), *(["unexpected"] if fact.text in extra else [])]
         notes += [f"support {fact.support}"] if fact.support is not None else []
         notes += [f"{word} {day[:10]}" for word, day in (("from", fact.since), ("until", fact.until)) if day]
-        console.print(f"    [green]{escape(fact.text)}[/green] ({', '.join(notes)})", highlight=False)
+        console.print(f"    [green]{escape(fact.text)}[/green] ({', '.join(notes)})", highlight=False, soft_wrap=True)
 
 
 def _row(table: Table, label: str, key: str, metrics: Mapping[str, Mapping[str, float]]) -> None:
