@@ -35,7 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 2 if it could not begin.
     """
     load_dotenv(find_dotenv(usecwd=True))
-    logging.basicConfig(level=logging.ERROR)
+    logging.basicConfig()
+    # On the handlers: some libraries set the level of their loggers themselves. What a user can do about comes as an
+    # event or an error.
+    for handler in logging.getLogger().handlers:
+        handler.setLevel(logging.ERROR)
     arguments = _parser().parse_args(argv)
     console = Terminal()
     try:
@@ -48,7 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         config = load_agent_config_file(Path(arguments.agent)) if path else load_agent_config(arguments.agent)
         return Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
     except (AgentConfigError, ModelConfigError, ToolConfigError, StorageError) as error:
-        Console(stderr=True, highlight=False).print(Text(str(error), style="red"), soft_wrap=True)
+        # the database's client goes on after a line break and a tab
+        message = str(error).replace("\n\t", " ")
+        Console(stderr=True, highlight=False).print(Text(message, style="red"), soft_wrap=True)
         return 2
     except KeyboardInterrupt:
         return 130

@@ -34,7 +34,7 @@ _TOOL_NAME = re.compile(
     re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
 _NO_ACTION = re.compile(r"(?:none|null|n/a|no action)\b", re.IGNORECASE)
-_THINKING = re.compile(r"\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THINKING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _MARKUP = " \t\r\n*_:"
 """Characters after a label that may still turn out to be part of it."""
 

@@ -17,6 +17,7 @@ from agents.models import explain_model_error
 from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.errors import InvalidInputError, ModelCallError
+from graphs.open_calls import close_open_calls
 from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from graphs.structured_output import StructuredOutput
 from memory.storage.text import storable
@@ -59,7 +60,7 @@ class Reason:
         elif self._agent.tools:
             bound = model.bind_tools(list(self._agent.tools))
         composed = self._compose(state, context.system_prompt or self._agent.config.system_prompt)
-        prompt = [_sendable(message) for message in composed]
+        prompt = close_open_calls([_sendable(message) for message in composed])
         try:
             response = await bound.ainvoke(prompt)
         except GraphBubbleUp:

@@ -190,4 +190,4 @@ class Chat:
         if not results:
             self._console.print(Text("  nothing yet", style="dim"))
         if waiting := await facade.pending(self._user_id):
-            self._console.print(Text(f"  {len(waiting)} turns wait to be read by a model", style="yellow"))
+            self._console.print(Text(f"  waiting to be read by a model: {len(waiting)}", style="yellow"))

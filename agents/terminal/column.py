@@ -49,6 +49,7 @@ class Column:
         self._width = max(console.width - indent, _MIN_WIDTH) if console.is_terminal else None
         self._style = style
         self._used = 0
+        self._breaks = 0
         self._gap = ""
         self._word = ""
         self._breaking = False
@@ -62,8 +63,8 @@ class Column:
         out = ""
         for part in re.findall(r"\n| +|[^ \n]+", printable(text)):
             if part == "\n":
-                out += self._flush() + self._margin
-                self._used, self._gap, self._breaking = 0, "", False
+                out += self._flush()
+                self._breaks, self._gap, self._breaking = self._breaks + 1, "", False
             elif part[0] == " ":
                 out += self._flush()
                 self._gap, self._breaking = self._gap + part, False
@@ -84,14 +85,19 @@ class Column:
         if not self._word:
             return ""
         gap, word, self._gap, self._word = self._gap, self._word, "", ""
+        out = ""
+        if self._breaks:
+            # only now: white space at the end of a text is not drawn
+            out, self._used = "\n" * (self._breaks - 1) + self._margin, 0
+            self._breaks = 0
         if self._width is None:
-            return gap + word
+            return out + gap + word
         if not self._used:
             gap = gap[: self._width // 2]
         elif not self._breaking and self._used + len(gap) + cell_len(word) > self._width:
-            gap, self._used = self._margin, 0
-        out = gap
-        self._used += 0 if gap == self._margin else len(gap)
+            out, gap, self._used = self._margin, "", 0
+        out += gap
+        self._used += len(gap)
         for character in word:
             cells = cell_len(character)
             if self._used + cells > self._width:
