@@ -119,7 +119,9 @@ def build_agent(
     """
     module, _, attribute = MANAGERS[agent.config.manager].partition(":")
     builder = cast("GraphBuilder", getattr(importlib.import_module(module), attribute))
-    return builder(agent, checkpointer=checkpointer, store=store)
+    graph = builder(agent, checkpointer=checkpointer, store=store)
+    # for traces, and for tools, which know their run only
+    return graph.with_config(metadata={"agent": agent.config.name})
 
 
 def _in_dialect(model: BaseChatModel, config: AgentConfig) -> BaseChatModel:

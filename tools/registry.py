@@ -15,7 +15,12 @@ BUILT_IN: dict[str, str] = {
     "calculator": "tools.calculator:calculator",
     "compress_working_memory": "tools.working_memory:compress_working_memory",
     "current_time": "tools.clock:current_time",
+    "forget": "tools.memory_tools:forget",
+    "recall_episodes": "tools.memory_tools:recall_episodes",
     "recall_step": "tools.working_memory:recall_step",
+    "record_episode": "tools.memory_tools:record_episode",
+    "retrieve_facts": "tools.memory_tools:retrieve_facts",
+    "store_fact": "tools.memory_tools:store_fact",
 }
 """Name -> "module:attribute"; a module is imported when an agent uses its tool, so that an extra stays optional."""
 

@@ -1,0 +1,61 @@
+"""Which remembered fact a model means, or that it is not clear: to end a wrong one is worse than to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory.context import fence
+from memory.extraction.grounding import coverage, is_negative
+from memory.records import Fact, normalise
+
+_CLEAR = 0.8
+"""Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""
+
+_APART = 0.25
+"""How far behind the next fact has to be: one word of four."""
+
+_CUT = 40
+"""Characters from which the beginning of a long fact, as it is shown, stands for all of it."""
+
+
+def matching_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts that are meant: those that say just this, else the one that clearly fits best.
+
+    Args:
+        what: A fact's text as it was shown, or words that only it has.
+        facts: The facts it may be.
+
+    Returns:
+        One fact, or several that say the same; none where it is not clear.
+    """
+    exact = [fact for fact in facts if _is_named(what, fact)]
+    if exact:
+        # the words of the user that such a fact was drawn from, where they are kept as well
+        return exact + [fact for fact in facts if fact.verbatim and fact not in exact and _says(what, fact)]
+    alike = [fact for fact in facts if is_negative(fact.text) is is_negative(what)]
+    same = [fact for fact in alike if _says(what, fact)]
+    if same:
+        return same if sum(not fact.verbatim for fact in same) <= 1 else []
+    whole = [fact for fact in alike if coverage(what, fact.text) == 1]
+    if len(whole) == 1:
+        return whole
+    ranked = sorted(((_fit(what, fact.text), place) for place, fact in enumerate(alike)), reverse=True)
+    if not whole and ranked and ranked[0][0] >= _CLEAR and (len(ranked) == 1 or ranked[1][0] <= ranked[0][0] - _APART):
+        return [alike[ranked[0][1]]]
+    return []
+
+
+def _is_named(what: str, fact: Fact) -> bool:
+    named, text = normalise(what), normalise(fence(fact.text))
+    shortened = len(named) >= _CUT and what.rstrip().endswith("…")
+    return named in (text, normalise(fact.text)) or (shortened and text.startswith(named))
+
+
+def _says(what: str, fact: Fact) -> bool:
+    """Return whether a fact has the same words that carry meaning, and no others."""
+    return _fit(what, fact.text) == 1 and is_negative(what) is is_negative(fact.text)
+
+
+def _fit(one: str, other: str) -> float:
+    forth, back = coverage(one, other), coverage(other, one)
+    return 2 * forth * back / (forth + back) if forth + back else 0.0
