@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.table import Column, Table
 
 _PACKAGES = ("langchain-core", "langgraph", "langgraph-checkpoint-postgres", "langmem")
 
@@ -29,10 +32,33 @@ def write_json(path: Path, metrics: Metrics, peers: Mapping[str, Metrics], envir
     """Write a benchmark's result.
 
     Args:
-        path: The file.
+        path: The file; folders that do not exist are made.
         metrics: Ours, by name.
         peers: Theirs, by peer and by the same names.
         environment: What `environment` returned, and what the benchmark was told.
     """
     result = {"metrics": dict(metrics), "peers": {k: dict(v) for k, v in peers.items()}, "environment": environment}
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def print_table(title: str, columns: Sequence[str], rows: Mapping[str, Metrics]) -> None:
+    """Print one row for each thing that was measured.
+
+    Args:
+        title: What the table shows.
+        columns: Which of the metrics, in order.
+        rows: The metrics, by what was measured.
+    """
+    table = Table(
+        Column("", no_wrap=True),
+        *(Column(column.replace("_", " "), justify="right") for column in columns),
+        title=title,
+    )
+    for name, metrics in rows.items():
+        table.add_row(name, *(_readable(column, metrics[column]) for column in columns))
+    Console().print(table)
+
+
+def _readable(metric: str, value: float) -> str:
+    return f"{value / 1e6:,.2f} MB" if metric.endswith("_bytes") else f"{value:,}"
