@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, field_validator
@@ -65,6 +65,7 @@ class AgentConfig(BaseModel):
         system_prompt: Its instructions; in YAML the text itself, or `{file: name}` for a file in prompts/.
         tools: Built-in names, or dotted paths to the user's own.
         memory: What it remembers; a manager without memory ignores it.
+        flows: What it remembers otherwise in a flow: the keys of `memory` that differ there, by the flow's name.
         max_iterations: How often the model may be called in one turn.
         dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
     """
@@ -78,6 +79,7 @@ class AgentConfig(BaseModel):
     system_prompt: Annotated[str, BeforeValidator(_read_prompt)] = Field(default_factory=_default_prompt)
     tools: tuple[str, ...] = ()
     memory: MemoryPolicy = MemoryPolicy.model_validate({})
+    flows: dict[str, MemoryPolicy] = {}
     max_iterations: int = Field(default=10, ge=1, le=100)
     dialect: Literal["auto", "native", "text"] = "auto"
 
@@ -100,6 +102,21 @@ class AgentConfig(BaseModel):
         if problems:
             raise ValueError("\n    ".join(problems))
         return value
+
+    def policy(self, flow_id: str | None = None) -> MemoryPolicy:
+        """Return what the agent remembers in a flow: `memory`, with what `flows` says otherwise.
+
+        Args:
+            flow_id: The flow; without it, or for one that `flows` does not name, `memory` alone.
+
+        >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(use_dialog=False)})
+        >>> config.policy("plan").use_dialog, config.policy("plan").use_semantic, config.policy().use_dialog
+        (False, True, True)
+        """
+        own = self.flows.get(flow_id) if flow_id is not None else None
+        if own is None:
+            return self.memory
+        return self.memory.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
 
 
 def available_agents() -> list[str]:
@@ -241,12 +258,21 @@ def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
     """Return the fields of the model at this key path; None where there is no model."""
     model: Any = AgentConfig
     for part in location:
-        field = model.model_fields.get(part)
-        model = field.annotation if field else None
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        if get_origin(model) is dict:
+            # the part is a name of the file's own, such as a flow's
+            model = get_args(model)[1]
+        elif _is_model(model) and part in model.model_fields:
+            model = model.model_fields[part].annotation
+        else:
             return None
+    if not _is_model(model):
+        return None
     # What the file gives; the name comes from the file itself.
     return dict(_settable(model))
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _settable(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:

@@ -6,8 +6,8 @@ Each event is a dict with a `type`:
 - `action`: `id`, `name`, `args`
 - `observation`: `id`, `name`, `content`, `error` (bool)
 - `answer`: `text`
-- `memory`: `operation` (`retrieve` or `extract`), `status` (`ok`, `off` or `degraded`), `message`, and what it
-  retrieved (`items`) or changed (`stored`, `retired`)
+- `memory`: `operation` (`retrieve`, `extract` or `store`), `status` (`ok`, `off` or `degraded`), `message`, and what
+  it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its name (`node`)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def answer(writer: StreamWriter, text: str) -> None:
 
 def memory(
     writer: StreamWriter,
-    operation: Literal["retrieve", "extract"],
+    operation: Literal["retrieve", "extract", "store"],
     status: MemoryStatus,
     message: str = "",
     **details: Any,

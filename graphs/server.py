@@ -3,6 +3,7 @@
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
 - `extractor`, `maintenance`: what happens behind the turns
+- `planner_worker`: an example of two agents over one memory
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from langgraph.graph.state import CompiledStateGraph
 from agents.config import load_agent_config
 from agents.resolve import build_agent, resolve_agent
 from graphs.maintenance import build_extractor, build_maintenance
+from graphs.planner_worker import shipped_team
 
 DEFAULT_AGENT = "assistant"
 
@@ -32,6 +34,7 @@ react = _build("plain")
 react_mem = _build("assistant")
 extractor = build_extractor()
 maintenance = build_maintenance()
+planner_worker = shipped_team()
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:

@@ -82,9 +82,10 @@ def _model_schema(path: str) -> dict[str, Any]:
     module, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     try:
         model = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # it is the author's module: anything may go wrong in it
         raise ValueError(
-            f"{path!r} cannot be imported: {error}; write 'package.module:Model', with the package on PYTHONPATH"
+            f"{path!r} cannot be imported ({type(error).__name__}: {error}); write 'package.module:Model', with the "
+            "package on PYTHONPATH"
         ) from None
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         raise ValueError(f"{path!r} is no pydantic model; name a subclass of pydantic.BaseModel")

@@ -66,7 +66,7 @@ class ProceduralMemoryStore(ScopeStore):
         return skill
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
-        """Derive id and text from when the skill is used."""
+        """Derive id and text from when the skill is used and how."""
         return _complete(data)
 
 
@@ -79,4 +79,9 @@ def _complete(data: dict[str, Any]) -> dict[str, Any]:
     if not use_when.strip():
         raise ValueError("memory scope procedural: use_when: is missing; give when the skill is to be used")
     id_ = Skill.identity(str(data.get("task_type", "")), use_when)
-    return {"id": id_, "text": use_when, **data}
+    steps = [
+        f"{step.get('tool')}: {step.get('action')}" for step in data.get("tool_sops", ()) if isinstance(step, Mapping)
+    ]
+    preferences = data.get("preferences", ())
+    text = "; ".join([use_when, *steps, *map(str, preferences if isinstance(preferences, list | tuple) else ())])
+    return {"id": id_, "text": text, **data}

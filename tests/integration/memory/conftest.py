@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -10,16 +11,20 @@ from langgraph.store.base import BaseStore
 
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy
+from tests.support.databases import fresh_database
 from tests.support.stores import STORES, open_any_store
 
 Open = Callable[..., MemoryFacade]
 
 
 @pytest.fixture(params=STORES)
-async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
+async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
     """An empty store, each kind in turn."""
-    async with open_any_store(request.param, database_url) as opened:
-        yield opened
+    async with AsyncExitStack() as stack:
+        url = ""
+        if request.param != "in memory":
+            url = await stack.enter_async_context(fresh_database(database_server))
+        yield await stack.enter_async_context(open_any_store(request.param, url))
 
 
 @pytest.fixture

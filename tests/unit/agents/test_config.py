@@ -126,6 +126,39 @@ def test_each_mistake_says_its_cause(tmp_path: Path, text: str, cause: str) -> N
     assert cause in refusal(tmp_path, text)
 
 
+def test_a_flow_says_only_what_differs_there(tmp_path: Path) -> None:
+    text = """
+manager: react_mem
+memory: {max_memories: 3, profile: {name: What to call the user.}}
+flows:
+  planning: {use_semantic: false}
+"""
+    config = load_agent_config_file(write(tmp_path, text))
+    planning = config.policy("planning")
+    assert (planning.use_semantic, planning.max_memories, list(planning.profile)) == (False, 3, ["name"])
+    assert config.policy() == config.policy("another") == config.memory
+    assert config.memory.use_semantic
+
+
+def test_what_is_wrong_in_a_flow_or_a_profile_is_named_with_its_key(tmp_path: Path) -> None:
+    message = refusal(
+        tmp_path,
+        """
+manager: react_mem
+memory: {profile: {name: {typ: string}}}
+flows:
+  planning: {use_dialg: false, max_docs: 0, extraction: inlin}
+  working: 3
+""",
+    )
+    assert "memory.profile.name.typ: unknown key; valid: description, options, type; did you mean 'type'?" in message
+    assert "flows.planning.use_dialg: unknown key; valid: " in message
+    assert "did you mean 'use_dialog'?" in message
+    assert "flows.planning.max_docs: input should be greater than or equal to 1, got 0" in message
+    assert "did you mean 'inline'?" in message
+    assert "flows.working: must be 'key: value' lines, got 3" in message
+
+
 @pytest.mark.parametrize(
     ("text", "line", "cause"),
     [
@@ -153,7 +186,7 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
     write(tmp_path, "manager: react\ndescription: mine\n", name="assistant")
     write(tmp_path, "manager: react\n", name="travel")
-    assert available_agents() == ["assistant", "plain", "travel"]
+    assert available_agents() == ["assistant", "plain", "planner", "travel", "worker"]
     assert load_agent_config("assistant").description == "mine"
     assert load_agent_config("travel").name == "travel"
 
@@ -185,7 +218,7 @@ def test_a_file_whose_name_is_no_agents_name_is_not_offered(tmp_path: Path, monk
     monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
     write(tmp_path, "manager: react\n", name="two.parts")
     (tmp_path / "folder.yaml").mkdir()
-    assert available_agents() == ["assistant", "plain"]
+    assert available_agents() == ["assistant", "plain", "planner", "worker"]
 
 
 def test_every_manager_is_accepted() -> None:

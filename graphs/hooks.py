@@ -1,0 +1,237 @@
+"""Memory for any node: read before it, write after it, under a policy; a failing memory never fails the node."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, get_type_hints
+
+from langchain_core.messages import BaseMessage
+from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+
+from graphs import events
+from memory.facade import MemoryFacade
+from memory.identity import Identity, identify
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.transcript import text_of
+
+State = TypeVar("State", contravariant=True)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Remember:
+    """One thing for memory to keep; whose it is, the hook knows.
+
+    Args:
+        scope: Where it belongs.
+        data: A record of the scope, as in `MemoryWriteEvent`.
+        meta: How it came about.
+    """
+
+    scope: MemoryScope
+    data: dict[str, Any]
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+class RememberingNode(Protocol[State]):
+    """A node that is handed what is remembered."""
+
+    def __call__(
+        self, state: State, runtime: Runtime[Any], *, memories: list[MemoryResultItem]
+    ) -> Awaitable[dict[str, Any]]:
+        """Return the update of the state."""
+
+
+def with_memory(
+    node: RememberingNode[Any],
+    *,
+    agent_id: str,
+    flow_id: str | None = None,
+    task_type: str | None = None,
+    read: Sequence[MemoryScope] = (),
+    write: Callable[[Any, dict[str, Any]], Iterable[Remember]] | None = None,
+    policy: MemoryPolicy | None = None,
+    query: Callable[[Any], str] | None = None,
+) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """Return a node that reads memory before another node runs and writes after it.
+
+        graph.add_node("plan", with_memory(plan, agent_id="planner", read=[MemoryScope.EPISODIC]))
+
+    The owner is the run's (see `memory.identity`), never the node's to say. Without one, or without a store, the node
+    runs without memories and a `memory` event says so; where memory fails, likewise.
+
+    Args:
+        node: An async node `(state, runtime, *, memories)`.
+        agent_id: The agent it is a part of.
+        flow_id: The flow it is a part of.
+        task_type: What kind of task it works on: narrows what is read of skills and experience.
+        read: The scopes to read; the policy may turn some of them off.
+        write: From the state and the node's result to what is to be kept. By default the step itself is logged as
+            experience, if the policy says so: what was asked, what came of it, and how long it took. A node that fails
+            is logged so in any case.
+        policy: What may be read and written.
+        query: From the state to what to look for; by default what the last message says.
+
+    Returns:
+        The node, to be added to a graph.
+    """
+    hook = _Hook(
+        name=getattr(node, "__name__", type(node).__name__),
+        agent_id=agent_id,
+        flow_id=flow_id,
+        read=tuple(read),
+        task_type=task_type,
+        policy=policy or MemoryPolicy.model_validate({}),
+        query=query or _last_message,
+    )
+
+    async def remembering(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
+        memory, identity = hook.open(runtime)
+        asked = hook.query(state)
+        memories: list[MemoryResultItem] = []
+        if memory and identity and hook.read:
+            memories = await hook.recall(memory, identity, asked, runtime)
+        started = time.monotonic()
+
+        def step(result: dict[str, Any] | None, error: str = "") -> list[Remember]:
+            return [hook.step(asked, result, error, time.monotonic() - started)]
+
+        try:
+            result = await node(state, runtime, memories=memories)
+        except GraphBubbleUp:
+            # an interrupt is no outcome yet: the node runs again
+            raise
+        except Exception as error:
+            if memory and identity:
+                cause = f"{type(error).__name__}: {error}"
+                await hook.keep(memory, identity, lambda: step(None, cause), runtime)
+            raise
+        if memory and identity:
+            await hook.keep(memory, identity, lambda: write(state, result) if write else step(result), runtime)
+        return result
+
+    # a graph reads the state's type, the name and what to hand over off the function
+    hints = get_type_hints(node if inspect.isroutine(node) else type(node).__call__)
+    [first, *_] = inspect.signature(node).parameters
+    if first in hints:
+        remembering.__annotations__["state"] = hints[first]
+    remembering.__name__ = remembering.__qualname__ = hook.name
+    remembering.__doc__ = node.__doc__
+    return remembering
+
+
+@dataclass(frozen=True)
+class _Hook:
+    """What `with_memory` was asked for."""
+
+    name: str
+    agent_id: str
+    flow_id: str | None
+    read: tuple[MemoryScope, ...]
+    task_type: str | None
+    policy: MemoryPolicy
+    query: Callable[[Any], str]
+
+    def open(self, runtime: Runtime[Any]) -> tuple[MemoryFacade | None, Identity | None]:
+        """Return the memory of the run's owner; None, and an event that says why, where there is none."""
+        identity = identify(runtime, get_config())
+        missing = "no user is named (user_id)" if identity is None else "the graph has no store"
+        if identity is None or runtime.store is None:
+            events.memory(
+                runtime.stream_writer,
+                "retrieve",
+                "off",
+                f"Memory is off for this run: {missing}.",
+                node=self.name,
+            )
+            return None, None
+        return MemoryFacade(runtime.store, self.policy), identity
+
+    async def recall(
+        self, memory: MemoryFacade, identity: Identity, asked: str, runtime: Runtime[Any]
+    ) -> list[MemoryResultItem]:
+        """Return what is remembered; nothing, and an event that says so, where memory fails."""
+        query = MemoryQuery(
+            user_id=identity.user_id,
+            session_id=identity.session_id,
+            agent_id=self.agent_id,
+            flow_id=self.flow_id,
+            node_id=self.name,
+            scopes=list(self.read),
+            query=asked or None,
+            task_type=self.task_type,
+        )
+        try:
+            async with asyncio.timeout(self.policy.read_timeout):
+                found = await memory.read(query)
+        except Exception as error:
+            self._degrade(runtime, "retrieve", error)
+            return []
+        details = [
+            {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
+            for item in found
+        ]
+        events.memory(runtime.stream_writer, "retrieve", "ok", items=details, node=self.name)
+        return found
+
+    def step(self, asked: str, result: dict[str, Any] | None, error: str, seconds: float) -> Remember:
+        """Return the step of this node as experience."""
+        data = {
+            "task_type": self.task_type or self.flow_id or "",
+            "tool": self.name,
+            "input": {"query": asked},
+            "output": _shown(result or {}),
+            "error": error,
+            "success": not error,
+            "latency": seconds,
+        }
+        return Remember(MemoryScope.EXPERIENCE, data)
+
+    async def keep(
+        self, memory: MemoryFacade, identity: Identity, kept: Callable[[], Iterable[Remember]], runtime: Runtime[Any]
+    ) -> None:
+        """Write; where that fails, an event says so."""
+        try:
+            for one in kept():
+                event = MemoryWriteEvent(
+                    user_id=identity.user_id,
+                    session_id=identity.session_id,
+                    agent_id=self.agent_id,
+                    flow_id=self.flow_id,
+                    node_id=self.name,
+                    scope=one.scope,
+                    data=one.data,
+                    meta=one.meta,
+                )
+                await memory.write(event)
+        except Exception as error:
+            self._degrade(runtime, "store", error)
+
+    def _degrade(self, runtime: Runtime[Any], operation: Any, error: Exception) -> None:
+        cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        log.warning("memory is unavailable for the node %s (%s): %s", self.name, operation, cause)
+        missing = "the node goes without" if operation == "retrieve" else "what it did is not remembered"
+        message = f"Memory could not be reached, {missing}: {cause}"
+        events.memory(runtime.stream_writer, operation, "degraded", message, node=self.name)
+
+
+def _last_message(state: Any) -> str:
+    messages = state.get("messages", ()) if isinstance(state, dict) else getattr(state, "messages", ())
+    return text_of(messages[-1]) if messages and isinstance(messages[-1], BaseMessage) else ""
+
+
+def _shown(result: dict[str, Any]) -> str:
+    parts = []
+    for name, value in result.items():
+        values = value if isinstance(value, list) else [value]
+        said = "; ".join(text_of(one) if isinstance(one, BaseMessage) else str(one) for one in values)
+        parts.append(f"{name}: {said}")
+    return "\n".join(parts)

@@ -1,0 +1,161 @@
+"""An example of hooks: a planner and a worker, two agents with different policies over one memory.
+
+    START -> plan -> work -> work ... -> END
+
+The planner sees who the user is, what was attempted before and how things are done; the worker sees facts, and what
+it does is logged as experience. Both policies are in the agents' YAML, under `flows: planner_worker:`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NotRequired
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langgraph.config import get_config
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+
+from agents.config import load_agent_config
+from agents.context import AgentContext
+from agents.models import explain_model_error
+from agents.resolve import ResolvedAgent, resolve_agent
+from graphs import events
+from graphs.errors import ModelCallError
+from graphs.hooks import with_memory
+from graphs.reason import require_input
+from graphs.state import AgentInput, AgentOutput, AgentState
+from memory.context import render_memories
+from memory.interface import MemoryResultItem, MemoryScope
+from memory.transcript import text_of
+from prompts import load_prompt
+
+FLOW = "planner_worker"
+MAX_STEPS = 5
+"""What the planner is told; a model that plans more has not understood the request."""
+
+_STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+)$", re.MULTILINE)
+
+
+class PlanState(AgentState):
+    """The state of the team: the conversation, and the plan of the current request.
+
+    Args:
+        plan: The steps.
+        results: What the steps so far came to.
+    """
+
+    plan: NotRequired[list[str]]
+    results: NotRequired[list[str]]
+
+
+def build_graph(
+    planner: ResolvedAgent,
+    worker: ResolvedAgent,
+    *,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build the team.
+
+    Args:
+        planner: Breaks a request into steps.
+        worker: Does one step at a time.
+        checkpointer: Keeps threads; None where a server provides it.
+        store: Keeps memories; None where a server provides it.
+
+    Returns:
+        The compiled graph, with the input and output of the managers.
+    """
+
+    async def plan(
+        state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+    ) -> dict[str, Any]:
+        """Break the request into steps; a model that gives no list leaves the request as the one step."""
+        require_input(state["messages"])
+        request = text_of(state["messages"][-1])
+        said = await _ask(planner, runtime, memories, request)
+        steps = [step.strip() for step in _STEP.findall(said)][:MAX_STEPS] or [request]
+        events.thought(runtime.stream_writer, "\n".join(steps))
+        return {"plan": steps, "results": []}
+
+    async def work(
+        state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+    ) -> dict[str, Any]:
+        """Do the next step; the last one ends the request with what all of them came to."""
+        results = state["results"]
+        step = state["plan"][len(results)]
+        events.action(runtime.stream_writer, {"id": str(len(results)), "name": "work", "args": {"step": step}})
+        results = [*results, await _ask(worker, runtime, memories, step, results)]
+        if len(results) < len(state["plan"]):
+            return {"results": results}
+        answer = "\n\n".join(results)
+        events.answer(runtime.stream_writer, answer)
+        return {"results": results, "messages": [AIMessage(answer)]}
+
+    def after_work(state: PlanState) -> str:
+        return "work" if len(state["results"]) < len(state["plan"]) else END
+
+    graph = StateGraph(PlanState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    graph.add_node(
+        "plan",
+        with_memory(
+            plan,
+            agent_id=planner.config.name,
+            flow_id=FLOW,
+            read=[MemoryScope.PROFILE, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL],
+            policy=planner.config.policy(FLOW),
+        ),
+    )
+    graph.add_node(
+        "work",
+        with_memory(
+            work,
+            agent_id=worker.config.name,
+            flow_id=FLOW,
+            read=[MemoryScope.PROFILE, MemoryScope.SEMANTIC],
+            policy=worker.config.policy(FLOW),
+            query=lambda state: state["plan"][len(state["results"])],
+        ),
+    )
+    graph.add_edge(START, "plan")
+    graph.add_edge("plan", "work")
+    graph.add_conditional_edges("work", after_work, ["work", END])
+    return graph.compile(checkpointer=checkpointer, store=store, name=FLOW)
+
+
+def shipped_team() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the team of the agents that are shipped for it. Blocking: it reads files."""
+    return build_graph(resolve_agent(load_agent_config("planner")), resolve_agent(load_agent_config("worker")))
+
+
+async def _ask(
+    agent: ResolvedAgent,
+    runtime: Runtime[AgentContext],
+    memories: Sequence[MemoryResultItem],
+    request: str,
+    before: Sequence[str] = (),
+) -> str:
+    """Return what an agent says to a request, with what it remembers and what was done before it.
+
+    Raises:
+        ModelCallError: If the model fails.
+    """
+    context = AgentContext.of(runtime.context, get_config().get("configurable"))
+    instructions = [agent.config.system_prompt]
+    block = render_memories(memories, agent.config.policy(FLOW).memory_tokens)
+    if block.text:
+        instructions.append(load_prompt("memories").format(memories=block.text).strip())
+    done = [AIMessage(result) for result in before]
+    prompt = [SystemMessage("\n\n".join(instructions)), *done, HumanMessage(request)]
+    model = await agent.chat_model(context.model)
+    try:
+        # what the two say to each other is not the answer: it stays out of the stream of messages
+        response = await model.ainvoke(prompt, {"tags": ["nostream"]})
+    except Exception as error:
+        raise ModelCallError(explain_model_error(error, context.model or agent.config.models.chat)) from error
+    return response.text
