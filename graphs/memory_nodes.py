@@ -159,6 +159,7 @@ class MemoryNodes:
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
                 await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
+                events.memory(writer, "extract", "ok", "What was said is stored, and read behind the turn.", waiting=1)
                 return remembered
             report = await turns.extract()
         except Exception as error:

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -33,6 +32,7 @@ from memory.related import related_facts
 from memory.scopes.profile import merge_profile
 from memory.transactions import transact
 from memory.transcript import to_records
+from memory.workers import is_dead, worker_name
 
 MAX_ATTEMPTS = 5
 """A turn that fails this often is parked: it stays visible among the pending ones, with its last error."""
@@ -126,7 +126,7 @@ class Turns:
         Returns:
             What changed.
         """
-        worker = uuid.uuid4().hex
+        worker = worker_name()
         total = TurnReport()
         for _ in range(_MAX_CALLS):
             due = await self._claim(worker)
@@ -214,9 +214,7 @@ class Turns:
         async def step() -> tuple[list[PendingTurn], list[Change]]:
             at = now()
             waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
-            free = [
-                t for t in waiting if t.attempts < MAX_ATTEMPTS and (t.claimed_until is None or t.claimed_until < at)
-            ]
+            free = [turn for turn in waiting if turn.attempts < MAX_ATTEMPTS and not _is_claimed(turn, at)]
             stale = at - timedelta(seconds=self.memory.policy.recover_after)
             mine = [turn for turn in free if turn.session_id == self.session_id]
             left = [turn for turn in free if turn.session_id != self.session_id and turn.created_at < stale]
@@ -339,6 +337,10 @@ class Turns:
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
     """Return the mark up to which memory has a conversation once it has stored these messages."""
     return str(thread[-1].id) if thread else None
+
+
+def _is_claimed(turn: PendingTurn, at: datetime) -> bool:
+    return turn.claimed_until is not None and turn.claimed_until >= at and not is_dead(turn.claimed_by)
 
 
 def _rejections(extraction: Extraction) -> str:
