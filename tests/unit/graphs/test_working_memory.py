@@ -98,6 +98,14 @@ def test_the_agent_may_ask_for_it() -> None:
     assert notes_in(prompts[4])[1:] == ["1. search({}) -> a"]
 
 
+def test_asking_for_it_too_early_changes_nothing() -> None:
+    asked = AIMessage("", tool_calls=[{"name": "compress_working_memory", "args": {}, "id": "c"}], id="ask")
+    rounds: list[list[AnyMessage]] = [[asked, ToolMessage("ok", tool_call_id="c", id="done")]]
+    prompts, notes = play([*rounds, round_(1, ["a"]), round_(2, ["b"])])
+    assert notes["compressed"] is None
+    assert prompts[1] == [*prompts[0], *rounds[0]]
+
+
 def test_calls_made_at_once_stay_together() -> None:
     prompts, _ = play([round_(n, ["left", "right"], thought="both") for n in range(3)])
     # six steps; the latest three stand in the last two answers
@@ -177,8 +185,10 @@ def test_what_speaks_of_the_goal_is_kept_where_there_is_room() -> None:
 
 
 def test_the_beginning_never_ends_within_a_number() -> None:
-    steps = [step("A" * 236 + " 1234567890 and more words follow here to fill it up"), step("x")]
-    assert "12345" not in digest("goal", steps, 1, 10_000).text.replace("1234567890", "")
+    steps = [step("word " * 15 + "1234567890 and more words follow here without an end " * 9), step("x")]
+    kept = digest("goal", steps, 1, 200).text
+    assert kept.count("word") == 15
+    assert "123" not in kept
 
 
 def test_a_long_list_without_spaces_is_no_single_piece() -> None:
