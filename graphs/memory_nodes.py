@@ -30,12 +30,19 @@ from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
 from memory.interface import MemoryQuery, MemoryScope
+from memory.periods import asks_about_the_past
 from memory.transcript import message_record_id, text_of
 from memory.turns import Turns, last_id
 from prompts import load_prompt
 from tools.working_memory import recall_step
 
-READ_SCOPES = [MemoryScope.PROFILE, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG]
+READ_SCOPES = [
+    MemoryScope.PROFILE,
+    MemoryScope.SEMANTIC,
+    MemoryScope.EPISODIC,
+    MemoryScope.PROCEDURAL,
+    MemoryScope.DIALOG,
+]
 
 log = logging.getLogger(__name__)
 
@@ -107,14 +114,18 @@ class MemoryNodes:
 
     async def _read(self, memory: MemoryFacade, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryBlock:
         seen = recent_turns(thread, self._policy.max_dialog_turns)
+        question = text_of(thread[-1])
         results = await memory.read(
             MemoryQuery(
                 user_id=identity.user_id,
                 session_id=identity.session_id,
                 agent_id=self._agent.config.name,
                 scopes=READ_SCOPES,
-                query=text_of(thread[-1]),
-                extra={"seen": [message_record_id(identity.session_id, message) for message in seen]},
+                query=question,
+                extra={
+                    "seen": [message_record_id(identity.session_id, message) for message in seen],
+                    "history": asks_about_the_past(question),
+                },
             )
         )
         return render_memories(results, self._policy.memory_tokens)

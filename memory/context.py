@@ -99,7 +99,11 @@ def _line(item: MemoryResultItem) -> str:
         return f"- [profile] {_flat(pairs)}" if pairs else ""
     date = str(payload.get("created_at", ""))[:10]
     role = f", {payload['role']}" if "role" in payload else ""
-    return f"- [{item.source} {date}{role}] {_flat(str(payload.get('text', '')))}"
+    kind = item.source
+    if payload.get("current") is False:
+        kind = "former fact"
+        date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date
+    return f"- [{kind} {date}{role}] {_flat(str(payload.get('text', '')))}"
 
 
 def _flat(text: str) -> str:

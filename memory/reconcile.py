@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from memory.canonical import holders, object_key, predicate_key, refines, same_object, subject_key
 from memory.extraction import Operation
+from memory.periods import is_over, period
 from memory.records import Fact, normalise, record_id
 
 _ADDITIONAL = re.compile(r"\b(?:also|too|as well|another|second|besides|cũng|thêm|ngoài ra|nữa)\b")
@@ -30,17 +31,25 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
     """
     predicate = predicate_key(operation.predicate)
     subject = subject_key(operation.subject)
+    when = period(operation.text)
+    past = (
+        predicate.past
+        or (is_over(operation.text) and predicate.affirmed)
+        or (when.end is not None and when.end < said_at)
+    )
     about = ".".join([subject, *holders(operation.text)]) if subject == "user" and predicate.single else subject
     slot = f"{about}|{predicate.name}"
     key = object_key(operation.object or operation.text)
     sources = tuple(dict.fromkeys(operation.source_ids))
     return Fact(
-        id=record_id("fact", slot, str(predicate.affirmed), str(predicate.past), key),
+        id=record_id("fact", slot, str(predicate.affirmed), str(past), key),
         text=operation.text,
         subject=operation.subject,
         predicate=operation.predicate,
         object=operation.object,
-        current=not predicate.past,
+        current=not past,
+        valid_from=when.start,
+        valid_to=when.end,
         created_at=at,
         said_at=said_at,
         session_id=session_id,

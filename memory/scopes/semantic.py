@@ -28,18 +28,25 @@ class SemanticMemoryStore(ScopeStore):
     records = (Fact, Document)
 
     def operations(self, query: MemoryQuery) -> list[Op]:
-        """Search current facts, and documents beside them, so that neither starves the other."""
+        """Search current facts, and documents beside them, so that neither starves the other.
+
+        With `extra["history"]` former facts are searched as well: "where did I live before?".
+        """
         if not self._policy.use_semantic:
             return []
+        former = [self._search(query, self._policy.max_memories, kind="fact", current=False)]
         return [
             self._search(query, self._policy.max_memories, kind="fact", current=True),
             self._search(query, self._policy.max_docs, kind="document"),
+            *(former if query.extra.get("history") else []),
         ]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return facts and documents in one order of relevance."""
-        facts, documents = (super(SemanticMemoryStore, self).results([answer], query) for answer in answers)
+        facts, documents, *former = (super(SemanticMemoryStore, self).results([answer], query) for answer in answers)
         found = [*facts[: self._policy.max_memories], *documents[: self._policy.max_docs]]
+        for past in former:
+            found += past[: self._policy.max_memories]
         return sorted(found, key=lambda item: -(item.score or 0.0))
 
     async def search(

@@ -117,6 +117,23 @@ def test_the_past_ends_what_was_current_and_is_not_believed_to_be_now() -> None:
     assert current(apply([say("Hanoi", predicate="used_to_live_in", source="m2")], facts)) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "object_"),
+    [
+        ("User lived in Huế until 2019.", "Huế"),
+        ("User used to live in Huế.", "Huế"),
+        ("Trước đây người dùng sống ở Huế.", "Huế"),
+        ("Người dùng sống ở Huế từ 2015 đến 2019.", "Huế"),
+    ],
+)
+def test_what_is_said_to_be_over_does_not_replace_what_is(text: str, object_: str) -> None:
+    facts = apply([say("Hanoi", predicate="lives_in")])
+    facts = apply([say(object_, predicate="lives_in", text=text, source="m2")], facts)
+    assert current(facts) == ["Hanoi"]
+    if "2019" in text:
+        assert facts[id_of(facts, object_)].valid_to == datetime(2019, 12, 31, tzinfo=UTC)
+
+
 def test_an_update_the_model_names_supersedes_across_slots() -> None:
     facts = apply([say("a red car", predicate="drives")])
     facts = apply([say("a bike", predicate="rides", source="m2", op="update", target=id_of(facts, "a red car"))], facts)

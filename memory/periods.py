@@ -1,0 +1,81 @@
+"""When something is true, as far as a statement says so, and whether a question is about the past. English, Vietnamese."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from memory.records import normalise
+
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name} | {
+    name.lower(): number for number, name in enumerate(calendar.month_abbr) if name
+}
+_DATE = (
+    r"(?:(?P<month{0}>[a-z]{{3,9}})\.?\s+|(?:tháng\s+)?(?P<number{0}>\d{{1,2}})\s*(?:/|-|năm)\s*)?"
+    r"(?:năm\s+)?(?P<year{0}>(?:19|20)\d\d)\b"
+)
+_FROM = re.compile(r"\b(?:since|from|starting|beginning|as of|từ|kể từ)\s+(?:about\s+)?" + _DATE.format(""))
+_TO = re.compile(r"\b(?:until|till|to|through|up to|đến|tới|cho đến)\s+(?:about\s+)?" + _DATE.format(""))
+_ENDED = re.compile(r"\b(?:used to|formerly|previously|no longer|once (?:lived|worked)|trước đây|hồi trước|từng)\b")
+_ASKS_PAST = re.compile(
+    r"\b(?:before|previous\w*|former\w*|used to|in the past|earlier|old|originally|history|last (?:job|home|address)"
+    r"|did i|was i|were we|trước (?:đây|kia|khi|đó)|hồi (?:trước|xưa)|ngày xưa|từng|cũ)\b"
+)
+
+
+@dataclass(frozen=True)
+class Period:
+    """From when to when something was true; None where nothing is said."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+def period(text: str) -> Period:
+    """Return when a statement says that it is true; only dates that name a year count.
+
+    A year or a month as an end means its last day.
+
+    >>> period("User lived in Hue until 2019").end.year, period("Tôi làm việc ở FPT từ năm 2020").start.year
+    (2019, 2020)
+    >>> period("User lives in Hue")
+    Period(start=None, end=None)
+    """
+    said = normalise(text)
+    start, end = _FROM.search(said), _TO.search(said)
+    return Period(_date(start, last=False) if start else None, _date(end, last=True) if end else None)
+
+
+def is_over(text: str) -> bool:
+    """Return whether a statement itself says that it is no longer true.
+
+    >>> is_over("User used to live in Hue"), is_over("User lives in Hue")
+    (True, False)
+    """
+    return bool(_ENDED.search(normalise(text)))
+
+
+def asks_about_the_past(question: str) -> bool:
+    """Return whether a question is about what was true before: "where did I live before?".
+
+    >>> asks_about_the_past("Where did I live before?"), asks_about_the_past("Where do I live?")
+    (True, False)
+    >>> asks_about_the_past("Trước đây tôi sống ở đâu?")
+    True
+    """
+    return bool(_ASKS_PAST.search(normalise(question)))
+
+
+def _date(match: re.Match[str], *, last: bool) -> datetime | None:
+    year = int(match["year"])
+    named = match["month"]
+    month = _MONTHS.get(named) if named else int(match["number"]) if match["number"] else None
+    # "until summer 2019": the word is no month, the year still counts
+    if month is not None and not 1 <= month <= len(calendar.month_name) - 1:
+        return None
+    if month is None:
+        month = 12 if last else 1
+    day = calendar.monthrange(year, month)[1] if last else 1
+    return datetime(year, month, day, tzinfo=UTC)
