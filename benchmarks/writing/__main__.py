@@ -62,7 +62,7 @@ async def _run(options: argparse.Namespace, cases: list[Case]) -> None:
             scores[PEER] = await run_cases(peer, cases, closed=closed, peer=True, progress=partial(report, PEER))
     if options.explain:
         for name, score in scores.items():
-            explain(console, name, score)
+            explain(console, name, score, scripted=closed)
     show(console, scores, options.model)
     if options.json is not None:
         metrics = {name: score.metrics() for name, score in scores.items()}

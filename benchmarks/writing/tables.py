@@ -41,26 +41,35 @@ def show(console: Console, scores: Mapping[str, Score], model: str | None) -> No
     table.add_section()
     groups = sorted({key.rsplit(".", 1)[0] for values in metrics.values() for key in values if "." in key})
     for group in groups:
+        if model and group.startswith("model."):
+            continue  # it says how careful the script is
         label = f"failed, {group.replace('.', ' ')}: of {some[f'{group}.cases']:g}"
         _row(table, label, f"{group}.cases_failed", metrics)
     table.add_section()
     for key, meaning in _COSTS.items():
         _row(table, meaning, key, metrics)
     table.caption = "-: not measured by it. " + (
-        "Tokens as the model counts them." if model else "Tokens are approximate: characters / 4."
+        "Tokens as the model counts them." if model else "Tokens are approximate: characters / 4, the schema included."
     )
     console.print(table)
 
 
-def explain(console: Console, name: str, score: Score) -> None:
-    """Print each case that failed: what was expected, what was said and what is remembered."""
+def explain(console: Console, name: str, score: Score, *, scripted: bool) -> None:
+    """Print each case that failed: what is wrong, what was said and what is remembered.
+
+    Args:
+        console: Where to.
+        name: The memory's name.
+        score: Its results.
+        scripted: Whether the model said what the script says.
+    """
     failed = score.failed()
     console.rule(f"{name}: {len(failed)} of {len(score.results)} cases failed")
     for result in failed:
-        _explain(console, result, score)
+        _explain(console, result, score, scripted)
 
 
-def _explain(console: Console, result: Result, score: Score) -> None:
+def _explain(console: Console, result: Result, score: Score, scripted: bool) -> None:
     case = result.case
     console.print(f"\n[bold]{case.id}[/bold] ({case.lang}, {case.kind}) {escape(case.about)}")
     for finding in result.findings:
@@ -72,7 +81,7 @@ def _explain(console: Console, result: Result, score: Score) -> None:
         console.print(f"  {where}[cyan]user[/cyan] {escape(turn.say)}", highlight=False, soft_wrap=True)
         if turn.reply != "OK.":
             console.print(f"  {where}[cyan]assistant[/cyan] {escape(turn.reply)}", highlight=False, soft_wrap=True)
-        for line in turn.model:
+        for line in turn.model if scripted else ():
             op = "add" if line.add else f"update {line.update!r}" if line.update else f"retract {line.retract!r}"
             bad = f"  ({line.bad})" if line.bad else ""
             console.print(
