@@ -19,6 +19,7 @@ from agents.models import ModelConfigError
 from agents.terminal.chat import Chat
 from agents.terminal.console import Terminal
 from agents.terminal.demo import hold_conversation, run_demo
+from agents.terminal.memory import MemoryCommandError, add_parser, run_memory
 from memory.storage import StorageError, StorageSettings
 from tools.registry import ToolConfigError
 
@@ -50,8 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return asyncio.run(hold_conversation(arguments.conversation, arguments.user, settings, console))
         path = arguments.agent.endswith((".yaml", ".yml"))
         config = load_agent_config_file(Path(arguments.agent)) if path else load_agent_config(arguments.agent)
+        if arguments.command == "memory":
+            return run_memory(arguments, config, settings, console)
         return Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
-    except (AgentConfigError, ModelConfigError, ToolConfigError, StorageError) as error:
+    except (AgentConfigError, ModelConfigError, ToolConfigError, StorageError, MemoryCommandError) as error:
         # the database's client goes on after a line break and a tab
         message = str(error).replace("\n\t", " ")
         Console(stderr=True, highlight=False).print(Text(message, style="red"), soft_wrap=True)
@@ -77,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
     chat.add_argument("--user", type=_user_id, default=_user_name(), help="whose memory to use (default: %(default)s)")
     chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
+    add_parser(commands, _user_id, _user_name())
     return parser
 
 

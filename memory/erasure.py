@@ -40,7 +40,7 @@ async def delete_session(
         user_id: The owner.
         session_id: The conversation.
     """
-    marks = [item for item in await bookmarks(store, user_id) if item.value.get("id") == session_id]
+    marks = [item for item in await bookmarks(store, user_id) if item.value.get("thread_id") == session_id]
     items = await everything(store, user_id)
     if checkpointer is not None and (marks or session_id in sessions_of(items)):
         await checkpointer.adelete_thread(session_id)
@@ -64,7 +64,7 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
         The conversations there were.
     """
     marks = await bookmarks(store, user_id)
-    threads = dict.fromkeys(str(item.value["id"]) for item in marks)
+    threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
     sessions = list(threads | dict.fromkeys(sessions_of(await everything(store, user_id))))
     if checkpointer is not None:
         for session_id in sessions:

@@ -168,7 +168,7 @@ class TestForgetUser:
     async def test_nothing_is_left_and_nobody_else_is_touched(self, store: BaseStore, memory: MemoryFacade) -> None:
         await fill(memory, "ann", "tea")
         await fill(memory, "bob", "tea")
-        await store.aput((*terminal_namespace("ann"), "assistant"), "thread", {"id": "left-off"}, index=False)
+        await store.aput((*terminal_namespace("ann"), "assistant"), "last", {"thread_id": "left-off"}, index=False)
         bobs = await lines(memory, "bob")
         assert set(await memory.forget_user("ann")) == {"monday", "left-off"}
         assert {item.namespace[1] for item in await store.asearch((), limit=1000)} == {"bob"}

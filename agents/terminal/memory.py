@@ -1,0 +1,332 @@
+"""`react-mem memory`: what is remembered about a user, at the command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agents.config import AgentConfig
+from agents.terminal.column import one_line, printable
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
+from memory.records import Fact
+from memory.storage import StorageSettings, open_storage
+
+SESSION = "terminal"
+"""The conversation that a search from the command line counts as."""
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class MemoryCommandError(Exception):
+    """A command cannot be carried out; the message names the cause and the fix."""
+
+
+def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: str) -> None:
+    """Add the subcommands to a command line.
+
+    Args:
+        commands: Where.
+        user: Checks a user's id.
+        default_user: Whose memory, if nobody is named.
+    """
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--user", type=user, default=default_user, help="whose memory (default: %(default)s)")
+    shared.add_argument(
+        "--agent", default="assistant", help="the agent whose embedding model and policy to use (default: %(default)s)"
+    )
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    scoped = argparse.ArgumentParser(add_help=False)
+    scoped.add_argument(
+        "--scope", action="append", type=MemoryScope, choices=list(MemoryScope), help="only this scope; may be repeated"
+    )
+    scoped.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
+
+    memory = commands.add_parser("memory", help="see, search, export, import and forget what is remembered")
+    verbs = memory.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("list", parents=[shared, scoped], help="everything that is remembered, the latest first")
+    show = verbs.add_parser("show", parents=[shared], help="one memory, whole")
+    show.add_argument("id", help="its id, or the beginning of it")
+    search = verbs.add_parser("search", parents=[shared, scoped], help="what an agent would find")
+    search.add_argument("query", help="what to look for")
+    history = verbs.add_parser("history", parents=[shared], help="facts that hold and that no longer do, with dates")
+    history.add_argument("query", nargs="?", default="", help="what to look for; everything by default")
+    history.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
+    verbs.add_parser("pending", parents=[shared], help="turns from which nothing has been drawn yet")
+    export = verbs.add_parser("export", parents=[shared], help="everything that is remembered, as JSON Lines")
+    export.add_argument("file", nargs="?", default="-", help="where to; by default, and for -, the standard output")
+    import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
+    import_.add_argument("file", help="where from; - is the standard input")
+    forget = verbs.add_parser("forget", parents=[shared], help="forget one conversation, or everything about the user")
+    forget.add_argument("--session", help="only this conversation and what came of it")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run_memory(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+    """Carry out a subcommand.
+
+    Args:
+        arguments: As `add_parser` read them.
+        config: The agent.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 if what was asked for does not exist, or the user said no.
+
+    Raises:
+        MemoryCommandError: If it cannot be carried out.
+        StorageError: If the database cannot be opened.
+    """
+    if config.models.embedding != "auto":
+        settings = settings.model_copy(update={"embedding": config.models.embedding})
+    return asyncio.run(_run(_Command(arguments, config, console), settings))
+
+
+async def _run(command: _Command, settings: StorageSettings) -> int:
+    verb = command.arguments.verb
+    if verb == "forget" and not command.is_sure():
+        return 1
+    # read before the database is opened: a file that does not exist is no reason to start one
+    lines = await asyncio.to_thread(_read, command.arguments.file) if verb == "import" else []
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.store, command.policy(), checkpointer=storage.checkpointer)
+        verbs: dict[str, Callable[[], Awaitable[int]]] = {
+            "list": lambda: command.list(memory),
+            "show": lambda: command.show(memory),
+            "search": lambda: command.search(memory),
+            "history": lambda: command.history(memory),
+            "pending": lambda: command.pending(memory),
+            "export": lambda: command.export(memory),
+            "import": lambda: command.import_(memory, lines),
+            "forget": lambda: command.forget(memory),
+        }
+        return await verbs[verb]()
+
+
+class _Command:
+    """One subcommand."""
+
+    def __init__(self, arguments: argparse.Namespace, config: AgentConfig, console: Console) -> None:
+        self.arguments = arguments
+        self._config = config
+        self._console = console
+        self._user: str = arguments.user
+
+    def policy(self) -> MemoryPolicy:
+        """Return the agent's policy, as wide as the command line asks for."""
+        limit = getattr(self.arguments, "limit", None)
+        wide = {} if limit is None else dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit)
+        return self._config.memory.model_copy(update=wide)
+
+    def is_sure(self) -> bool:
+        """Return whether the user wants to forget."""
+        if self.arguments.yes:
+            return True
+        session = self.arguments.session
+        what = f"the conversation {session}" if session else f"everything about {self._user}"
+        if not (sys.stdin and sys.stdin.isatty()):
+            raise MemoryCommandError(f"forgetting {what} cannot be undone: say --yes")
+        try:
+            answer = self._console.input(Text(f"forget {what}, for good? (yes/no) "))
+        except (EOFError, KeyboardInterrupt):
+            answer = ""
+        return answer.strip().lower() in {"y", "yes"}
+
+    async def list(self, memory: MemoryFacade) -> int:
+        """Show everything, the latest first."""
+        found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
+        return self._show_items(found[: self.arguments.limit], len(found))
+
+    async def search(self, memory: MemoryFacade) -> int:
+        """Show what an agent would find."""
+        query = MemoryQuery(
+            user_id=self._user,
+            session_id=SESSION,
+            agent_id=self._config.name,
+            scopes=self.arguments.scope or _SEARCHED,
+            query=self.arguments.query,
+        )
+        found = await memory.read(query)
+        return self._show_items(found, len(found))
+
+    async def show(self, memory: MemoryFacade) -> int:
+        """Show one memory, whole."""
+        wanted = self.arguments.id
+        found = [item for item in await memory.list_records(self._user) if item.id.startswith(wanted)]
+        exact = [item for item in found if item.id == wanted] or found
+        if len(exact) > 1:
+            raise MemoryCommandError(
+                f"{len(exact)} memories of {self._user} begin with {wanted!r}: give more of the id"
+            )
+        if not exact:
+            raise MemoryCommandError(
+                f"{self._user} has no memory {wanted!r}; `react-mem memory list` shows what there is"
+            )
+        [item] = exact
+        self._json(item.model_dump(mode="json") if self.arguments.json else item.payload)
+        return 0
+
+    async def history(self, memory: MemoryFacade) -> int:
+        """Show facts with the time in which they held."""
+        facts = await memory.semantic.history(self.arguments.query, user_id=self._user, limit=self.arguments.limit)
+        if self.arguments.json:
+            self._json([fact.to_value() for fact in facts])
+            return 0
+        rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), f.text) for f in facts]
+        return self._table(("since", "until", "id", "fact"), rows)
+
+    async def pending(self, memory: MemoryFacade) -> int:
+        """Show the turns that wait, and why."""
+        waiting = await memory.pending(self._user)
+        if self.arguments.json:
+            self._json(waiting)
+            return 0
+        rows = [
+            (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
+            for turn in waiting
+        ]
+        return self._table(("since", "conversation", "tries", "last error"), rows)
+
+    async def export(self, memory: MemoryFacade) -> int:
+        """Write everything as JSON Lines."""
+        lines = [line async for line in memory.export_user(self._user)]
+        where = self.arguments.file
+        await asyncio.to_thread(_write, where, lines)
+        if where != "-":
+            self._report({"exported": len(lines) - 1, "file": where}, f"{len(lines) - 1} memories are in {where}")
+        return 0
+
+    async def import_(self, memory: MemoryFacade, lines: Sequence[str]) -> int:
+        """Bring an export back."""
+        try:
+            report = await memory.import_user(self._user, lines)
+        except ValueError as error:
+            raise MemoryCommandError(f"{self.arguments.file}: {error}; nothing was imported") from error
+        kept = f", {report.kept} were there already" if report.kept else ""
+        self._report({"added": report.added, "kept": report.kept}, f"{report.added} memories added{kept}")
+        return 0
+
+    async def forget(self, memory: MemoryFacade) -> int:
+        """Forget a conversation or the user."""
+        session = self.arguments.session
+        if session:
+            await memory.delete_session(self._user, session)
+            self._report({"forgotten": [session]}, "forgotten")
+        else:
+            sessions = await memory.forget_user(self._user)
+            self._report({"forgotten": sessions}, f"forgotten, {len(sessions)} conversations included")
+        return 0
+
+    def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
+        if self.arguments.json:
+            self._json([item.model_dump(mode="json") for item in items])
+            return 0
+        rows = [(_day(item.payload["created_at"]), item.source, _short(item.id), _text(item)) for item in items]
+        code = self._table(("date", "kind", "id", "memory"), rows)
+        if total > len(items):
+            self._console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
+        return code
+
+    def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+        if not rows:
+            self._console.print(Text("nothing", style="dim"))
+            return 0
+        if not self._console.is_terminal:
+            # into a pipe or a file: a line a row, whole
+            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
+            for *firsts, last in cells:
+                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
+                self._console.print(Text("  ".join([*line, last])), soft_wrap=True)
+            return 0
+        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+        for column in columns:
+            table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(one_line(cell, _CELL)) for cell in row))
+        self._console.print(table)
+        return 0
+
+    def _report(self, data: dict[str, Any], text: str) -> None:
+        if self.arguments.json:
+            self._json(data)
+        else:
+            self._console.print(Text(text, style="dim"), soft_wrap=True)
+
+    def _json(self, data: Any) -> None:
+        # ASCII: nothing in it moves a cursor, and it survives any encoding
+        self._console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
+
+
+_SEARCHED = [scope for scope in MemoryScope if scope not in (MemoryScope.STATE, MemoryScope.EXPERIENCE)]
+"""What can be searched by meaning."""
+_CELL = 300
+"""Characters of a memory in a table; `show` has all of it."""
+_ID = 8
+
+
+def _short(id_: str) -> str:
+    return id_[:_ID]
+
+
+def _text(item: MemoryResultItem) -> str:
+    if item.payload.get("text"):
+        return str(item.payload["text"])
+    return json.dumps(item.payload.get("state", {}), ensure_ascii=False) if item.source == "state" else ""
+
+
+def _day(when: Any) -> str:
+    return str(when)[:10]
+
+
+def _end(fact: Fact) -> str:
+    over = fact.valid_to or fact.retired_at
+    if over is not None:
+        return _day(over)
+    return "" if fact.current else "past"
+
+
+def _count(value: str) -> int:
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError("a limit is a whole number from 1 on")
+    return number
+
+
+def _read(where: str) -> list[str]:
+    def lines(stream: IO[bytes]) -> list[str]:
+        # not by str.splitlines, which cuts at more than line ends
+        return stream.read().decode("utf-8").split("\n")
+
+    try:
+        if where == "-":
+            return lines(sys.stdin.buffer)
+        with Path(where).open("rb") as file:
+            return lines(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise MemoryCommandError(f"{where} cannot be read: {error}") from error
+
+
+def _write(where: str, lines: Sequence[str]) -> None:
+    data = "".join(f"{line}\n" for line in lines).encode()
+    try:
+        if where == "-":
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+        else:
+            Path(where).write_bytes(data)
+    except OSError as error:
+        raise MemoryCommandError(f"{where} cannot be written: {error}") from error

@@ -1,0 +1,154 @@
+"""`react-mem memory` as people run it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from agents.cli import main
+from agents.opening import open_agent
+from memory.facade import MemoryFacade
+from memory.storage import StorageSettings, open_storage
+from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
+from tests.support.terminal import AtTerminal
+
+__all__ = ["environment", "on_server"]
+
+pytestmark = pytest.mark.e2e
+
+ANN: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
+
+
+@pytest.fixture
+async def filled(on_server: Environment) -> Environment:
+    """A database in which Ann has told something to the assistant, and moved since."""
+    settings = StorageSettings.model_validate({"database_url": on_server["DATABASE_URL"], "embedding": "local"})
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.store)
+        for city in ("Huế", "Đà Nẵng"):
+            text = f"User lives in {city}"
+            fact = {"subject": "user", "predicate": "lives_in", "object": city, "text": text, "source_ids": [city]}
+            await memory.semantic.add([fact], **ANN)
+        await memory.dialog.append("ann", "monday", [HumanMessage("I moved", id="1")], agent_id="assistant")
+        await memory.profile.update_profile("ann", {"name": "Lan\x1b[2J"})
+    return on_server
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Awaitable[Done]]
+
+
+@pytest.fixture
+def run(
+    on_server: Environment, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Run:
+    """Run a subcommand in this process, which starts faster."""
+    for name in set(os.environ) - set(on_server):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("DATABASE_URL", on_server["DATABASE_URL"])
+    monkeypatch.chdir(tmp_path)
+
+    async def run_(*arguments: str, user: str = "ann", said: str = "", code: int = 0) -> Done:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(said.encode())))
+        capsys.readouterr()
+        verb, *rest = arguments
+        assert await asyncio.to_thread(main, ["memory", verb, "--user", user, *rest]) == code, capsys.readouterr().err
+        return Done(*capsys.readouterr())
+
+    return run_
+
+
+@pytest.fixture
+def read(run: Run) -> Callable[..., Awaitable[Any]]:
+    """Run a subcommand and read the JSON it prints."""
+
+    async def read_(*arguments: str, user: str = "ann") -> Any:
+        return json.loads((await run(*arguments, "--json", user=user)).stdout)
+
+    return read_
+
+
+async def test_what_is_remembered_is_listed_searched_and_shown(filled: Environment, run: Run, read: Run) -> None:
+    listed = await read("list", "--scope", "semantic")
+    assert [item["payload"]["object"] for item in listed] == ["Đà Nẵng", "Huế"]
+    plain = (await run("list")).stdout
+    assert "User lives in Đà Nẵng" in plain
+    assert "name: Lan" in plain
+    assert "\x1b" not in plain
+    assert (await run("list", user="bob")).stdout.strip() == "nothing"
+    first, *_ = await read("search", "where do I live", "--scope", "semantic", "--limit", "1")
+    assert (first["payload"]["object"], first["source"]) == ("Đà Nẵng", "fact")
+    assert (await read("show", first["id"][:8]))["payload"] == first["payload"]
+    assert "has no memory 'nope'" in (await run("show", "nope", code=2)).stderr
+
+
+async def test_history_has_dates_and_pending_has_causes(filled: Environment, run: Run, read: Run) -> None:
+    before, now = await read("history", "where did I live")
+    assert (before["object"], before["current"], now["object"]) == ("Huế", False, "Đà Nẵng")
+    assert before["valid_to"] == now["said_at"]
+    over, holds = (await run("history")).stdout.splitlines()
+    today = str(before["valid_to"])[:10]
+    assert (over.count(today), holds.count(today)) == (2, 1)
+    assert over.endswith("User lives in Huế")
+    assert await read("pending") == []
+
+
+async def test_an_export_comes_back_and_garbage_does_not(
+    filled: Environment, run: Run, read: Run, tmp_path: Path
+) -> None:
+    whole = (await run("export")).stdout
+    file = tmp_path / "ann.jsonl"
+    assert (await read("export", str(file)))["exported"] == len(whole.splitlines()) - 1
+    assert file.read_text(encoding="utf-8") == whole
+    assert (await read("import", str(file), user="bob"))["added"] == len(whole.splitlines()) - 1
+    assert (await run("export", user="bob")).stdout == whole
+    said = (await run("import", "-", user="eve", said=whole + "garbage\n", code=2)).stderr
+    assert f"line {len(whole.splitlines()) + 1}: is not JSON" in said
+    assert "nothing was imported" in said
+    assert (await run("list", user="eve")).stdout.strip() == "nothing"
+    assert "cannot be read" in (await run("import", str(tmp_path / "none"), code=2)).stderr
+    assert "cannot be written" in (await run("export", str(tmp_path / "no" / "x"), code=2)).stderr
+
+
+async def test_forgetting_asks_and_reaches_the_thread(filled: Environment, run: Run, read: Run) -> None:
+    settings = StorageSettings.model_validate({"database_url": filled["DATABASE_URL"], "embedding": "local"})
+    async with open_agent("plain", settings=settings) as agent:
+        config: Any = {"configurable": {"thread_id": "monday"}}
+        await agent.ainvoke({"messages": [HumanMessage("I moved")]}, config)
+    assert "say --yes" in (await run("forget", code=2)).stderr
+    command = [REACT_MEM, "memory", "forget", "--user", "ann"]
+    with AtTerminal(command, filled, Path.cwd()) as terminal:
+        terminal.expect(r"\(yes/no\)")
+        terminal.enter("no")
+        assert terminal.exit_code() == 1
+    assert len(await read("list")) == 4
+    await run("forget", "--session", "tuesday", "--yes")
+    assert len(await read("list")) == 4
+    assert await read("forget", "--yes") == {"forgotten": ["monday"]}
+    assert await read("list") == []
+    async with open_storage(settings) as storage:
+        assert await storage.checkpointer.aget(config) is None
+
+
+async def test_a_wrong_command_line_is_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "unknown agent 'nobody'" in (await run("list", "--agent", "nobody", code=2)).stderr
+    monkeypatch.setenv("DATABASE_URL", "postgresql://u:secret@127.0.0.1:1/x")
+    said = (await run("list", code=2)).stderr
+    assert "is not available" in said
+    assert "secret" not in said
