@@ -82,7 +82,9 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
     provider = _provider(chosen)
     options = {**_credentials(chosen, provider, overrides), **overrides}
     if provider == "openai":
-        options["timeout"] = _unshared(options.get("timeout", LIMITS["timeout"]))
+        # known to take both limits, so that its clients, 40 ms of TLS, are made once
+        options = {**LIMITS, **options}
+        options["timeout"] = _unshared(options["timeout"])
     try:
         with warnings.catch_warnings():
             # That a provider was inferred from a bare model name is our caller's doing, and it works.

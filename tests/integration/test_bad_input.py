@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models import BaseChatModel
 
-from agents import AgentConfigError, open_agent
+from agents import AgentConfigError, available_agents, open_agent
 from agents.models import ModelConfigError, load_chat_model
 from graphs.errors import InvalidInputError, ModelCallError
 from memory.facade import MemoryFacade
@@ -263,7 +263,7 @@ def test_a_program_may_run_an_agent_in_one_event_loop_after_another(opened: Open
 
 def chat(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run `react-mem chat` as a user does."""
-    command = [Path(sys.executable).with_name("react-mem"), "chat", *arguments]
+    command = [str(Path(sys.executable).with_name("react-mem")), "chat", *arguments]
     return subprocess.run(
         command,
         cwd=folder,  # where no .env is
@@ -276,7 +276,7 @@ def chat(folder: Path, *arguments: str, **environment: str) -> subprocess.Comple
 
 
 async def test_an_unknown_agent(opened: Open, tmp_path: Path) -> None:
-    message = "unknown agent 'asistant'; valid: assistant, plain; did you mean 'assistant'?"
+    message = f"unknown agent 'asistant'; valid: {', '.join(available_agents())}; did you mean 'assistant'?"
     with pytest.raises(AgentConfigError) as raised:
         async with opened("asistant"):
             pass
