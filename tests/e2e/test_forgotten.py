@@ -1,0 +1,147 @@
+"""Proof of absence: after a user is forgotten, no row of any table says anything of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from langchain_core.tools import tool
+from psycopg.sql import SQL, Identifier
+
+from agents.config import AgentConfig
+from agents.opening import open_agent
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import encode, terminal_namespace
+from memory.storage import Storage, StorageSettings, open_storage
+from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
+
+ANN, BOB = "ann.o'neil@example.com", "bob"
+MARKS = {ANN: "zebrafish", BOB: "marigold"}
+
+
+def mark_of(text: str) -> str:
+    return next(mark for mark in MARKS.values() if mark in text)
+
+
+def answer(request: Request) -> Reply:
+    """Look something up, then answer."""
+    mark = mark_of(request.text)
+    if request.last_role == "tool":
+        return Reply(text=f"I have looked up {mark}.")
+    return Reply(tool_calls=[ToolCall("look_up", {"what": f"{mark} question"})])
+
+
+def extract(request: Request) -> Reply:
+    """Draw everything that can be drawn from what was said."""
+    said = [json.loads(line) for line in request.text.splitlines() if line.startswith('{"id": "m')]
+    mark = mark_of(request.text)
+    sources = [message["id"] for message in said if message["role"] == "user"]
+    triple = {"subject": "user", "predicate": "keeps", "object": mark, "text": f"User keeps a {mark}."}
+    return Reply(
+        json={
+            "ops": [{"source_ids": sources, "op": "add", "target_id": None, **triple}],
+            "profile_changes": [{"source_ids": sources, "field": "pet", "value": mark}],
+            "episode": {
+                "goal": f"Learn about the {mark}",
+                "situation": "",
+                "steps": [f"looked up {mark}"],
+                "outcome": f"{mark} found",
+                "lessons": [],
+                "level": "task",
+                "importance": 0.5,
+            },
+            "summary": f"User spoke of a {mark}.",
+        }
+    )
+
+
+@tool
+def look_up(what: str) -> str:
+    """Look something up.
+
+    Args:
+        what: What.
+    """
+    return f"{what}: a long entry"
+
+
+@pytest.fixture
+def settings(database_url: str, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> StorageSettings:
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.delenv("CHAT_MODEL", raising=False)
+    # the third extraction fails: its turn waits, with the user's words kept beside it
+    openai_server.add(extract, extract, Reply(status=401, error="no"), when=Match(schema=True))
+    openai_server.add(answer, when=Match(schema=False), repeat=True)
+    return StorageSettings.model_validate({"database_url": database_url, "embedding": "local"})
+
+
+async def talk(settings: StorageSettings, user_id: str, thread: str) -> None:
+    policy = MemoryPolicy(extraction="inline")
+    config = AgentConfig(name="tester", manager="react_mem", memory=policy, dialect="native")
+    async with open_agent(config, tools=[look_up], settings=settings) as agent:
+        said = {"messages": [{"role": "user", "content": f"I keep a {MARKS[user_id]} in thread {thread}."}]}
+        result = await agent.ainvoke(said, {"configurable": {"thread_id": thread}}, context={"user_id": user_id})
+        assert MARKS[user_id] in result["messages"][-1].text
+        assert agent.store is not None
+        last = (*terminal_namespace(user_id), "tester")
+        await agent.store.aput(last, "last", {"thread_id": thread}, index=False)
+
+
+async def rows_that_say(storage: Storage, *words: str) -> dict[str, int]:
+    """Return how many rows of each table say any of these words, whatever the column."""
+    found = {}
+    async with storage.pool.connection() as conn:
+        tables = await conn.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')"
+        )
+        for table in await tables.fetchall():
+            name = Identifier(table["table_schema"], table["table_name"])
+            # binary columns, such as checkpoints, are shown in hexadecimal
+            patterns = [f"%{form}%" for word in words for form in (word, word.encode().hex())]
+            statement = SQL("SELECT count(*) AS n FROM {} AS t WHERE t::text LIKE ANY(%s)").format(name)
+            row = await (await conn.execute(statement, (patterns,))).fetchone()
+            assert row is not None
+            if row["n"]:
+                found[table["table_name"]] = row["n"]
+    return found
+
+
+async def test_no_row_of_any_table_says_anything_of_a_forgotten_user(settings: StorageSettings) -> None:
+    await talk(settings, ANN, "ann-1")
+    await talk(settings, BOB, "bob-1")
+    await talk(settings, ANN, "ann-2")
+    traces = [MARKS[ANN], ANN, encode(ANN), "ann-1", "ann-2"]
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.store, checkpointer=storage.checkpointer)
+        assert len(await memory.pending(ANN)) == 1
+        scopes = {item.scope for item in await memory.list_records(ANN)}
+        drawn = {MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROFILE}
+        assert scopes >= drawn
+        before = await rows_that_say(storage, *traces)
+        # what is searched here is where it should be before it is gone
+        assert {"store", "store_vectors", "checkpoints", "checkpoint_writes"} <= before.keys()
+        bob = await rows_that_say(storage, MARKS[BOB], "bob-1", f".{BOB}.")
+        exported = [line async for line in memory.export_user(BOB)]
+
+        assert set(await memory.forget_user(ANN)) == {"ann-1", "ann-2"}
+
+        assert await rows_that_say(storage, *traces) == {}
+        assert await rows_that_say(storage, MARKS[BOB], "bob-1", f".{BOB}.") == bob
+        assert [line async for line in memory.export_user(BOB)] == exported
+
+
+async def test_a_deleted_conversation_leaves_no_row_and_the_others_whole(settings: StorageSettings) -> None:
+    await talk(settings, ANN, "ann-1")
+    await talk(settings, BOB, "bob-1")
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.store, checkpointer=storage.checkpointer)
+        bob = await rows_that_say(storage, MARKS[BOB], "bob-1")
+        # somebody else's conversation is not the owner's to delete
+        await memory.delete_session(ANN, "bob-1")
+        assert await rows_that_say(storage, MARKS[BOB], "bob-1") == bob
+        await memory.delete_session(ANN, "ann-1")
+        assert await rows_that_say(storage, MARKS[ANN], "ann-1") == {}
+        assert await rows_that_say(storage, MARKS[BOB], "bob-1") == bob
