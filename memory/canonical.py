@@ -17,7 +17,8 @@ from memory.records import normalise
 # has one at a time: a new value ends the old one. `-name` is the denial of `name`.
 _PREDICATES = """
 1 lives_in live reside_in resides home home_city home_is location located_in based_in current_city residence city
-  lives_at moved_to has_moved_to relocated_to sống_ở sống_tại sống ở cư_trú cư_trú_tại chuyển_đến chuyển_tới
+  lives_at moved_to has_moved_to relocated_to sống_ở sống_tại sống ở cư_trú cư_trú_tại chuyển_đến chuyển_tới nhà_ở nhà
+  nơi_ở nơi_sống chỗ_ở
 1 name is_named named called is_called goes_by tên tên_là
 1 works_as work_as job occupation profession role job_title is_a_professional nghề nghề_nghiệp làm_nghề
 1 works_at work_at works_for employer employed_by employed_at company workplace làm_việc_tại làm_ở làm_tại làm_cho
@@ -37,6 +38,7 @@ _PREDICATES = """
 . -drinks does_not_drink never_drinks no_longer_drinks stopped_drinking không_uống
 . allergic_to has_allergy_to allergy allergies has_allergy is_allergic_to dị_ứng dị_ứng_với bị_dị_ứng_với bị_dị_ứng
 . has_pet pet owns_pet keeps_pet nuôi có_thú_cưng
+1 diet follows_diet follows_a_diet is_on_diet follows theo theo_chế_độ chế_độ_ăn
 . speaks speak speaks_language language nói nói_tiếng
 . owns own possesses has have có
 . -owns does_not_have does_not_own no_longer_has không_có
@@ -51,8 +53,26 @@ _PAST = re.compile(
 )
 _VERB_PAST = {"lived": "lives", "worked": "works", "resided": "reside", "studied": "studies"}
 _NEGATION = re.compile(r"^(?:does_not_|do_not_|doesn_t_|don_t_|is_not_|not_|no_longer_|never_|không_|chưa_|hết_)")
+_FAVOURITE = re.compile(r"^favou?rite_(?P<what>.+)|(?P<vi>.+)_(?:yêu_thích|ưa_thích)$")
+_PET = re.compile(r"(?:^|_)(?P<kind>dog|cat|bird|fish|hamster|rabbit|chó|mèo|thỏ|chim)(?:_|$)")
+_NAMING = {"named", "called", "name", "tên", "con", "pet"}
+# What is said by "is" may have been said as an attribute: "is a nurse" and "works as a nurse" are one fact.
+_SAME_VALUE = {
+    "is": ("works_as", "diet", "marital_status", "nationality"),
+    "eats": ("diet",),
+}
+_NUMBERS = {
+    word: str(number)
+    for words in (
+        "no one two three four five six seven eight nine ten",
+        "không một hai ba bốn năm sáu bảy tám chín mười",
+    )
+    for number, word in enumerate(words.split())
+    if number
+}
 _SUBJECTS = {"user", "the_user", "i", "me", "myself", "self", "speaker", "tôi", "mình", "người_dùng", "em", "anh", "tớ"}
 _FILLERS = {"a", "an", "the", "my", "his", "her", "their", "our", "of", "in", "at", "to", "city", "một", "những", "các"}
+_DIET_FILLERS = {"diet", "chế", "độ", "ăn", "eat", "food", "only", "chỉ", "thôi"}
 _NOT = {"no", "not", "without", "never", "không", "chẳng", "chưa"}
 
 _MAX_PERMUTED = 4
@@ -145,9 +165,55 @@ def predicate_key(predicate: str) -> Predicate:
     if _NEGATION.search(key):
         positive = predicate_key(_NEGATION.sub("", key))
         return Predicate(positive.name, not positive.affirmed, positive.single, past, positive.known)
-    if key.startswith(("favorite_", "favourite_")):
-        return Predicate(key.replace("favourite", "favorite"), single=True, past=past)
+    favourite = _FAVOURITE.search(key)
+    if favourite:
+        return Predicate(f"favorite_{favourite['what'] or favourite['vi']}", single=True, past=past)
+    if _PET.search(key):
+        return Predicate("has_pet", past=past)
     return Predicate(key, past=past, known=False)
+
+
+def value_key(predicate: str, object_: str) -> str:
+    """Return what is said of the subject, in one form: some of it may stand in the predicate.
+
+    Args:
+        predicate: The predicate as it was said.
+        object_: The object as it was said.
+
+    >>> value_key("dog_name", "Rex") == value_key("has_pet", "a dog named Rex") == value_key("has_dog", "Rex")
+    True
+    >>> value_key("diet", "vegetarian") == value_key("follows", "vegetarian diet")
+    True
+    """
+    name = predicate_key(predicate).name
+    words = object_key(object_).split()
+    if name == "has_pet":
+        kind = _PET.search(_snake(predicate))
+        said = {*words, *([kind["kind"]] if kind else ())} - _NAMING
+        return " ".join(sorted(said or words))
+    if name in {"diet", "eats"}:
+        return " ".join([word for word in words if word not in _DIET_FILLERS] or words)
+    return " ".join(words)
+
+
+def same_value_names(name: str) -> tuple[str, ...]:
+    """Return the predicates, beside its own, under which the same may have been said: "is" for "works as".
+
+    >>> same_value_names("works_as"), same_value_names("likes")
+    (('is',), ())
+    """
+    return (*_SAME_VALUE.get(name, ()), *(general for general, special in _SAME_VALUE.items() if name in special))
+
+
+def counted(key: str) -> str:
+    """Return what an object counts, empty where it counts nothing: two cats and three cats contradict each other.
+
+    >>> counted(object_key("two cats")) == counted(object_key("3 cats")) != ""
+    True
+    """
+    words = key.split()
+    rest = [word for word in words if not word.isdecimal() and word not in _NUMBERS]
+    return " ".join(rest) if rest and len(rest) == len(words) - 1 else ""
 
 
 def object_key(text: str) -> str:

@@ -1,4 +1,4 @@
-"""When something is true, as far as a statement says so, and whether a question is about the past. English, Vietnamese."""
+"""When something is true, as far as a statement says, and whether a question is about the past. English, Vietnamese."""
 
 from __future__ import annotations
 

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from itertools import pairwise
+from datetime import UTC, datetime
 
-from memory.canonical import holders, object_key, predicate_key, refines, same_object, subject_key
+from memory.canonical import (
+    counted,
+    holders,
+    predicate_key,
+    refines,
+    same_object,
+    same_value_names,
+    subject_key,
+    value_key,
+)
 from memory.extraction import Operation
 from memory.periods import is_over, period
 from memory.records import Fact, normalise, record_id
@@ -39,7 +47,7 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
     )
     about = ".".join([subject, *holders(operation.text)]) if subject == "user" and predicate.single else subject
     slot = f"{about}|{predicate.name}"
-    key = object_key(operation.object or operation.text)
+    key = value_key(operation.predicate, operation.object or operation.text)
     sources = tuple(dict.fromkeys(operation.source_ids))
     return Fact(
         id=record_id("fact", slot, str(predicate.affirmed), str(past), key),
@@ -65,9 +73,15 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
 
 def slots(operations: Iterable[Operation]) -> list[str]:
     """Return the slots that these operations may change: every fact in them is needed to reconcile."""
-    at = datetime.min
+    at = datetime.min.replace(tzinfo=UTC)
     facts = [to_fact(op, said_at=at, at=at, session_id="", agent_id="") for op in operations if op.op != "retract"]
-    return list(dict.fromkeys(fact.slot for fact in facts))
+    return list(dict.fromkeys(slot for fact in facts for slot in [fact.slot, *_related_slots(fact)]))
+
+
+def _related_slots(fact: Fact) -> list[str]:
+    """Return the slots in which the same may stand under another predicate."""
+    subject, _, name = fact.slot.partition("|")
+    return [f"{subject}|{other}" for other in same_value_names(name)]
 
 
 def targets(operations: Iterable[Operation]) -> list[str]:
@@ -130,17 +144,16 @@ def retire(fact: Fact, when: datetime, at: datetime, superseded_by: str | None =
 
 def _twin(new: Fact, facts: Iterable[Fact]) -> Fact | None:
     """Return the stored fact that says the same, in whatever words."""
-    alike = [
-        fact
-        for fact in facts
-        if fact.slot == new.slot and fact.affirmed == new.affirmed and _is_past(fact) == _is_past(new)
-    ]
-    for same in (
-        lambda fact: fact.id == new.id,
-        lambda fact: same_object(fact.object_key, new.object_key),
-        lambda fact: fact.exclusive and new.exclusive and refines(fact.object_key, new.object_key),
+    comparable = [fact for fact in facts if fact.affirmed == new.affirmed and _is_past(fact) == _is_past(new)]
+    alike = [fact for fact in comparable if fact.slot == new.slot]
+    related = _related_slots(new)
+    for among, same in (
+        (alike, lambda fact: fact.id == new.id),
+        (alike, lambda fact: same_object(fact.object_key, new.object_key)),
+        (alike, lambda fact: fact.exclusive and new.exclusive and refines(fact.object_key, new.object_key)),
+        (comparable, lambda fact: fact.slot in related and same_object(fact.object_key, new.object_key)),
     ):
-        found = sorted(filter(same, alike), key=lambda fact: fact.id)
+        found = sorted(filter(same, among), key=lambda fact: fact.id)
         if found:
             return found[0]
     return None
@@ -159,6 +172,11 @@ def _said_again(fact: Fact, new: Fact) -> Fact:
     update: dict[str, object] = {"source_ids": sources, "support": len(sources)}
     if (new.said_at, new.text) > (fact.said_at, fact.text):
         update |= {name: getattr(new, name) for name in ("text", "subject", "predicate", "object", "said_at")}
+    if new.exclusive and not fact.exclusive:
+        # said in general before, and now as the attribute that it is
+        update |= {"slot": new.slot, "object_key": new.object_key, "exclusive": True}
+    if new.valid_from is not None and (fact.valid_from is None or new.said_at >= fact.said_at):
+        update["valid_from"] = new.valid_from
     if new.current and not fact.current and new.said_at > (fact.valid_to or fact.said_at):
         update |= {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
     return fact.model_copy(update=update)
@@ -175,19 +193,32 @@ def _end_what_is_over(facts: dict[str, Fact], past: Fact, at: datetime) -> None:
 def _settle(facts: dict[str, Fact], slot: str, at: datetime) -> None:
     """Let the latest of what contradicts each other be current, and each one before it end where the next began."""
     members = [fact for fact in facts.values() if fact.slot == slot and _competes(fact, facts)]
-    chains = [[fact for fact in members if fact.exclusive]]
-    for fact in members:
-        if not fact.affirmed:
-            chains.append([other for other in members if same_object(other.object_key, fact.object_key)])
-    for chain in chains:
+    successors: dict[str, list[Fact]] = {}
+    for chain in _contradictory(members):
         ordered = sorted(chain, key=lambda fact: (fact.said_at, fact.id))
-        for earlier, later in pairwise(ordered):
-            known = facts[earlier.id]
-            if known.superseded_by != later.id or known.valid_to != later.said_at:
-                facts[earlier.id] = retire(known, later.said_at, known.retired_at or at, superseded_by=later.id)
-        if ordered and not facts[ordered[-1].id].current:
+        for place, fact in enumerate(ordered):
+            successors.setdefault(fact.id, []).extend(ordered[place + 1 : place + 2])
+    for id_, later in successors.items():
+        fact = facts[id_]
+        if later:
+            successor = min(later, key=lambda other: (other.said_at, other.id))
+            if fact.superseded_by != successor.id or fact.valid_to != successor.said_at:
+                facts[id_] = retire(fact, successor.said_at, fact.retired_at or at, superseded_by=successor.id)
+        elif not fact.current:
             revived = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
-            facts[ordered[-1].id] = facts[ordered[-1].id].model_copy(update=revived)
+            facts[id_] = fact.model_copy(update=revived)
+
+
+def _contradictory(members: Sequence[Fact]) -> list[list[Fact]]:
+    """Return a slot's facts in groups of which one can be true: values, counts of a thing, a thing and its denial."""
+    groups = [[fact for fact in members if fact.exclusive]]
+    counts: dict[str, list[Fact]] = {}
+    for fact in members:
+        if not fact.exclusive and (what := counted(fact.object_key)):
+            counts.setdefault(what, []).append(fact)
+        if not fact.affirmed:
+            groups.append([other for other in members if same_object(other.object_key, fact.object_key)])
+    return [group for group in [*groups, *counts.values()] if len(group) > 1 or not all(f.current for f in group)]
 
 
 def _competes(fact: Fact, facts: Mapping[str, Fact]) -> bool:

@@ -271,6 +271,7 @@ class PendingTurn(Record):
     """
 
     kind: Literal["pending"] = "pending"
+    context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
     steps: tuple[str, ...] = ()
     attempts: int = 0
     last_error: str = ""

@@ -43,6 +43,13 @@ _BATCH = 8
 _MAX_CALLS = 3
 """Conversations drawn from in one go, this one first: recovering from a long outage must not keep one turn busy."""
 
+_CONTEXT = 2
+"""Messages before a turn that the model is shown with it: "yes, exactly" says nothing without the question."""
+
+_MAX_STEP = 500
+_MAX_STEPS = 20
+"""What a note keeps of the agent's steps, for the episode: the latest, each cut; the whole is in the thread."""
+
 _MAX_NOTE = 600
 """Characters of what the user said that a note carries: enough to be recalled by before it is indexed."""
 
@@ -143,7 +150,7 @@ class Turns:
     async def _draw(turns: Turns, due: Sequence[PendingTurn], worker: str) -> TurnReport:
         """Draw from turns of one conversation, claimed by this worker."""
         try:
-            messages = await turns._messages_of(due)
+            messages = await turns._messages_of([source for turn in due for source in turn.source_ids])
             await turns.memory.apply([put(turns.user_id, MemoryScope.DIALOG, message) for message in messages])
             if turns.memory.policy.extraction in {"agent", "off"}:
                 await turns.memory.apply([delete_pending(turns.user_id, turn.id) for turn in due])
@@ -182,11 +189,13 @@ class Turns:
         # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
         changes = [put(self.user_id, MemoryScope.DIALOG, record, indexed=False) for record in new]
         said = " ".join(record.text for record in records if record.role == "user")
+        before = to_records(thread[:start], first=0, session_id=self.session_id, agent_id=self.agent_id)
         # one note a turn: the answer joins the question that waits already
         pending = PendingTurn(
             id=record_id("pending", records[0].id),
             text=said[:_MAX_NOTE],
-            steps=tuple(steps),
+            steps=_bounded(steps),
+            context_ids=tuple(record.id for record in before[-_CONTEXT:]),
             session_id=self.session_id,
             agent_id=self.agent_id,
             source_ids=tuple(record.id for record in records),
@@ -232,14 +241,16 @@ class Turns:
         waiting = {str(value["id"]): value for value in await self.memory.pending(self.user_id)}
         return [turn for turn in due if turn.id in waiting and waiting[turn.id]["claimed_by"] == worker]
 
-    async def _messages_of(self, turns: Sequence[PendingTurn]) -> list[Message]:
-        ids = [source for turn in turns for source in turn.source_ids]
+    async def _messages_of(self, ids: Sequence[str]) -> list[Message]:
         values = await self.memory.records(self.user_id, MemoryScope.DIALOG, ids)
         messages = [Message.from_value(value) for value in values.values()]
         return sorted(messages, key=lambda message: message.turn)
 
     async def _ask(self, due: Sequence[PendingTurn], messages: Sequence[Message]) -> Extraction:
-        transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages]
+        known = {message.id for message in messages}
+        context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
+        shown = sorted([*await self._messages_of(context), *messages], key=lambda message: message.turn)
+        transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in shown]
         for turn in due:
             if turn.steps:
                 last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
@@ -337,6 +348,10 @@ class Turns:
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
     """Return the mark up to which memory has a conversation once it has stored these messages."""
     return str(thread[-1].id) if thread else None
+
+
+def _bounded(steps: Sequence[str]) -> tuple[str, ...]:
+    return tuple(step[:_MAX_STEP] for step in steps[-_MAX_STEPS:])
 
 
 def _is_claimed(turn: PendingTurn, at: datetime) -> bool:
