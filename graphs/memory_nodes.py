@@ -23,7 +23,7 @@ from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
-from graphs.state import AgentState
+from graphs.state import AgentState, current_turn
 from graphs.working_memory import WorkingMemory, as_text, update_working_memory, with_compressed_steps
 from memory.context import MemoryBlock, render_memories
 from memory.extraction import Extractor, create_extractor
@@ -138,7 +138,8 @@ class MemoryNodes:
         parts = [instructions] if instructions else []
         if state.get("memories"):
             parts.append(load_prompt("memories").format(memories=state["memories"]).strip())
-        said = [m for m in recent_turns(state["messages"], self._policy.max_dialog_turns) if not _is_noise(m)]
+        recent = recent_turns(state["messages"], self._policy.max_dialog_turns)
+        said = [m for m in with_bounded_past(recent, self._policy.max_message_chars) if not _is_noise(m)]
         shown = with_compressed_steps(said, state.get("working_memory"))
         return [SystemMessage("\n\n".join(parts)), *shown] if parts else shown
 
@@ -166,7 +167,8 @@ class MemoryNodes:
         turns = self.turns(runtime.store, identity)
         writer = runtime.stream_writer
         try:
-            await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
+            async with asyncio.timeout(self._policy.read_timeout):
+                await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
                 await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
@@ -211,6 +213,25 @@ def recent_turns(thread: Sequence[AnyMessage], turns: int) -> list[AnyMessage]:
 
 def _with_tool(agent: ResolvedAgent, tool: BaseTool) -> ResolvedAgent:
     return replace(agent, tools=(*agent.tools, tool))
+
+
+def with_bounded_past(messages: Sequence[AnyMessage], max_chars: int) -> list[AnyMessage]:
+    """Return the messages with those before the current turn cut: what was pasted once is not paid for in every turn.
+
+    Args:
+        messages: The latest turns of a thread.
+        max_chars: What stays of a text message of an earlier turn.
+    """
+    now = len(messages) - len(current_turn(messages))
+    return [_cut(message, max_chars) if place < now else message for place, message in enumerate(messages)]
+
+
+def _cut(message: AnyMessage, max_chars: int) -> AnyMessage:
+    if not isinstance(message.content, str) or len(message.content) <= max_chars:
+        return message
+    left_out = len(message.content) - max_chars
+    text = load_prompt("cut_message").format(beginning=message.content[:max_chars], left_out=left_out)
+    return message.model_copy(update={"content": text})
 
 
 def _is_noise(message: AnyMessage) -> bool:

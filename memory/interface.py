@@ -114,6 +114,9 @@ class MemoryPolicy(BaseModel):
     use_profile: bool = Field(True, description="Put the user's profile into every prompt.")
     write_experience: bool = Field(True, description="Log the agent's steps and how they went.")
     max_dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
+    max_message_chars: int = Field(
+        8000, ge=500, description="Characters of an earlier message in the prompt; the current turn is always whole."
+    )
     max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
     max_docs: int = Field(5, ge=1, le=100, description="Documents in the prompt, at most.")
     max_skills: int = Field(3, ge=1, le=100, description="Skills in the prompt, at most.")
@@ -128,7 +131,9 @@ class MemoryPolicy(BaseModel):
         4000, ge=100, le=1_000_000, description="Tokens of a turn's steps above which older ones are compressed."
     )
     keep_raw_steps: int = Field(3, ge=1, le=1000, description="The latest steps of a turn, which are never compressed.")
-    read_timeout: float = Field(5.0, gt=0, le=60, description="Seconds a turn waits for memory before it goes without.")
+    read_timeout: float = Field(
+        5.0, gt=0, le=60, description="Seconds a turn waits for memory, before the answer and after it."
+    )
     extraction: Literal["inline", "background", "agent", "off"] = Field(
         "background",
         description="When facts are drawn from a turn: behind it, before its end, only by the agent's tools, or never.",

@@ -202,6 +202,17 @@ async def test_the_same_words_in_two_threads_are_two_messages_and_one_fact() -> 
     assert fact.value["support"] == 2
 
 
+async def test_what_was_pasted_once_is_not_paid_for_in_every_turn() -> None:
+    model = ScriptedModel(script=["ok"])
+    graph = build(model, memory_store())
+    await events(graph, "x" * 1_000_000)
+    await events(graph, "and now?")
+    first, second = (sum(len(m.text) for m in prompt) for prompt in model.prompts)
+    assert first > 1_000_000
+    assert second < 20_000
+    assert "characters of this earlier message are left out" in str(model.prompts[1])
+
+
 @pytest.mark.parametrize("turns", [1, 2, 5])
 def test_recent_turns_begin_with_a_user(turns: int) -> None:
     history: list[Any] = []
