@@ -1,0 +1,73 @@
+"""What the facade refuses, and how it says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
+
+from memory.facade import MemoryFacade
+from memory.interface import Memory, MemoryQuery, MemoryScope, MemoryWriteEvent
+
+WHO = {"session_id": "monday", "agent_id": "assistant"}
+
+REFUSED: list[tuple[MemoryScope, dict[str, Any], str]] = [
+    (MemoryScope.SEMANTIC, {}, "semantic: text: is missing"),
+    (MemoryScope.SEMANTIC, {"text": 3}, "semantic: text: must be text, got 3"),
+    (
+        MemoryScope.SEMANTIC,
+        {"text": "x", "subject": "user"},
+        "object, predicate: is missing|predicate, object: is missing",
+    ),
+    (MemoryScope.SEMANTIC, {"text": "x", "kind": "fax"}, "semantic: kind: 'fax' is none of fact, document"),
+    (
+        MemoryScope.SEMANTIC,
+        {"kind": "document", "text": "x", "tittle": "y"},
+        "tittle: is no field of a document; did you",
+    ),
+    (MemoryScope.EPISODIC, {"outcome": "x"}, "episodic: goal: is missing; give what was wanted"),
+    (
+        MemoryScope.EPISODIC,
+        {"goal": "x", "importance": 2},
+        "importance: input should be less than or equal to 1, got 2",
+    ),
+    (MemoryScope.PROCEDURAL, {"task_type": "x"}, "procedural: use_when: is missing"),
+    (MemoryScope.PROCEDURAL, {"use_when": "x", "tool_sops": [{"tool": "t"}]}, r"tool_sops\.0\.action: is missing"),
+    (MemoryScope.EXPERIENCE, {"output": "x"}, "experience: tool: is missing"),
+    (MemoryScope.STATE, {"state": {}}, "state: id: is missing.*flow_id: is missing"),
+    (MemoryScope.STATE, {"task_id": "t", "text": "x", "status": "almost"}, "status: input should be 'pending'"),
+    (MemoryScope.PROFILE, {"name": "Lan"}, "profile: fields: is missing"),
+    (MemoryScope.PROFILE, {"fields": {"name": ""}}, r"profile: fields\.name: is empty"),
+    (MemoryScope.DIALOG, {"role": "user", "content": "x", "text": "x", "turn": 0}, "dialog: id: is missing"),
+    (MemoryScope.DIALOG, {"id": "1", "role": "bot", "content": "x", "text": "x", "turn": 0}, "role: input should be"),
+]
+
+
+@pytest.mark.parametrize(("scope", "data", "cause"), REFUSED)
+async def test_bad_data_is_named_with_its_field_and_nothing_is_written(
+    scope: MemoryScope, data: dict[str, Any], cause: str
+) -> None:
+    store = InMemoryStore()
+    with pytest.raises(ValueError, match=cause) as caught:
+        await MemoryFacade(store).write(MemoryWriteEvent(user_id="ann", **WHO, scope=scope, data=data))
+    assert "pydantic.dev" not in str(caught.value)
+    assert await store.asearch(()) == []
+
+
+def test_nobody_is_no_owner() -> None:
+    with pytest.raises(ValidationError, match="user_id"):
+        MemoryQuery(user_id="", **WHO, scopes=[MemoryScope.DIALOG])
+    with pytest.raises(ValidationError, match="user_id"):
+        MemoryWriteEvent(user_id="", **WHO, scope=MemoryScope.SEMANTIC, data={"text": "x"})
+
+
+@pytest.mark.parametrize("method", ["forget_user", "list_records", "pending"])
+async def test_every_call_needs_an_owner(method: str) -> None:
+    with pytest.raises(ValueError, match="pass a user id"):
+        await getattr(MemoryFacade(InMemoryStore()), method)("")
+
+
+def test_the_facade_keeps_the_protocol() -> None:
+    assert isinstance(MemoryFacade(InMemoryStore()), Memory)

@@ -1,0 +1,125 @@
+"""A profile is merged the same in any order; its schema is written in three ways."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, ValidationError
+
+from memory.interface import MemoryPolicy
+from memory.profile_schema import ProfileFieldSpec
+from memory.records import Profile, ProfileValue
+from memory.scopes.profile import merge_profile, values_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from(["city", "name"]),
+        st.sampled_from(["Huế", "huế", "Hà Nội", "Đà Nẵng"]),
+        st.integers(0, 4),
+        st.sampled_from(["m1", "m2", "m3"]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def merged(changes: list[tuple[str, str, int, str]]) -> Profile:
+    profile: Profile | None = None
+    for name, value, day, source in changes:
+        change = ProfileValue(value=value, source_ids=(source,), updated_at=START + timedelta(days=day))
+        profile = merge_profile(profile, {name: change}, {}, session_id="s", agent_id="a").profile
+    assert profile is not None
+    return profile
+
+
+def said(profile: Profile) -> dict[str, list[tuple[str, datetime, frozenset[str]]]]:
+    return {
+        name: [(value.value, value.updated_at, frozenset(value.source_ids)) for value in values_of(entry)]
+        for name, entry in profile.fields.items()
+    }
+
+
+@given(CHANGES, st.randoms(use_true_random=False))
+def test_any_order_and_any_repetition_give_the_same_profile(
+    changes: list[tuple[str, str, int, str]], random: object
+) -> None:
+    shuffled = [*changes, *changes]
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    once, again = merged(changes), merged(shuffled)
+    assert said(once) == said(again)
+    assert once.text == again.text
+    for name, _, day, _ in changes:
+        assert once.fields[name].updated_at >= START + timedelta(days=day)
+
+
+def test_nothing_that_was_said_is_lost() -> None:
+    profile = merged([("city", "Huế", 3, "m3"), ("city", "Hà Nội", 1, "m1"), ("city", "HUẾ", 2, "m2")])
+    assert said(profile)["city"] == [
+        ("Hà Nội", START + timedelta(days=1), frozenset({"m1"})),
+        ("Huế", START + timedelta(days=3), frozenset({"m2", "m3"})),
+    ]
+
+
+class Person(BaseModel):
+    """What an author might write."""
+
+    age: int | None = Field(None, description="In years.")
+    name: str = Field(description="What to call the user.")
+
+
+WAYS = {
+    "descriptions": {"age": {"type": "integer", "description": "In years."}, "name": "What to call the user."},
+    "JSON schema": {
+        "type": "object",
+        "properties": {
+            "age": {"type": "integer", "description": "In years."},
+            "name": {"type": "string", "description": "What to call the user."},
+        },
+    },
+    "pydantic": f"{__name__}:Person",
+    "pydantic by dots": f"{__name__}.Person",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_schema_is_written_in_any_way(way: str) -> None:
+    policy = MemoryPolicy.model_validate({"profile": WAYS[way]})
+    assert policy.profile == {
+        "age": ProfileFieldSpec(description="In years.", type="integer"),
+        "name": ProfileFieldSpec(description="What to call the user."),
+    }
+    assert list(policy.profile) == ["age", "name"]
+    assert MemoryPolicy.model_validate(policy.model_dump()) == policy
+
+
+@pytest.mark.parametrize(
+    ("schema", "cause"),
+    [
+        (["name"], "must be {field: description}"),
+        ("nowhere.at_all:Model", "cannot be imported"),
+        (f"{__name__}:WAYS", "is no pydantic model"),
+        ({"type": "object", "properties": {"age": 3}}, "age: must be a JSON schema"),
+    ],
+)
+def test_a_schema_that_is_none_says_so(schema: object, cause: str) -> None:
+    with pytest.raises(ValidationError, match=cause):
+        MemoryPolicy.model_validate({"profile": schema})
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "problem"),
+    [
+        (ProfileFieldSpec(type="integer"), "41", ""),
+        (ProfileFieldSpec(type="number"), "x", "'x' is not a number"),
+        (ProfileFieldSpec(type="boolean"), "yes", "'yes' is not a boolean"),
+        (ProfileFieldSpec(options=("vi", "en")), "fr", "'fr' is not one of: vi, en"),
+        (ProfileFieldSpec(type="array"), "tea, coffee", ""),
+    ],
+)
+def test_a_field_takes_what_its_type_allows(spec: ProfileFieldSpec, value: str, problem: str) -> None:
+    assert spec.problem(value) == problem
