@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
 from memory.changes import Change
+from memory.drafts import repeated
 from memory.extraction.contract import Operation
 from memory.facts import write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.reconcile import retire
-from memory.records import Document, Fact, normalise, now
+from memory.records import Document, Fact, normalise, now, record_id
 from memory.scopes.scope import ScopeStore
 from memory.transactions import transact
 
@@ -87,6 +89,9 @@ class SemanticMemoryStore(ScopeStore):
     ) -> list[Fact]:
         """Add facts; one that is known in other words gains support, one that contradicts a known one supersedes it.
 
+        A text alone says too little to be compared: it is one fact with the same text, and contradicts nothing. A fact
+        that was retired is believed again once a source that is new says it.
+
         Args:
             facts: {"subject", "predicate", "object", "text", "source_ids"} each, `source_ids` being optional, or only a
                 text.
@@ -100,8 +105,25 @@ class SemanticMemoryStore(ScopeStore):
         Raises:
             ValueError: If one says nothing.
         """
+        at = now()
         operations = [_operation(fact) for fact in facts]
-        return await write_facts(self._store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
+        triples = [operation for operation in operations if operation.predicate]
+        notes = [_note(operation, at, session_id, agent_id) for operation in operations if not operation.predicate]
+        changed = (
+            await write_facts(self._store, user_id, triples, at=at, session_id=session_id, agent_id=agent_id)
+            if triples
+            else []
+        )
+
+        async def step() -> tuple[list[Fact], list[Change]]:
+            stored = await self._get(user_id, [note.id for note in notes])
+            facts = {id_: Fact.from_value(value) for id_, value in stored.items()}
+            for note in notes:
+                facts[note.id] = repeated(facts.get(note.id), note)
+            noted = [fact for id_, fact in facts.items() if fact.to_value() != stored.get(id_)]
+            return noted, [self.put(user_id, fact) for fact in noted]
+
+        return [*changed, *(await transact(self._store, user_id, step) if notes else [])]
 
     async def retire(self, ids: Sequence[str], *, user_id: str) -> list[Fact]:
         """End facts: they stay as dated history, and reads no longer return them.
@@ -199,11 +221,28 @@ def _operation(said: Mapping[str, Any] | str) -> Operation:
     return Operation(
         op="add",
         target_id=None,
-        subject="user" if missing else data["subject"],
-        predicate="noted" if missing else data["predicate"],
-        object=text if missing else data["object"],
+        subject="" if missing else data["subject"],
+        predicate="" if missing else data["predicate"],
+        object="" if missing else data["object"],
         text=text,
         source_ids=tuple(map(str, data.get("source_ids", ()))),
+    )
+
+
+def _note(operation: Operation, at: datetime, session_id: str, agent_id: str) -> Fact:
+    """Return the fact that a text alone is."""
+    return Fact(
+        id=record_id("note", normalise(operation.text)),
+        text=operation.text,
+        subject="user",
+        predicate="noted",
+        object=operation.text,
+        created_at=at,
+        said_at=at,
+        session_id=session_id,
+        agent_id=agent_id,
+        source_ids=tuple(dict.fromkeys(operation.source_ids)),
+        support=max(1, len(set(operation.source_ids))),
     )
 
 

@@ -160,6 +160,14 @@ class TestSemantic:
         assert [f.object for f in await memory.semantic.history(user_id="ann", predicate="Lives_in")] == ["Đà Nẵng"]
         assert await memory.semantic.history(user_id="bob") == []
 
+    async def test_a_text_alone_contradicts_nothing(self, memory: MemoryFacade) -> None:
+        for room in (3, 4):
+            await memory.semantic.add([f"Room {room} has a projector"], **ANN)
+        [again] = await memory.semantic.add([{"text": "room 3 has a projector.", "source_ids": ["m1"]}], **ANN)
+        found = await memory.semantic.search("projector", user_id="ann")
+        assert sorted(texts(found)) == ["Room 3 has a projector", "Room 4 has a projector"]
+        assert (again.text, again.source_ids) == ("Room 3 has a projector", ("m1",))
+
     async def test_a_retired_fact_is_history(self, memory: MemoryFacade) -> None:
         [fact] = await memory.semantic.add(["User likes tea"], **ANN)
         assert await memory.semantic.retire([fact.id], user_id="bob") == []
