@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from memory.canonical import predicate_key
 from memory.extraction.answers import Answer
 from memory.extraction.briefing import Briefing
 from memory.extraction.contract import (
@@ -20,6 +21,7 @@ from memory.extraction.contract import (
     Rejected,
 )
 from memory.extraction.grounding import coverage, is_assent, is_grounded, is_negative, objection
+from memory.extraction.mood import allowed_moods, moods
 from memory.extraction.proposal import (
     MAX_LESSONS,
     MAX_OPS,
@@ -91,12 +93,12 @@ class _Evidence:
     said: str
     assented: str
 
-    def refuse_unless(self, about: str, negative: bool) -> None:
-        """Refuse a statement about these words that the evidence does not make."""
+    def refuse_unless(self, about: str, negative: bool, claim: str) -> None:
+        """Refuse a claim about these words that the evidence does not make."""
         if is_grounded(about, self.said):
-            reason = objection(about, negative, self.said)
+            reason = objection(about, negative, self.said, claim=claim)
         elif is_grounded(about, self.assented):
-            reason = objection(about, negative, self.assented, assented=True)
+            reason = objection(about, negative, self.assented, assented=True, claim=claim)
         else:
             reason = "not grounded in the cited messages"
         if reason:
@@ -181,7 +183,7 @@ class _Checker:
         value = " ".join(proposed.value.split())
         _bounded(field, MAX_FIELD, "field")
         _bounded(value, MAX_OBJECT, "value")
-        evidence.refuse_unless(value, is_negative(value))
+        evidence.refuse_unless(value, is_negative(value), f"{field} {value}")
         return ProfileChange(field=field, value=value, source_ids=evidence.ids)
 
     def episode(self, proposed: ProposedEpisode, raw: Any) -> EpisodeDraft:
@@ -254,12 +256,16 @@ def _bounded(text: str, limit: int, name: str) -> None:
 def _stated(operation: Operation, evidence: _Evidence) -> None:
     """Refuse what the user did not say: other words, the opposite, a question."""
     negative = is_negative(operation.text)
-    evidence.refuse_unless(operation.object, negative)
+    evidence.refuse_unless(operation.object, negative, operation.text)
     known = f"{evidence.said} {evidence.assented} {operation.predicate} {operation.subject}".replace("_", " ")
     if not is_grounded(operation.object, operation.text) or coverage(operation.text, known) < _MIN_TEXT_COVERAGE:
         raise _Refused("its text says something else")
-    if is_negative(f"{operation.predicate} {operation.object}") is not negative:
+    parts = f"{operation.predicate} {operation.object}"
+    both_over = "over" in allowed_moods(operation.text) & allowed_moods(parts)
+    if is_negative(parts) is not negative and not both_over:
         raise _Refused("its text contradicts its parts")
+    if moods(operation.text) & {"planned", "unsure"} and predicate_key(operation.predicate).single:
+        raise _Refused("its text is a plan, its parts say that it is so")
 
 
 def _merged(items: Sequence[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from memory.extraction.mood import Mood, allowed_moods, is_conditional, moods
 from memory.statements import is_question, sentences
 
 # Words that carry no content of their own. Negations are among them: polarity is compared on its own. With their
@@ -29,7 +30,8 @@ _NUMBER_WORDS = "zero one two three four five six seven eight nine ten"
 _NUMBERS = {word: str(value) for value, word in enumerate(_NUMBER_WORDS.split())}
 
 _IDIOMS = re.compile(
-    r"\b(?:not only|no problem|no worries|no doubt|can't wait|why not|không những|không chỉ|không sao|không có gì)\b"
+    r"\b(?:(?:don't|do not|dont|never) forget|(?:đừng|chớ|không được|dung) (?:có )?quên|dung quen)\b"
+    r"|\b(?:not only|no problem|no worries|no doubt|can't wait|why not|không những|không chỉ|không sao|không có gì)\b"
     r"|^(?:no|nope|không|dạ không)\s*,"
 )
 _ASKING_TAIL = re.compile(r"\b(?:không|khong|ko|chưa|chua|k|hok)\s*(?:ạ|nhỉ|vậy|hả|thế)?\s*\?+$")
@@ -42,7 +44,7 @@ _NEGATION = re.compile(
     r"|\b(?:không|khong|ko|chẳng|chả|chưa|đừng|chớ|ghét|tránh|kiêng|ngừng|từng)\b"
 )
 _UNACCENTED = re.compile(r"\b(?:chua|chang|ghet|kieng)\b")
-_SUPPOSED = re.compile(r"\b(?:if|suppose|supposing|imagine|pretend|hypothetically|nếu|giả sử|giả dụ|lỡ như)\b")
+_SUPPOSED = re.compile(r"\b(?:suppose|supposing|imagine|pretend|hypothetically)\b")
 
 _CLAUSE = re.compile(
     r"\s*(?:[,;:–—]\s|\b(?:and|but|or|because|so|though|although|while|nhưng|mà|và|vì|nên|còn|chứ|hoặc|hay)\b)\s*"
@@ -56,6 +58,7 @@ _LEFT_BEHIND = re.compile(
     r"\b(?:mov\w+|switch\w+|chang\w+|relocat\w+|transfer\w+|chuyển|đổi|dọn)\b[^,;]*?\b(?:from|từ)\s+(.+?)"
     r"(?=\s+(?:to|into|over|đến|tới|vào|sang|ra|về|lên|xuống)\b|[,;.!?]|$)"
 )
+_AT_PRESENT = re.compile(r"^(?:now|currently|today|these days|still|giờ|bây giờ|hiện|nay|vẫn)\b")
 _OPPOSED = re.compile(r"\b(?:but|though|although|while|nhưng|mà|còn|chứ)\b")
 
 # Chinese and Japanese put no space between words: each character counts as one.
@@ -66,12 +69,24 @@ _ASSENT = re.compile(
 )
 _MAX_ASSENT_WORDS = 6
 
+_MEANT: dict[Mood, str] = {
+    "unsure": "perhaps so, not stated",
+    "planned": "planned, and not yet so",
+    "over": "said to be over",
+}
+_MIN_STEM = 4
+"""Letters of a stem: shorter ones belong to different words, as in car, care and caring."""
+
+_MAX_LEAD_WORDS = 5
+"""A clause before a comma that is no longer than this says when or how of what follows: "next month, I move"."""
+
 
 @dataclass(frozen=True)
 class _Clause:
     text: str
     negative: bool
     asserted: bool
+    moods: frozenset[Mood] = frozenset()
 
 
 def fold(text: str) -> str:
@@ -133,7 +148,7 @@ def is_assent(text: str) -> bool:
     return bool(_ASSENT.search(_plain(text).strip())) and len(text.split()) <= _MAX_ASSENT_WORDS
 
 
-def objection(about: str, negative: bool, source: str, *, assented: bool = False) -> str:
+def objection(about: str, negative: bool, source: str, *, assented: bool = False, claim: str = "") -> str:
     """Return why a source does not state something about these words, or nothing when it does.
 
     Args:
@@ -141,6 +156,7 @@ def objection(about: str, negative: bool, source: str, *, assented: bool = False
         negative: Whether the statement denies it.
         source: What was said.
         assented: Whether the user said yes to the source, so that what it asks is stated.
+        claim: The whole statement; when it is given, it must also be meant as the source is: a plan as a plan.
 
     >>> objection("meat", False, "I don't eat meat, but I eat fish")
     'says the opposite of its source'
@@ -153,12 +169,21 @@ def objection(about: str, negative: bool, source: str, *, assented: bool = False
     if not mentions:
         # the words stand in several clauses: judge the sentences, or else the whole, as one
         whole = [s for s in sentences(source) if is_grounded(about, s)] or [source]
-        mentions = [_Clause(s, is_negative(s), not _is_open(s)) for s in whole]
+        mentions = [_Clause(s, is_negative(s), not _is_open(s), moods(s)) for s in whole]
     asserted = [clause for clause in mentions if clause.asserted or assented]
     if not asserted:
         return "asked or supposed, not stated"
-    if all(clause.negative is not negative for clause in asserted):
+    allowed = allowed_moods(claim)
+    # "used to live" denies what "lived until 2019" affirms, and both say the same
+    stated = [c for c in asserted if c.negative is negative or "over" in c.moods & allowed]
+    if not stated:
         return "says the opposite of its source"
+    if claim:
+        unmet = [clause.moods - allowed for clause in stated]
+        # what is denied may well be over: "I no longer live there"
+        unmet = [mood - {"over"} if negative else mood for mood in unmet]
+        if all(unmet):
+            return next(reason for mood, reason in _MEANT.items() if any(mood in clause for clause in unmet))
     return ""
 
 
@@ -171,21 +196,32 @@ def _clauses(source: str) -> Iterator[_Clause]:
         plain = _LEFT_BEHIND.sub(lambda left: left[0].removesuffix(left[1]), plain)
         cuts = [0, *(cut.end() for cut in _CLAUSE.finditer(plain)), len(plain)]
         before: _Clause | None = None
+        supposed = False
         for i, (begin, end) in enumerate(pairwise(cuts)):
             text = plain[begin:end]
             joint = plain[cuts[i - 1] : begin] if i else ""
             # "I don't eat pork, beef or lamb": a clause without a start of its own continues the one before it
             continues = before is not None and not _ANEW.search(text) and not _OPPOSED.search(joint)
             last = i == len(cuts) - 2
-            open_ = (asks and last) or _is_open(text) or (continues and before is not None and not before.asserted)
+            # what follows a condition depends on it: "if I were rich, I would travel and paint"
+            supposed = is_conditional(text) or (supposed and not _OPPOSED.search(joint))
+            open_ = (asks and last) or supposed or _is_open(text)
+            open_ = open_ or (continues and before is not None and not before.asserted)
             count = _negations(text)
             carried = count == 0 and continues and before is not None and before.negative
-            before = _Clause(text, count % 2 == 1 or carried, not open_)
+            meant = moods(text)
+            if before is not None and (continues or _leads(before.text)) and not _AT_PRESENT.search(text):
+                meant |= before.moods
+            before = _Clause(text, count % 2 == 1 or carried, not open_, meant)
             yield before
 
 
+def _leads(text: str) -> bool:
+    return len(text.split()) <= _MAX_LEAD_WORDS and not _ANEW.search(text)
+
+
 def _is_open(text: str) -> bool:
-    return is_question(text) or bool(_SUPPOSED.search(_plain(text)))
+    return is_question(text) or bool(_SUPPOSED.search(_plain(text))) or is_conditional(text)
 
 
 def _negations(text: str) -> int:
@@ -222,6 +258,8 @@ def _similar(one: str, other: str) -> bool:
         return True
     if one.isdigit() or other.isdigit():
         return False
+    if _stem(one) == _stem(other) != "":
+        return True
     longer = max(len(one), len(other))
     common = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     # 0.6: "japan" and "japanese" are one, "hanoi" and "hanover" are two
@@ -230,3 +268,9 @@ def _similar(one: str, other: str) -> bool:
 
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _stem(word: str) -> str:
+    """Return what the forms of an English verb have in common, smok(e, es, ed, ing), empty for a short word."""
+    stem = re.sub(r"(?:ing|es|ed|e|s)$", "", word) if word.isascii() else ""
+    return stem if len(stem) >= _MIN_STEM else ""
