@@ -31,7 +31,7 @@ from memory.extraction.proposal import (
     ProposedOperation,
     ProposedProfileChange,
 )
-from memory.extraction.supersession import supersedes, takes_back
+from memory.extraction.supersession import named_best, supersedes, takes_back
 from memory.records import Level, normalise
 
 MAX_SUBJECT = 80
@@ -152,6 +152,9 @@ class _Checker:
         target = self.briefing.targets.get(alias) if op != "add" else None
         if target is None and op != "add":
             raise _Refused("it changes a memory that does not exist")
+        if op == "retract":
+            known = {name: memory.text for name, memory in self.briefing.targets.items()}
+            target = self.briefing.targets[named_best(known, alias, evidence.said)]
         operation = Operation(
             op=op,
             target_id=target.id if target else None,
