@@ -24,7 +24,7 @@ from graphs import events
 from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
 from graphs.state import AgentState, current_turn
-from graphs.working_memory import WorkingMemory, as_text, update_working_memory, with_compressed_steps
+from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from memory.context import MemoryBlock, render_memories
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
@@ -168,7 +168,7 @@ class MemoryNodes:
         writer = runtime.stream_writer
         try:
             async with asyncio.timeout(self._policy.read_timeout):
-                await turns.close(state["messages"], state.get("remembered"), as_text(notes) if notes else [])
+                await turns.close(state["messages"], state.get("remembered"), notes["steps"] if notes else ())
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
                 await extract_later(turns, self._policy, on_server=runtime.server_info is not None)

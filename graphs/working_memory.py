@@ -108,15 +108,6 @@ def with_compressed_steps(messages: Sequence[BaseMessage], notes: WorkingMemory 
     return [*messages[:asked], _noted(messages[asked], compressed["text"]), *rest, *messages[raw:]]
 
 
-def as_text(notes: WorkingMemory) -> list[str]:
-    """Return the notes a line a step, after the line `Goal: ...`; empty where nothing was done."""
-    lines = [
-        f"{step['action']}({step['arguments']}) -> {step['error'] and 'error: '}{step['error'] or step['observation']}"
-        for step in notes["steps"]
-    ]
-    return [f"Goal: {notes['goal']}", *lines] if lines else []
-
-
 def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
     rounds: list[_Round] = []
     start = 0

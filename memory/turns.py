@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -29,9 +30,10 @@ from memory.interface import MemoryScope
 from memory.reconcile import reconcile
 from memory.records import Conversation, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
+from memory.scopes import steps_to_experience
 from memory.scopes.profile import merge_profile
 from memory.transactions import transact
-from memory.transcript import to_records
+from memory.transcript import message_record_id, to_records
 from memory.workers import is_dead, worker_name
 
 MAX_ATTEMPTS = 5
@@ -55,6 +57,8 @@ _MAX_NOTE = 600
 
 _CLAIM_MARGIN = 30.0
 """Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
+
+AgentStep = Mapping[str, Any]
 
 log = logging.getLogger(__name__)
 
@@ -115,13 +119,13 @@ class Turns:
         """
         await self._store(thread, since, ())
 
-    async def close(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[str] = ()) -> None:
+    async def close(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[AgentStep] = ()) -> None:
         """Store the finished turn; no model is asked.
 
         Args:
             thread: The messages of the conversation, the answer last.
             since: The id of the last message that memory has already.
-            steps: What the agent did, in words.
+            steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
         """
         await self._store(thread, since, steps)
 
@@ -176,7 +180,7 @@ class Turns:
 
         await transact(self.memory.store, self.user_id, step)
 
-    async def _store(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[str]) -> None:
+    async def _store(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[AgentStep]) -> None:
         """Store the messages that are new, with a note that they are still to be drawn from, in one batch."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
@@ -194,13 +198,17 @@ class Turns:
         pending = PendingTurn(
             id=record_id("pending", records[0].id),
             text=said[:_MAX_NOTE],
-            steps=_bounded(steps),
+            steps=tuple(map(_in_words, steps[-_MAX_STEPS:])),
             context_ids=tuple(record.id for record in before[-_CONTEXT:]),
             session_id=self.session_id,
             agent_id=self.agent_id,
             source_ids=tuple(record.id for record in records),
         )
         changes.append(put_pending(self.user_id, pending))
+        if self.memory.policy.write_experience:
+            asked_id = message_record_id(self.session_id, thread[asked])
+            done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
+            changes += [put(self.user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done]
         changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
         await self.memory.apply(changes)
 
@@ -350,8 +358,9 @@ def last_id(thread: Sequence[BaseMessage]) -> str | None:
     return str(thread[-1].id) if thread else None
 
 
-def _bounded(steps: Sequence[str]) -> tuple[str, ...]:
-    return tuple(step[:_MAX_STEP] for step in steps[-_MAX_STEPS:])
+def _in_words(step: AgentStep) -> str:
+    result = f"error: {step['error']}" if step["error"] else step["observation"]
+    return f"{step['action']}({step['arguments']}) -> {result}"[:_MAX_STEP]
 
 
 def _is_claimed(turn: PendingTurn, at: datetime) -> bool:

@@ -202,6 +202,16 @@ async def test_the_same_words_in_two_threads_are_two_messages_and_one_fact() -> 
     assert fact.value["support"] == 2
 
 
+@pytest.mark.parametrize("write", [True, False])
+async def test_the_steps_of_a_turn_are_logged_as_experience_if_the_policy_says_so(write: bool) -> None:
+    store = memory_store()
+    graph = build(ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"]), store, write_experience=write)
+    await events(graph, "How is Huế?")
+    logged = await store.asearch(scope_namespace("ann", MemoryScope.EXPERIENCE))
+    seen = [(item.value["tool"], item.value["output"], item.value["success"]) for item in logged]
+    assert seen == ([("weather", "sunny in Huế", True)] if write else [])
+
+
 async def test_what_was_pasted_once_is_not_paid_for_in_every_turn() -> None:
     model = ScriptedModel(script=["ok"])
     graph = build(model, memory_store())
