@@ -160,10 +160,11 @@ class TextDialect(BaseChatModel):
     def _read(self, text: str) -> AIMessage:
         if not self.tool_specs:
             return AIMessage(text)
-        reply = parse_reply(text)
+        tools = [spec["function"]["name"] for spec in self.tool_specs]
+        reply = parse_reply(text, tools)
         error = reply.error
         if self.must_call and reply.answer is not None:
-            error = f"answer with an Action, one of: {', '.join(spec['function']['name'] for spec in self.tool_specs)}"
+            error = f"answer with an Action, one of: {', '.join(tools)}"
         call_id = f"call_{uuid.uuid4().hex}"
         if error:
             # With its label the text is no JSON, not even the beginning of some: streamed chunks are completed to JSON
@@ -218,16 +219,17 @@ def _action_text(message: AIMessage) -> str:
 
 
 def _describe(spec: dict[str, Any]) -> str:
+    """Describe a tool, a line an argument: small models copy a JSON schema where its values should be."""
     function = spec["function"]
     parameters = dereference_refs(function.get("parameters", {}))
-    properties = parameters.get("properties", {})
     required = parameters.get("required", [])
-    optional = (
-        f" (optional: {', '.join(rest)})" if (rest := [name for name in properties if name not in required]) else ""
-    )
-    return f"- {function['name']}: {function.get('description', '')} Args{optional}: " + json.dumps(
-        properties, ensure_ascii=False
-    )
+    lines = [f"- {function['name']}: {function.get('description', '')}"]
+    for name, schema in parameters.get("properties", {}).items():
+        plain = schema.keys() <= {"type", "description", "default", "title"}
+        kind = schema.get("type", "any") if plain else json.dumps(schema, ensure_ascii=False)
+        about = f": {schema['description']}" if plain and schema.get("description") else ""
+        lines.append(f'  - "{name}" ({kind}{"" if name in required else ", optional"}){about}')
+    return "\n".join(lines)
 
 
 def _merge_neighbours(messages: list[BaseMessage]) -> list[BaseMessage]:

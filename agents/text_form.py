@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -34,6 +34,8 @@ _TOOL_NAME = re.compile(
     re.DOTALL | re.IGNORECASE | re.VERBOSE,
 )
 _NO_ACTION = re.compile(r"(?:none|null|n/a|no action)\b", re.IGNORECASE)
+_LATE_ACTION = re.compile(r"\n[ \t>#*_-]*Action[ \t*_]*:", re.IGNORECASE)
+_MAYBE_LATE_ACTION = re.compile(r"\n[ \t>#*_-]*(?:A(?:c(?:t(?:i(?:o(?:n[ \t*_]*)?)?)?)?)?)?\Z", re.IGNORECASE)
 _THINKING = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _MARKUP = " \t\r\n*_:"
 """Characters after a label that may still turn out to be part of it."""
@@ -60,7 +62,7 @@ class Reply:
     raw_args: str = ""
 
 
-def parse_reply(text: str) -> Reply:
+def parse_reply(text: str, tools: Collection[str] = ()) -> Reply:
     """Read a model's text.
 
     The first action counts; what a model makes up after it does not. Text without any label is an answer: a model
@@ -68,6 +70,8 @@ def parse_reply(text: str) -> Reply:
 
     Args:
         text: What the model wrote.
+        tools: The tools there are: a call of one of them that follows a final answer is still to be made, and that
+            answer a guess of its result. Anything else that looks like an action there is part of the answer.
 
     Returns:
         What it says.
@@ -88,6 +92,8 @@ def parse_reply(text: str) -> Reply:
         if name == "action" and body and not _NO_ACTION.match(body):
             return _read_action(thought, body, _args_of(names[place + 1 :], bodies[place + 1 :]))
         if name == "final answer":
+            if call := _late_call(text, labels[place:], names[place:], bodies[place:], tools):
+                return call
             return Reply(thought=thought, answer=_answer(text, labels[place]))
     if "args" in names:
         return Reply(thought=thought, error="Args without an Action", raw_args=bodies[names.index("args")])
@@ -106,6 +112,7 @@ class AnswerStream:
     def __init__(self) -> None:
         self._text = ""
         self._answering = False
+        self._begun = False
         self._over = False
 
     def feed(self, piece: str) -> str:
@@ -120,14 +127,21 @@ class AnswerStream:
         if not self._answering and not self._find_answer():
             return ""
         kept, stop, _ = self._text.partition(STOP)
-        self._over = bool(stop)
-        if not stop:
-            # the end may become the stop mark, or be white space that the whole answer is stripped of
+        late = _LATE_ACTION.search(kept)
+        self._over = bool(stop or late)
+        if late:
+            kept = kept[: late.start()]
+        elif not stop:
+            # the end may become a label, or be white space that the whole answer is stripped of
             held = next((n for n in range(len(STOP) - 1, 0, -1) if kept.endswith(STOP[:n])), 0)
             kept = kept[: len(kept) - held]
+            if maybe := _MAYBE_LATE_ACTION.search(kept):
+                kept = kept[: maybe.start()]
         kept = kept.rstrip()
         self._text = self._text[len(kept) :]
-        return kept
+        shown = kept if self._begun else kept.lstrip()
+        self._begun = self._begun or bool(shown)
+        return shown
 
     def _find_answer(self) -> bool:
         """Leave in the text what is not decided yet; return whether that is the answer's beginning."""
@@ -140,9 +154,12 @@ class AnswerStream:
             label = _LABEL.match(line)
             name = _name(label) if label and _is_label(label) else ""
             if label and name == "final answer":
-                if not self._text[label.end() :].strip(_MARKUP):
+                rest = self._text[label.end() :]
+                if not rest.strip(_MARKUP):
                     return False
-                self._text = _open_mark(label) + self._text[label.end() :].lstrip()
+                # the line break stays for now: only after it a label is one
+                lead = "\n" if "\n" in rest[: len(rest) - len(rest.lstrip())] else ""
+                self._text = lead + _open_mark(label) + rest.lstrip()
                 self._answering = True
                 return True
             if not newline:
@@ -169,6 +186,22 @@ def _body(text: str, labels: Sequence[re.Match[str]], place: int) -> str:
 
 def _answer(text: str, label: re.Match[str]) -> str:
     return (_open_mark(label) + text[label.end() :].lstrip()).split(STOP)[0].strip()
+
+
+def _late_call(
+    text: str, labels: Sequence[re.Match[str]], names: Sequence[str], bodies: Sequence[str], tools: Collection[str]
+) -> Reply | None:
+    """Return the call that follows a final answer, whose label is the first; None where none is meant."""
+    for place in range(1, len(labels)):
+        until = labels[place].start()
+        if names[place] == "observation" or STOP in text[labels[0].end() : until]:
+            return None
+        if names[place] == "action" and bodies[place] and labels[place]["bare"] is None:
+            thought = _answer(text[:until], labels[0])
+            call = _read_action(thought, bodies[place], _args_of(names[place + 1 :], bodies[place + 1 :]))
+            if call.action in tools and not call.error:
+                return call
+    return None
 
 
 def _open_mark(label: re.Match[str]) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 
 from rich.text import Text
 
@@ -13,6 +12,7 @@ from agents.config import AgentConfig
 from agents.opening import open_agent
 from agents.terminal.column import Column, one_line
 from agents.terminal.console import Terminal
+from agents.terminal.loop import LoopThread
 from agents.terminal.render import TurnView
 from agents.terminal.sessions import Sessions
 from agents.terminal.turn import Agent, Outcome, run_turn
@@ -60,30 +60,32 @@ class Chat:
     def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.
 
-        The event loop runs only while there is something to do: waiting for a line in the main thread is what lets
-        Ctrl-C end a turn without ending the program.
-
         Returns:
             The exit code: 1 if a piped message could not be answered, or its answer could not be written.
         """
-        with asyncio.Runner() as runner:
+        with LoopThread() as loop:
             stack = AsyncExitStack()
-            with self._console.status("opening memory …") if self._console.is_terminal else contextlib.nullcontext():
+            with self._waiting("opening memory"):
                 opening = open_agent(self._config, settings=self._settings)
-                agent: Agent = runner.run(stack.enter_async_context(opening))
+                agent: Agent = loop.run(stack.enter_async_context(opening))
             try:
                 sessions = Sessions(agent, self._config.name, self._user_id)
-                thread_id, said = runner.run(sessions.last())
+                thread_id, said = loop.run(sessions.last())
                 self._greet(said)
                 while not self._console.abandoned and (line := self._read()) is not None:
                     if line in {"/exit", "/quit"}:
                         break
                     if not line or (line == "/forget" and not self._is_sure()):
                         continue
-                    thread_id = self._do(runner, agent, sessions, line, thread_id)
+                    thread_id = self._do(loop, agent, sessions, line, thread_id)
             finally:
-                runner.run(stack.aclose())
+                # what is still to be drawn from the conversation; Ctrl-C leaves that to the next time
+                with self._waiting("remembering"):
+                    loop.run(stack.aclose())
         return 1 if (self._failed and not self._interactive) or self._console.abandoned else 0
+
+    def _waiting(self, what: str) -> AbstractContextManager[object]:
+        return self._console.status(f"{what} …") if self._console.is_terminal else contextlib.nullcontext()
 
     def _greet(self, said: str) -> None:
         self._console.whereabouts(self._config, self._settings)
@@ -128,11 +130,11 @@ class Chat:
             return False
         return answer.strip().lower() in {"y", "yes"}
 
-    def _do(self, runner: asyncio.Runner, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
+    def _do(self, loop: LoopThread, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
         """Do what a line asks, whatever comes of it; return the conversation to go on with."""
         outcome = Outcome()
         try:
-            return runner.run(self._handle(agent, sessions, line, thread_id, outcome))
+            return loop.run(self._handle(agent, sessions, line, thread_id, outcome))
         except KeyboardInterrupt:
             kept = "; what you said is remembered" if outcome.durable else ""
             self._console.print(Text(f"stopped{kept}", style="yellow"))

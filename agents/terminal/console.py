@@ -39,7 +39,10 @@ class Terminal(Console):
 
     def failure(self, error: Exception) -> None:
         """Draw an error as one red line."""
-        message = " ".join(printable(str(error)).split()) or type(error).__name__
+        message = " ".join(printable(str(error)).split())
+        if not message or type(error).__module__ == "builtins":
+            # nobody wrote this for a user: "'id'" alone says nothing
+            message = f"{type(error).__name__}: {message}"
         self.print(Text(message, style="red"), soft_wrap=True)
 
     def labelled(self, label: str, text: str) -> None:

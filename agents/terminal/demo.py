@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import uuid
+from typing import Any
 
 from agents.config import load_agent_config
 from agents.opening import open_agent
@@ -74,7 +76,10 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
     outcome = Outcome()
     last = number == len(CONVERSATIONS)
     code = 1
-    async with open_agent(AGENT, settings=settings) as agent:
+    config = await asyncio.to_thread(load_agent_config, AGENT)
+    # what is stored is to be seen before the next message
+    memory = config.memory.model_copy(update={"extraction": "inline"})
+    async with open_agent(config.model_copy(update={"memory": memory}), settings=settings) as agent:
         try:
             await _talk(agent, CONVERSATIONS[number - 1], user_id, f"{user_id}-{number}", console, outcome)
             code = 1 if console.abandoned or (last and not outcome.recalled) else 0
@@ -82,7 +87,7 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
             console.failure(error)
         else:
             if last and not outcome.recalled:
-                console.failure(RuntimeError("Nothing of the first conversation was remembered."))
+                console.print("[red]Nothing of the first conversation was remembered.[/]")
         finally:
             if last or code:
                 await _forget(agent, user_id)
@@ -104,5 +109,5 @@ async def _talk(
 
 async def _forget(agent: Agent, user_id: str) -> None:
     assert agent.store is not None  # noqa: S101 - narrows for the type checker
-    for session_id in await MemoryFacade(agent.store).forget_user(user_id):
-        await agent.checkpointer.adelete_thread(session_id)  # type: ignore[union-attr]
+    checkpointer: Any = agent.checkpointer
+    await MemoryFacade(agent.store, checkpointer=checkpointer).forget_user(user_id)

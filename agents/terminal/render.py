@@ -108,6 +108,8 @@ class TurnView:
             self._steps("retrieved", [_item(item) for item in items], _RETRIEVED, whole=False)
             self._steps("stored", event.get("stored", []), _STORED)
             self._steps("retired", event.get("retired", []), _STORED)
+            if event["status"] == "ok" and event["message"]:
+                self._step("memory", str(event["message"]))
         if retrieves:
             self.waiting("thinking")
 

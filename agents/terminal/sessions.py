@@ -7,12 +7,10 @@ from typing import Any
 
 from agents.terminal.turn import Agent
 from memory.facade import MemoryFacade
-from memory.namespaces import encode
+from memory.namespaces import encode, terminal_namespace
 from memory.records import now
 
-_ROOT = "terminal"
 _LAST = "last"
-_PAGE = 200
 
 
 class Sessions:
@@ -28,7 +26,7 @@ class Sessions:
         self._agent = agent
         self._store: Any = agent.store
         self._user_id = user_id
-        self._namespace = (_ROOT, encode(user_id), encode(name))
+        self._namespace = (*terminal_namespace(user_id), encode(name))
 
     async def last(self) -> tuple[str, str]:
         """Return the conversation that the user left, which goes on where it stopped, and what was said last in it."""
@@ -51,17 +49,5 @@ class Sessions:
 
     async def forget(self) -> None:
         """Forget all about the user: memories, threads, and which conversations there were, with every agent."""
-        threads = set(await MemoryFacade(self._store).forget_user(self._user_id))
-        everywhere = self._namespace[:2]
-        while found := await self._store.asearch(everywhere, limit=_PAGE):
-            threads |= {str(item.value["thread_id"]) for item in found}
-            # first the threads: what is interrupted here is found again
-            await self._delete(threads)
-            for item in found:
-                await self._store.adelete(item.namespace, item.key)
-        await self._delete(threads)
-
-    async def _delete(self, threads: set[str]) -> None:
         checkpointer: Any = self._agent.checkpointer
-        while threads:
-            await checkpointer.adelete_thread(threads.pop())
+        await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)

@@ -229,13 +229,12 @@ def test_a_model_error_is_one_line_and_the_chat_goes_on(
 
 def test_a_database_that_is_not_there_is_one_line(environment: Environment, tmp_path: Path) -> None:
     environment["DATABASE_URL"] = "postgresql://ann:verysecret@127.0.0.1:1/none"
-    for command in ("chat", "demo"):
-        done = run(command, environment=environment, cwd=tmp_path)
-        assert done.returncode == 2
-        [line] = done.stderr.splitlines()
-        assert "The database at 127.0.0.1:1/none is not available" in line
-        assert "DATABASE_URL" in line
-        assert "verysecret" not in done.stdout + done.stderr
+    done = run("chat", environment=environment, cwd=tmp_path)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert "The database at 127.0.0.1:1/none is not available" in line
+    assert "DATABASE_URL" in line
+    assert "verysecret" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -362,6 +361,23 @@ def test_ctrl_c_within_a_tool_leaves_a_thread_that_goes_on(
         terminal.expect("you +")
         terminal.press(CTRL_D)
         assert terminal.exit_code() == 0
+
+
+def test_what_is_behind_the_turn_goes_on_while_the_user_types(
+    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    learn(openai_server, {"hike": ("likes", "hike")})
+    openai_server.add(Reply(text="Nice."), when=Match(schema=False))
+    (tmp_path / "later.yaml").write_text("manager: react_mem\nmemory: {extraction: background, debounce: 0}\n")
+    with chat_at_terminal(scripted, tmp_path, "--agent", str(tmp_path / "later.yaml")) as terminal:
+        terminal.expect("you +")
+        terminal.enter("On Sundays I hike.")
+        terminal.expect(r"agent   Nice\.\n")
+        terminal.expect("you +")
+        openai_server.wait_for(2)
+        terminal.enter("/exit")
+        assert terminal.exit_code() == 0
+    assert "public.store" in tables_with(scripted["DATABASE_URL"], "The user likes hike.")
 
 
 def test_ctrl_d_closes_the_embedded_database(environment: Environment, tmp_path: Path) -> None:

@@ -97,6 +97,13 @@ def test_an_answer_is_read_and_stays_text(text: str, answer: str) -> None:
     assert (reply.answer, reply.action, reply.error) == (answer, None, "")
 
 
+def test_a_call_after_the_answer_is_made_if_there_is_such_a_tool() -> None:
+    text = 'Thought: easy\nFinal Answer: Sunny.\n\n**Action:** weather\nArgs: {"city": "Huế"}\nObservation: rain'
+    assert parse_reply(text, ["weather"]) == Reply(thought="Sunny.", action="weather", args={"city": "Huế"})
+    for other in (text.replace("weather", "call John"), text.replace("{", "["), text.replace("Action", "Observation")):
+        assert parse_reply(other, ["weather"]).answer
+
+
 UNREADABLE = {
     "not-json": ("Action: weather\nArgs: city=Huế", "not JSON"),
     "cut-off": ('Action: weather\nArgs: {"city": "Hu', "not JSON"),
@@ -133,13 +140,17 @@ def cut(text: str, places: list[int]) -> list[str]:
 @given(TEXTS, st.lists(st.integers(0, 200), max_size=20))
 @example("**Final Answer:** **Yes**", list(range(30)))
 @example("Final Answer:<think>", [14])
+@example('Final Answer:\nAction: weather\nArgs: {"city": "Huế"}', list(range(60)))
+@example('Final Answer: a\n- b\n- Action: weather\nArgs: {"city": "Huế"}', list(range(60)))
+@example("Final Answer: a\nAction is needed\nAnd more", list(range(60)))
 @example("Final Answer: a\nObservatory: b \n O", list(range(40)))
 def test_streaming_shows_the_beginning_of_the_answer_and_nothing_else(text: str, places: list[int]) -> None:
-    reply = parse_reply(text)
+    reply = parse_reply(text, ["weather"])
     assert sum([reply.answer is not None, reply.action is not None and not reply.error, bool(reply.error)]) == 1
     stream, whole = AnswerStream(), AnswerStream()
     streamed = "".join(map(stream.feed, cut(text, places)))
-    assert (reply.answer or "").startswith(streamed)
+    assert (reply.answer if reply.answer is not None else reply.thought).startswith(streamed)
+    assert streamed == "" or "final answer" in text.lower()
     assert streamed == whole.feed(text)
 
 
@@ -180,7 +191,8 @@ async def test_the_tools_are_described_after_the_instructions() -> None:
     assert kind == "system"
     assert human == ("human", "hello")
     assert system.startswith("Be brief.\n\n")
-    assert "- plan: Plan a day. Braces {are} no matter. Args (optional: place): " in system
+    assert '- plan: Plan a day. Braces {are} no matter.\n  - "day" ({' in system
+    assert '  - "place" (string, optional)' in system
     assert '"date"' in system
     assert "$ref" not in system
     assert 'Args: {"argument": "value"}' in system
