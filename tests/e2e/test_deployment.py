@@ -42,8 +42,10 @@ async def build(path, variable):
     spec = importlib.util.spec_from_file_location(name, path)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    factory = getattr(module, variable)
-    return type(await factory(*[{} for _ in inspect.signature(factory).parameters])).__name__
+    graph = getattr(module, variable)
+    if inspect.iscoroutinefunction(graph):
+        graph = await graph(*[{} for _ in inspect.signature(graph).parameters])
+    return type(graph).__name__
 
 async def main():
     graphs = json.loads(os.environ["LANGSERVE_GRAPHS"])
