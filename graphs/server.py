@@ -9,18 +9,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import cache
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from agents.config import load_agent_config
+from react_mem_start import check_packages
+
+check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
+
+from agents.config import AgentConfigError, available_agents, load_agent_config
+from agents.models import ModelConfigError
 from agents.resolve import build_agent, resolve_agent
 from graphs.maintenance import build_extractor, build_maintenance
 from graphs.planner_worker import shipped_team
+from tools.registry import ToolConfigError
 
 DEFAULT_AGENT = "assistant"
+
+log = logging.getLogger(__name__)
 
 
 @cache
@@ -29,7 +38,17 @@ def _build(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
     return build_agent(resolve_agent(load_agent_config(name)))
 
 
-# At import, where a server expects slow work: a run must not wait for it.
+def _build_all() -> None:
+    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other."""
+    for name in available_agents():
+        try:
+            _build(name)
+        except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
+            log.warning("the agent %r cannot run: %s", name, error)
+
+
+# At import, where a server expects slow work.
+_build_all()
 react = _build("plain")
 react_mem = _build("assistant")
 extractor = build_extractor()
