@@ -31,7 +31,7 @@ from memory.extraction.proposal import (
     ProposedOperation,
     ProposedProfileChange,
 )
-from memory.extraction.supersession import named_best, supersedes, takes_back
+from memory.extraction.supersession import is_corrected, named_best, supersedes, takes_back
 from memory.records import Level, normalise
 
 MAX_SUBJECT = 80
@@ -51,6 +51,10 @@ _Proposed = TypeVar("_Proposed", bound=BaseModel)
 
 class _Refused(Exception):  # noqa: N818 - a signal within this module
     """A proposal that is not believed; the message is the reason."""
+
+
+class _Withdrawn(_Refused):
+    """A proposal whose words the user takes back: they are not to be kept word for word either."""
 
 
 def check(answer: Answer, briefing: Briefing) -> Extraction:
@@ -111,8 +115,7 @@ class _Checker:
         self.rejected: list[Rejected] = []
 
     def refuse(self, raw: Any, reason: str) -> None:
-        text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=str)
-        self.rejected.append(Rejected(text[:_MAX_RAW], reason, self._cited(raw)))
+        self.rejected.append(Rejected(_raw(raw), reason, self._cited(raw)))
 
     def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed, Any], Any], limit: int) -> list[Any]:
         """Judge every item by itself; one that does not fit the form costs only itself."""
@@ -129,6 +132,8 @@ class _Checker:
                 kept.append(judge(form.model_validate(item), item))
             except ValidationError:
                 self.refuse(item, "not in the form that was asked for")
+            except _Withdrawn as withdrawn:
+                self.rejected.append(Rejected(_raw(item), str(withdrawn)))
             except _Refused as refused:
                 self.refuse(item, str(refused))
         return kept
@@ -173,6 +178,8 @@ class _Checker:
         _bounded(operation.object, MAX_OBJECT, "object")
         _bounded(operation.text, MAX_TEXT, "text")
         _stated(operation, evidence)
+        if is_corrected(operation.object, evidence.said):
+            raise _Withdrawn("the user corrects it in the same breath")
         if target is not None and normalise(target.text) == normalise(operation.text):
             return replace(operation, op="add", target_id=None)  # said once more, not changed
         if target is not None and not supersedes(target.text, operation, evidence.said):
@@ -247,6 +254,11 @@ class _Checker:
             if isinstance(aliases, list)
             else ()
         )
+
+
+def _raw(item: Any) -> str:
+    text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
+    return text[:_MAX_RAW]
 
 
 def _bounded(text: str, limit: int, name: str) -> None:

@@ -89,7 +89,8 @@ class Rejected:
     Args:
         raw: What it sent, as JSON or as it came, cut to a bounded length.
         reason: Why, in a few words that are safe to show.
-        source_ids: The messages it cites, so that a caller can keep what they say word for word.
+        source_ids: The messages it cites, so that a caller can keep what they say word for word; none where the user
+            takes these words back.
     """
 
     raw: str

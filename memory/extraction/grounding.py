@@ -65,7 +65,9 @@ _OPPOSED = re.compile(r"\b(?:but|though|although|while|nhưng|mà|còn|chứ)\b"
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 _ASSENT = re.compile(
-    r"^(?:yes|yeah|yep|yup|right|correct|exactly|sure|ok|okay|đúng|vâng|dạ|ừ|ừm|phải|chuẩn|chính xác)\b"
+    r"^(?:(?:oh|ah|haha|à|ồ)[,!. ]+)?(?:yes|yeah|yep|yup|aye|right|correct|exactly|precisely|sure|ok|okay|true|indeed"
+    r"|absolutely|definitely|certainly|of course|bingo|(?:that's|that is|you're|you are|quite) (?:right|true|it)"
+    r"|you got it|đúng|vâng|dạ|ừ|ừm|ừa|phải|chuẩn|chính xác|chính là|tất nhiên|dĩ nhiên|quá đúng|dung roi|phai roi)\b"
 )
 _MAX_ASSENT_WORDS = 6
 
@@ -142,10 +144,14 @@ def is_negative(text: str) -> bool:
 def is_assent(text: str) -> bool:
     """Tell whether a message only agrees with what was said before it.
 
-    >>> is_assent("Yes, that one"), is_assent("Yes, and I also have a cat and two dogs")
+    >>> is_assent("Yes, that one"), is_assent("Yes, but not there")
     (True, False)
+    >>> is_assent("Yes, and I also have a cat and two dogs")
+    False
     """
-    return bool(_ASSENT.search(_plain(text).strip())) and len(text.split()) <= _MAX_ASSENT_WORDS
+    plain = _plain(text).strip()
+    agrees = bool(_ASSENT.search(plain)) and len(plain.split()) <= _MAX_ASSENT_WORDS
+    return agrees and not (is_negative(plain) or is_question(plain) or _OPPOSED.search(plain))
 
 
 def objection(about: str, negative: bool, source: str, *, assented: bool = False, claim: str = "") -> str:

@@ -9,7 +9,7 @@ from memory.canonical import holders, subject_key
 from memory.extraction.contract import Operation
 from memory.extraction.grounding import content_words, is_grounded, is_negative, objection, shares_words
 from memory.extraction.mood import allowed_moods, moods
-from memory.statements import sentences
+from memory.statements import is_question, sentences, speaks_of_self
 
 # Attributes of which a person has one at a time: a new value ends the old one without any word of change. A group
 # must match alike: a favourite colour does not end a favourite dish.
@@ -36,6 +36,17 @@ _CORRECTION = re.compile(
     r"|(?<!can't )(?<!cannot )wait(?! (?:to|for|until|till|in)\b)"
     r"|nhầm|sai|ý (?:tôi|mình|em) là|nói lại|đính chính)\b|^(?:oh )?no[,.!]|^à không\b"
 )
+# Words at the start of what corrects what was said just before.
+_SELF_CORRECTION = re.compile(
+    r"^(?:(?:oh|ah|uh|um|à|ơ|ối|ấy)[,.! ]+)*(?:(?:no|sorry|không|xin lỗi)[,.! ]+)?"
+    r"(?:wait|no|sorry|oops|scratch that|correction|i mean(?:t)?|rather|make that|my mistake"
+    r"|(?:tôi |mình )?(?:nói |viết |ghi )?nhầm(?: rồi)?|ý (?:tôi|mình|em) là|(?:à )?không|nói lại|xin lỗi|đính chính)"
+    r"(?:[,.!: ]+|$)(?:no|wait|i mean(?:t)?)?[,.!: ]*"
+)
+_SEGMENT = re.compile(r"[,;–—]\s+|\s-\s|[.!?…]+\s+")
+_MAX_CORRECTED_WORDS = 3
+"""Content words of a correction that names only what is right: "no wait, Haiphong"."""
+
 _ADDITION = re.compile(
     r"\b(?:also|as well|besides|in addition|cũng|ngoài ra|nữa)\b|\bthêm\b(?! bớt)|\btoo\b(?=\s*(?:[.,;!]|now\b|$))"
 )
@@ -150,6 +161,34 @@ def named_best(targets: dict[str, str], proposed: str, said: str) -> str:
     said_of_proposed = {word for word in words[proposed] if is_grounded(word, asked)}
     misses = not _is_named(targets[proposed], asked) or said_of_proposed < words[best[0]]
     return best[0] if misses else proposed
+
+
+def is_corrected(object_: str, said: str) -> bool:
+    """Tell whether the user corrects this in the same breath.
+
+    >>> is_corrected("Hanoi", "I live in Hanoi. No wait, I live in Haiphong.")
+    True
+    >>> is_corrected("tea", "I like tea. Wait, I like coffee too."), is_corrected("tea", "I like tea. No, I love tea.")
+    (False, False)
+    """
+    parts = [part for sentence in sentences(said) for part in _SEGMENT.split(_plain(sentence)) if part.strip()]
+    for place, part in enumerate(parts[1:], 1):
+        start = _SELF_CORRECTION.match(part)
+        if not start or not is_grounded(object_, parts[place - 1]):
+            continue
+        # "no wait, Haiphong": what is right may stand behind a comma
+        right = part[start.end() :] or next((p for p in parts[place + 1 :] if not _SELF_CORRECTION.fullmatch(p)), "")
+        again = is_grounded(object_, " ".join([right, *parts[place + 1 :]]))
+        if right and not again and not _ADDITION.search(right) and _replaces(parts[place - 1], right):
+            return True
+    return False
+
+
+def _replaces(wrong: str, right: str) -> bool:
+    if is_question(right) or is_negative(right):
+        return False
+    named = not speaks_of_self(right) and len(content_words(right)) <= _MAX_CORRECTED_WORDS
+    return named or _share_topic(wrong, right) or wrong.split()[:2] == right.split()[:2]
 
 
 def _is_named(target: str, said: str) -> bool:
