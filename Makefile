@@ -37,6 +37,8 @@ check: $(INSTALLED) ## Lint, format, types, and which package may import which
 	$(BIN)/lint-imports
 
 bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
+	$(BIN)/python -m benchmarks.writing --json benchmarks/results/writing.json
+	$(BIN)/python -m benchmarks.latency --json benchmarks/results/latency.json
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 
 lock: ## Resolve pyproject.toml anew into requirements.lock (needs uv)

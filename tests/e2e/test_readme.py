@@ -15,6 +15,7 @@ from agents.config import AgentConfig
 from tests.contract.conftest import build_manager
 
 ROOT = Path(__file__).parents[2]
+CLI_TESTS = (ROOT / "tests" / "e2e" / "test_memory_cli.py").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -37,6 +38,9 @@ def test_every_command_is_a_target_that_exists_or_is_run_elsewhere() -> None:
                 assert target in targets
             case ["cp", source, ".env"]:
                 assert (ROOT / source).is_file()
+            case [".venv/bin/react-mem", "memory", command, *_]:
+                # run with their options in test_memory_cli.py
+                assert f'"{command}"' in CLI_TESTS
             case ["export", setting]:
                 assert setting.startswith("DATABASE_URL=")
             case _:
