@@ -9,7 +9,7 @@ from datetime import timedelta
 from langgraph.store.base import SearchItem
 
 from memory import drafts
-from memory.changes import Change, put
+from memory.changes import Change, delete, put
 from memory.drafts import Origin
 from memory.extraction import ExtractionError, TranscriptMessage
 from memory.facts import load_facts
@@ -55,8 +55,11 @@ async def end_conversation(turns: Turns) -> TurnReport:
     sources = tuple(message.id for message in messages)
     said_at = {message.id: message.created_at for message in messages}
 
+    verbatim = drafts.verbatim_facts(messages, origin)
+
     async def step() -> tuple[list[str], list[Change]]:
-        stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops)
+        unread = [fact.id for fact in verbatim]
+        stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, unread)
         facts = reconcile(
             extraction.ops,
             stored,
@@ -66,6 +69,9 @@ async def end_conversation(turns: Turns) -> TurnReport:
             said_at=said_at,
         )
         changes = [put(turns.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
+        # what was kept word for word, and has now been read in its conversation
+        read = [fact.id for fact in verbatim if fact.id in stored and drafts.is_read(fact, extraction)]
+        changes += [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
         if extraction.episode is not None:
             whole = replace(extraction.episode, level=Level.CONVERSATION)
             changes.append(put(turns.user_id, MemoryScope.EPISODIC, drafts.episode(whole, sources, origin)))

@@ -257,6 +257,19 @@ async def test_a_conversation_ends_once_with_one_episode(store: BaseStore) -> No
     assert [fact["support"] for fact in await facts(store)] == [1, 1]
 
 
+async def test_what_no_model_could_read_is_read_at_the_end_of_the_conversation(store: BaseStore) -> None:
+    class Nonsense(Reader):
+        async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
+            return Extraction(rejected=(Rejected("?", "nonsense", tuple(m.id for m in messages)),), complete=False)
+
+    one = turns(store, extractor=Nonsense())
+    await say(one, "I live in Hanoi.", "I have a cat.")
+    await one.extract()
+    assert {fact["verbatim"] for fact in await facts(store)} == {True}
+    await end_conversation(turns(store))
+    assert [fact["verbatim"] for fact in await facts(store)] == [False, False]
+
+
 async def test_what_is_said_after_the_end_opens_the_conversation_again(store: BaseStore) -> None:
     one = turns(store, quiet_after=0)
     await say(one, "I live in Hanoi.", "I have a cat.")
