@@ -32,7 +32,9 @@ _PLANNED = re.compile(
     rf"|want(?:s|ing)? to|wish(?:es)? to|dream(?:s|ing)? of|going to(?! (?:the|a|an|my|our|his|her|school|work)\b)"
     rf"|gonna|about to){_TELLING}(?=\W|$)"
     rf"|'(?:ll|d (?:like|love) to)\b{_TELLING}|\b(?:tomorrow|next {_PERIODS}|coming {_PERIODS}|soon)\b"
-    rf"|\b(?:sẽ|sắp|dự định|dự tính|định|tính|muốn|ước|mong|mơ ước|có kế hoạch){_TELLING_VI}(?=\W|$)"
+    rf"|\b(?:sẽ|sắp|dự định|dự tính|muốn|mơ ước|có kế hoạch"
+    # alone these are also "settle", "character" and "about"
+    rf"|(?:tôi|mình|tớ|em|dùng|đang|cũng) (?:định|tính|ước|mong)){_TELLING_VI}(?=\W|$)"
     r"|\b(?:ngày mai|(?:tuần|tháng|năm|quý|mùa \w+) (?:sau|tới)|sang (?:năm|tháng|tuần))\b"
 )
 # "is moving to Hue" is said of what is to come as well

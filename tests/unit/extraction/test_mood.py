@@ -47,6 +47,7 @@ def test_what_is_not_meant_as_so_is_not_believed_to_be_so(said: str, object_: st
         ("I will never eat meat.", "meat", "User never eats meat."),
         ("My birthday is in May", "May", "User's birthday is in May."),
         ("Tôi có thể nói tiếng Anh", "tiếng Anh", "Người dùng nói tiếng Anh."),
+        ("Tính tôi thích yên tĩnh", "yên tĩnh", "Người dùng thích yên tĩnh."),
         ("Next year I'm moving to Rome", "Rome", "User is moving to Rome."),
         ("Tôi sẽ cưới vào tháng 5", "cưới", "Người dùng sẽ cưới vào tháng 5."),
         ("I lived in Rome until 2012, now I live in Oslo", "Oslo", "User lives in Oslo."),
