@@ -15,7 +15,7 @@ from memory.extraction import ExtractionError, TranscriptMessage
 from memory.facts import load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import reconcile
+from memory.reconcile import Said, reconcile
 from memory.records import Conversation, Level, Message, now
 from memory.transactions import transact
 from memory.turns import TurnReport, Turns
@@ -53,7 +53,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         return replace(first, problem=str(error))
     origin = Origin(turns.session_id, turns.agent_id, now())
     sources = tuple(message.id for message in messages)
-    said_at = {message.id: message.created_at for message in messages}
+    said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
 
     verbatim = drafts.verbatim_facts(messages, origin)
 
@@ -66,7 +66,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
             at=origin.at,
             session_id=turns.session_id,
             agent_id=turns.agent_id,
-            said_at=said_at,
+            said=said,
         )
         changes = [put(turns.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
         # what was kept word for word, and has now been read in its conversation

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.canonical import object_key
 from memory.extraction import EpisodeDraft, Extraction
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Message, Summary, normalise, record_id
 from memory.statements import statements
 
 MAX_VERBATIM = 20
 """Statements of one message that are kept on their own; a pasted document beyond that stays whole in its message."""
+
+
+_NOBODYS = frozenset({"user", "người", "dùng", "is", "are", "là", "bị"})
+_REMINDER = re.compile(
+    r"\b(?:(?:please )?(?:do not|don['’]?t) forget(?: that)?|remember that|đừng quên|hãy nhớ|nhớ)\b", re.I
+)
+_REPEATING = (
+    "i am m my me that and so you know is have already still tôi mình em là rằng nhé nha ạ đấy mà bị có vẫn đã rồi"
+)
+_SAYS_NOTHING = frozenset(_REPEATING.split())
+"""Words that repeat a fact without saying more; no negation is among them."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,21 @@ def is_read(statement: Fact, extraction: Extraction) -> bool:
         return True
     said = normalise(statement.text)
     return any(normalise(operation.object) in said for operation in accepted if operation.object)
+
+
+def is_known(statement: Fact, known: Iterable[Fact]) -> bool:
+    """Return whether a verbatim statement says nothing beyond a fact that is believed already.
+
+    Args:
+        statement: A verbatim fact.
+        known: Facts.
+    """
+    said = set(object_key(_REMINDER.sub(" ", statement.text)).split())
+    for fact in known:
+        words = set(object_key(fact.text).split()) - _NOBODYS
+        if fact.current and not fact.verbatim and words and words <= said and said - words <= _SAYS_NOTHING:
+            return True
+    return False
 
 
 def episode(draft: EpisodeDraft, sources: tuple[str, ...], origin: Origin) -> Episode:

@@ -12,7 +12,7 @@ from memory.changes import Change, put
 from memory.extraction import Operation
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import reconcile, slots, targets
+from memory.reconcile import Said, reconcile, slots, targets
 from memory.records import Fact
 from memory.transactions import transact
 
@@ -53,7 +53,7 @@ async def write_facts(
     at: datetime,
     session_id: str,
     agent_id: str,
-    said_at: Mapping[str, datetime] | None = None,
+    said: Mapping[str, Said] | None = None,
 ) -> list[Fact]:
     """Reconcile operations with what is stored, and write what changes.
 
@@ -64,7 +64,7 @@ async def write_facts(
         at: When they are written.
         session_id: The conversation they come from.
         agent_id: The agent that heard them.
-        said_at: When each source was said.
+        said: The messages that are cited.
 
     Returns:
         The facts that are new or have changed.
@@ -75,7 +75,7 @@ async def write_facts(
 
     async def step() -> tuple[list[Fact], list[Change]]:
         stored = await load_facts(store, user_id, operations)
-        changed = reconcile(operations, stored, at=at, session_id=session_id, agent_id=agent_id, said_at=said_at)
+        changed = reconcile(operations, stored, at=at, session_id=session_id, agent_id=agent_id, said=said)
         return changed, [put(user_id, MemoryScope.SEMANTIC, fact) for fact in changed]
 
     return await transact(store, user_id, step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from memory.canonical import (
@@ -23,11 +24,27 @@ from memory.canonical import (
 from memory.extraction import Operation
 from memory.periods import is_over, period
 from memory.records import Fact, normalise, record_id
+from memory.statements import sentences
 
 _ADDITIONAL = re.compile(r"\b(?:also|too|as well|another|second|besides|cũng|thêm|ngoài ra|nữa)\b")
 
 
-def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
+@dataclass(frozen=True)
+class Said:
+    """A message that an operation cites.
+
+    Args:
+        text: What it says.
+        at: When it was said.
+    """
+
+    text: str
+    at: datetime
+
+
+def to_fact(
+    operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str, beside: bool = False
+) -> Fact:
     """Return the fact that an operation states, with the keys it is compared by.
 
     Args:
@@ -36,6 +53,7 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
         at: When it is written.
         session_id: The conversation.
         agent_id: The agent that heard it.
+        beside: Whether it was said to hold beside what is known: "I also live in Hue".
     """
     predicate = predicate_key(operation.predicate)
     subject = subject_key(operation.subject)
@@ -67,7 +85,7 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
         slot=slot,
         object_key=key,
         affirmed=predicate.affirmed,
-        exclusive=predicate.single and predicate.affirmed and not _ADDITIONAL.search(normalise(operation.text)),
+        exclusive=predicate.single and predicate.affirmed and not beside and not _is_additional(operation.text),
     )
 
 
@@ -96,7 +114,7 @@ def reconcile(
     at: datetime,
     session_id: str,
     agent_id: str,
-    said_at: Mapping[str, datetime] | None = None,
+    said: Mapping[str, Said] | None = None,
 ) -> list[Fact]:
     """Return the facts to write.
 
@@ -108,20 +126,22 @@ def reconcile(
         at: When they are applied.
         session_id: The conversation they come from.
         agent_id: The agent that heard them.
-        said_at: When each source was said; `at` for one that is not in it.
+        said: The messages that are cited; one that is not in it was said `at`.
 
     Returns:
         Every fact that is new or has changed, each once.
     """
     facts = dict(stored)
     for operation in operations:
-        when = max((said_at or {}).get(source, at) for source in operation.source_ids or ("",))
+        cited = [said[source] for source in operation.source_ids if said and source in said]
+        when = max((message.at for message in cited), default=at)
         target = facts.get(operation.target_id) if operation.target_id else None
         if operation.op == "retract":
             if target is not None and target.current and target.said_at <= when:
                 facts[target.id] = retire(target, when, at)
             continue
-        new = to_fact(operation, said_at=when, at=at, session_id=session_id, agent_id=agent_id)
+        beside = any(_is_additional(sentence) for sentence in _sentences_about(operation, cited))
+        new = to_fact(operation, said_at=when, at=at, session_id=session_id, agent_id=agent_id, beside=beside)
         twin = _twin(new, facts.values())
         fact = _said_again(twin, new) if twin is not None else new
         facts[fact.id] = fact
@@ -140,6 +160,16 @@ def retire(fact: Fact, when: datetime, at: datetime, superseded_by: str | None =
     return fact.model_copy(
         update={"current": False, "retired_at": at, "valid_to": when, "superseded_by": superseded_by}
     )
+
+
+def _is_additional(text: str) -> bool:
+    return bool(_ADDITIONAL.search(normalise(text)))
+
+
+def _sentences_about(operation: Operation, cited: Iterable[Said]) -> list[str]:
+    """Return the sentences of the cited messages that name the object: "also" may stand in another one."""
+    about = normalise(operation.object)
+    return [s for message in cited for s in sentences(message.text) if about and about in normalise(s)]
 
 
 def _twin(new: Fact, facts: Iterable[Fact]) -> Fact | None:

@@ -27,8 +27,8 @@ from memory.extraction import ExistingMemory, Extraction, ExtractionError, Extra
 from memory.facade import MemoryFacade
 from memory.facts import load_facts
 from memory.interface import MemoryScope
-from memory.reconcile import reconcile
-from memory.records import Conversation, Message, PendingTurn, ProfileValue, now, record_id
+from memory.reconcile import Said, reconcile
+from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.profile import merge_profile
@@ -162,11 +162,13 @@ class Turns:
             if turns.extractor is None:
                 return await turns._keep_verbatim(due, messages, worker, done=True)
             try:
-                extraction = await turns._ask(due, messages)
+                said = " ".join(message.text for message in messages if message.role == "user")
+                related = await related_facts(turns.memory.store, turns.user_id, said)
+                extraction = await turns._ask(due, messages, related)
             except ExtractionError as error:
                 log.warning("extraction failed, the user's statements are kept word for word: %s", error)
                 return await turns._keep_verbatim(due, messages, worker, done=False, error=str(error))
-            return await turns._commit(due, messages, extraction, worker)
+            return await turns._commit(due, messages, extraction, related, worker)
         except asyncio.CancelledError:
             # a newer turn takes over: it must not wait until the claim runs out
             await asyncio.shield(turns._release(due, worker))
@@ -254,7 +256,9 @@ class Turns:
         messages = [Message.from_value(value) for value in values.values()]
         return sorted(messages, key=lambda message: message.turn)
 
-    async def _ask(self, due: Sequence[PendingTurn], messages: Sequence[Message]) -> Extraction:
+    async def _ask(
+        self, due: Sequence[PendingTurn], messages: Sequence[Message], related: Sequence[Fact]
+    ) -> Extraction:
         known = {message.id for message in messages}
         context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
         shown = sorted([*await self._messages_of(context), *messages], key=lambda message: message.turn)
@@ -264,17 +268,20 @@ class Turns:
                 last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
                 did = TranscriptMessage(id=f"{turn.id}:steps", role="tool", text="\n".join(turn.steps))
                 transcript.insert(last, did)
-        said = " ".join(message.text for message in messages if message.role == "user")
-        related = await related_facts(self.memory.store, self.user_id, said)
         existing = [ExistingMemory(id=fact.id, kind="fact", text=fact.text) for fact in related]
         assert self.extractor is not None  # noqa: S101 - narrows for the type checker
         return await self.extractor.extract(transcript, existing, deadline=self.memory.policy.extraction_timeout)
 
     async def _commit(
-        self, due: Sequence[PendingTurn], messages: Sequence[Message], extraction: Extraction, worker: str
+        self,
+        due: Sequence[PendingTurn],
+        messages: Sequence[Message],
+        extraction: Extraction,
+        related: Sequence[Fact],
+        worker: str,
     ) -> TurnReport:
         origin = Origin(self.session_id, self.agent_id, now())
-        said_at = {message.id: message.created_at for message in messages}
+        said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
         sources = tuple(message.id for message in messages)
         verbatim = drafts.verbatim_facts(messages, origin)
 
@@ -289,13 +296,13 @@ class Turns:
                 at=origin.at,
                 session_id=self.session_id,
                 agent_id=self.agent_id,
-                said_at=said_at,
+                said=said,
             )
             # What the model left unread is kept word for word; what it has read stays in its message alone.
             read: list[Change] = []
             for fact in verbatim:
                 known = stored.get(fact.id)
-                if not drafts.is_read(fact, extraction):
+                if not drafts.is_read(fact, extraction) and not drafts.is_known(fact, [*related, *facts]):
                     facts += [kept] if (kept := drafts.repeated(known, fact)) != known else []
                 elif known is not None:
                     read.append(delete(self.user_id, MemoryScope.SEMANTIC, known.id))

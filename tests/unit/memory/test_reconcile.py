@@ -11,12 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.extraction import Operation
-from memory.reconcile import reconcile
+from memory.reconcile import Said, reconcile
 from memory.records import Fact
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAYS = {f"m{day}": START + timedelta(days=day) for day in range(10)}
 """The message m3 was said on the fourth day."""
+
+MESSAGES = {id_: Said("", day) for id_, day in DAYS.items()} | {
+    "also": Said("I have a cat. I also live in Saigon.", START + timedelta(days=2))
+}
 
 Facts = dict[str, Fact]
 
@@ -36,7 +40,7 @@ def say(
 
 def apply(operations: Sequence[Operation], stored: Facts | None = None) -> Facts:
     facts = dict(stored or {})
-    changed = reconcile(operations, facts, at=START + timedelta(days=99), session_id="s", agent_id="a", said_at=DAYS)
+    changed = reconcile(operations, facts, at=START + timedelta(days=99), session_id="s", agent_id="a", said=MESSAGES)
     return {**facts, **{fact.id: fact for fact in changed}}
 
 
@@ -187,6 +191,11 @@ def test_any_order_of_arrival_ends_in_the_same_memory(operations: list[Operation
 def test_cutting_the_writes_in_two_changes_nothing(operations: list[Operation], cut: int) -> None:
     parts = apply(operations[cut:], apply(operations[:cut]))
     assert believed(parts) == believed(apply(operations))
+
+
+def test_what_the_user_says_to_hold_as_well_ends_nothing() -> None:
+    facts = apply([say("Hanoi", predicate="lives_in")])
+    assert current(apply([say("Saigon", predicate="lives_in", source="also")], facts)) == ["Hanoi", "Saigon"]
 
 
 @given(writes)
