@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -10,6 +11,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
+
+_LOOK = 0.2
+"""Seconds between two looks for Ctrl-C: pressed just before a wait begins it does not end that wait, nor on Windows."""
 
 
 class LoopThread:
@@ -50,10 +54,10 @@ class LoopThread:
         ended: Future[asyncio.Task[T]] = Future()
         self._loop.call_soon_threadsafe(self._begin, work, started, ended)
         try:
-            return ended.result().result()
+            return _wait(ended).result()
         except KeyboardInterrupt:
             self._loop.call_soon_threadsafe(started.result().cancel)
-            ended.result()
+            _wait(ended)
             raise
 
     def _begin(self, work: Coroutine[Any, Any, T], started: Future[Any], ended: Future[Any]) -> None:
@@ -65,3 +69,10 @@ class LoopThread:
         stop = asyncio.Event()
         self._started.set_result((asyncio.get_running_loop(), stop))
         await stop.wait()
+
+
+def _wait(future: Future[T]) -> T:
+    while not future.done():
+        with contextlib.suppress(TimeoutError):
+            future.result(timeout=_LOOK)
+    return future.result()

@@ -317,7 +317,7 @@ def test_ctrl_c_stops_the_turn_only(scripted: Environment, openai_server: OpenAI
         terminal.enter("quick")
         terminal.expect(r"agent   Quick it is\.\n")
         terminal.expect("you +")
-        terminal.press(CTRL_C)
+        terminal.interrupt(until="")
         assert terminal.exit_code() == 0
         assert "Traceback" not in terminal.screen
         assert "too late" not in terminal.screen
@@ -386,8 +386,7 @@ def test_ctrl_d_closes_the_embedded_database(environment: Environment, tmp_path:
         assert not database_is_closed(environment)
         terminal.enter("/forget")
         terminal.expect(r"\(yes/no\)")
-        terminal.press(CTRL_C)
-        terminal.expect("you +")
+        terminal.interrupt(until="you +")
         terminal.press(CTRL_D)
         assert terminal.exit_code() == 0
     assert database_is_closed(environment)

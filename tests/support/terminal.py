@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -93,6 +94,22 @@ class AtTerminal:
         assert found, f"{pattern!r} was not drawn after character {self._seen} of:\n{self.screen}"
         self._seen = found[0].end()
         return found[0][0]
+
+    def interrupt(self, until: str) -> None:
+        """Press Ctrl-C, again if need be: readline misses one that comes just before it begins to read.
+
+        Args:
+            until: What is then drawn, or "" for the end.
+        """
+        for _ in range(4):
+            self.press(CTRL_C)
+            with contextlib.suppress(AssertionError, subprocess.TimeoutExpired):
+                if until:
+                    self.expect(until, timeout=15)
+                else:
+                    self.exit_code(timeout=15)
+                return
+        raise AssertionError(f"Ctrl-C was not heard:\n{self.screen}")
 
     def exit_code(self, timeout: float = 60) -> int:
         """Wait for the end."""
