@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 
 from langchain_core.language_models import BaseChatModel
@@ -46,12 +47,13 @@ __all__ = [
 ENGINES = ("structured", "langmem")
 
 
-def create_extractor(engine: str, model: BaseChatModel) -> Extractor:
+def create_extractor(engine: str, model: BaseChatModel, profile: Mapping[str, str] | None = None) -> Extractor:
     """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
 
     Args:
         engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
         model: The chat model to ask. It is not changed; for these calls its retries and its streaming are off.
+        profile: The fields of the user's profile, with what each holds; without any, the model names them.
 
     Returns:
         The extractor.
@@ -63,12 +65,12 @@ def create_extractor(engine: str, model: BaseChatModel) -> Extractor:
     if engine == "structured":
         from memory.extraction.structured import StructuredExtractor
 
-        return StructuredExtractor(model)
+        return StructuredExtractor(model, profile or {})
     if engine == "langmem":
         from memory.extraction.langmem_engine import LangMemExtractor
 
         try:
-            return LangMemExtractor(model)
+            return LangMemExtractor(model, profile or {})
         except NotImplementedError:
             raise ValueError(
                 f"The extraction engine 'langmem' needs a chat model that calls tools; {type(model).__name__} "

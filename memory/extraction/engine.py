@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.language_models import BaseChatModel
@@ -15,17 +15,32 @@ from memory.extraction.calls import Calls, secrets_of, without_retries
 from memory.extraction.checks import check
 from memory.extraction.contract import ExistingMemory, Extraction, TranscriptMessage
 from memory.extraction.errors import DeadlineExceeded, InvalidOutput, translate
+from prompts import load_prompt
 
 # A second repair helps no model that the first did not help; it only doubles the wait.
 _MAX_ATTEMPTS = 2
 
 
 class Engine(ABC):
-    """An extractor that asks one chat model. See `memory.extraction.contract.Extractor`."""
+    """An extractor that asks one chat model. See `memory.extraction.contract.Extractor`.
 
-    def __init__(self, model: BaseChatModel) -> None:
+    Args:
+        model: The chat model.
+        profile: The fields of the user's profile, with what each holds; empty: the model names them.
+    """
+
+    def __init__(self, model: BaseChatModel, profile: Mapping[str, str]) -> None:
         self.model = without_retries(model)
+        self.profile = profile
         self._secrets = secrets_of(model)
+
+    def instructions(self) -> str:
+        """Return what the model is told, whichever way it is asked."""
+        text = load_prompt("extract_memories")
+        if not self.profile:
+            return text
+        fields = "\n".join(f"- {name}: {description}" for name, description in self.profile.items())
+        return f"{text}\n\n{load_prompt('extract_profile').format(fields=fields)}"
 
     async def extract(
         self,

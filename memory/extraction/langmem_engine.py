@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -33,12 +34,13 @@ class LangMemExtractor(Engine):
 
     Args:
         model: A chat model that calls tools.
+        profile: The fields of the user's profile, with what each holds; empty: the model names them.
     """
 
-    def __init__(self, model: BaseChatModel) -> None:
-        super().__init__(model)
+    def __init__(self, model: BaseChatModel, profile: Mapping[str, str]) -> None:
+        super().__init__(model, profile)
         self._repair = load_prompt("extract_repair")
-        prompt = load_prompt("extract_memories").replace("{", "{{").replace("}", "}}")
+        prompt = self.instructions().replace("{", "{{").replace("}", "}}")
         create: Any = create_thread_extractor  # its annotation knows models by name only; it takes them as well
         self._extractor: Runnable[Any, Any] = create(
             self.model, schema=Proposal, instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}"

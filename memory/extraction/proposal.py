@@ -69,12 +69,13 @@ class Proposal(BaseModel):
 FIELDS = tuple(Proposal.model_fields)
 
 
-def strict_schema(messages: Sequence[str], targets: Sequence[str]) -> dict[str, Any]:
+def strict_schema(messages: Sequence[str], targets: Sequence[str], fields: Sequence[str] = ()) -> dict[str, Any]:
     """Return the JSON schema of one call.
 
     Args:
         messages: The aliases that may be cited.
         targets: The aliases that may be updated or retracted.
+        fields: The fields of the profile; empty for any.
 
     Returns:
         A schema that strict structured output accepts: no references, every property required, none beyond those.
@@ -85,6 +86,8 @@ def strict_schema(messages: Sequence[str], targets: Sequence[str]) -> dict[str, 
     profile = schema["properties"]["profile_changes"]["items"]["properties"]
     for properties in (operation, profile):
         properties["source_ids"]["items"] = {"type": "string", "enum": list(messages)}
+    if fields:
+        profile["field"] = {"type": "string", "enum": list(fields)}
     # an addition has no target and every other operation has one: with the two apart, a model held to the schema
     # cannot ask for an update of nothing, which a small one did in every second update
     form = schema["properties"]["ops"]["items"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import openai
@@ -29,11 +30,12 @@ class StructuredExtractor(Engine):
 
     Args:
         model: A chat model whose `with_structured_output` knows `method="json_schema"`.
+        profile: The fields of the user's profile, with what each holds; empty: the model names them.
     """
 
-    def __init__(self, model: BaseChatModel) -> None:
-        super().__init__(model)
-        self._instructions = SystemMessage(load_prompt("extract_memories"))
+    def __init__(self, model: BaseChatModel, profile: Mapping[str, str]) -> None:
+        super().__init__(model, profile)
+        self._instructions = SystemMessage(self.instructions())
         self._repair = load_prompt("extract_repair")
         # OpenAI's clients take `strict`; others refuse a keyword that they do not know
         takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
@@ -41,7 +43,7 @@ class StructuredExtractor(Engine):
 
     async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
         """Ask for one JSON object. See `Engine.ask`."""
-        schema = strict_schema(list(briefing.messages), list(briefing.targets))
+        schema = strict_schema(list(briefing.messages), list(briefing.targets), list(self.profile))
         filled: Runnable[Any, Any] = self.model.with_structured_output(
             schema, method="json_schema", include_raw=True, **self._options
         )

@@ -116,6 +116,8 @@ async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> Async
             min_size=settings.pool_min,
             max_size=settings.pool_max,
             timeout=_CONNECT_DEADLINE,
+            # the server may have closed it while nobody asked: one more round trip, rather than a turn that fails
+            check=AsyncConnectionPool.check_connection,
             open=False,
         )
         await stack.enter_async_context(pool)

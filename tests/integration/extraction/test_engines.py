@@ -401,3 +401,13 @@ async def test_langmem_keeps_what_held_when_a_patch_fails(openai_server: OpenAIS
 def test_an_unknown_engine_is_named_with_the_nearest(openai_server: OpenAIServer) -> None:
     with pytest.raises(ValueError, match=r"'langmem'.*structured, langmem"):
         create_extractor("langmen", chat(openai_server.base_url))
+
+
+async def test_the_fields_of_the_profile_are_the_authors(
+    engine: str, openai_server: OpenAIServer, says: Callable[..., None]
+) -> None:
+    says({"ops": [], "profile_changes": [], "episode": None, "summary": ""})
+    extractor = create_extractor(engine, chat(openai_server.base_url), {"nickname": "What to call the user."})
+    await extractor.extract([TranscriptMessage("m", "user", "Call me Lan.")], (), deadline=10)
+    [asked] = openai_server.chats()
+    assert "- nickname: What to call the user." in asked.text
