@@ -25,7 +25,7 @@ async def extract_later(turns: Turns, policy: MemoryPolicy, *, on_server: bool) 
         on_server: Whether a LangGraph server runs us.
     """
     if not on_server:
-        background().schedule(f"{turns.user_id}/{turns.session_id}", policy.debounce, turns.extract)
+        background().schedule(_key(turns.user_id, turns.session_id), policy.debounce, turns.extract)
         return
     # in-process: the server knows us, and the owner is the one this very run belongs to
     await get_client().runs.create(
@@ -42,4 +42,9 @@ async def extract_later(turns: Turns, policy: MemoryPolicy, *, on_server: bool) 
 
 def extractor_thread(user_id: str, session_id: str) -> str:
     """Return the thread on which a conversation is extracted: one run at a time."""
-    return str(uuid.uuid5(_THREADS, f"{user_id}\x1f{session_id}"))
+    return str(uuid.uuid5(_THREADS, _key(user_id, session_id)))
+
+
+def _key(user_id: str, session_id: str) -> str:
+    # no separator that either could hold as well: two users must never share one
+    return f"{len(user_id)}:{user_id}\x1f{session_id}"

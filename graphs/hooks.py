@@ -200,18 +200,19 @@ class _Hook:
     ) -> None:
         """Write; where that fails, an event says so."""
         try:
-            for one in kept():
-                event = MemoryWriteEvent(
-                    user_id=identity.user_id,
-                    session_id=identity.session_id,
-                    agent_id=self.agent_id,
-                    flow_id=self.flow_id,
-                    node_id=self.name,
-                    scope=one.scope,
-                    data=one.data,
-                    meta=one.meta,
-                )
-                await memory.write(event)
+            async with asyncio.timeout(self.policy.read_timeout):
+                for one in kept():
+                    event = MemoryWriteEvent(
+                        user_id=identity.user_id,
+                        session_id=identity.session_id,
+                        agent_id=self.agent_id,
+                        flow_id=self.flow_id,
+                        node_id=self.name,
+                        scope=one.scope,
+                        data=one.data,
+                        meta=one.meta,
+                    )
+                    await memory.write(event)
         except Exception as error:
             self._degrade(runtime, "store", error)
 

@@ -6,6 +6,7 @@ Both run off the critical path: a server starts `extractor` after a turn, and `m
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from functools import cache
 from typing import Any, NotRequired
@@ -28,6 +29,8 @@ from memory.namespaces import PENDING, ROOT, decode
 from memory.turns import TurnReport
 
 DEFAULT_AGENT = "assistant"
+
+log = logging.getLogger(__name__)
 
 _PAGE = 500
 
@@ -83,9 +86,14 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
     reports: list[TurnReport] = []
     for user_id in users:
         anywhere = nodes.turns(store, Identity(user_id, "maintenance"))
-        reports.append(await anywhere.extract())
-        for session_id in await quiet_conversations(anywhere):
-            reports.append(await end_conversation(replace(anywhere, session_id=session_id)))
+        try:
+            reports.append(await anywhere.extract())
+            for session_id in await quiet_conversations(anywhere):
+                reports.append(await end_conversation(replace(anywhere, session_id=session_id)))
+        except Exception as error:
+            # the next user's memory is not to wait for this one's
+            log.exception("maintenance of one user's memory failed; the next run tries again")
+            reports.append(TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}"))
     return _summed(reports)
 
 

@@ -16,7 +16,7 @@ from memory.facts import load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.reconcile import Said, reconcile
-from memory.records import Conversation, Level, Message, now
+from memory.records import Conversation, Level, Message, now, record_id
 from memory.transactions import transact
 from memory.turns import TurnReport, Turns
 
@@ -43,7 +43,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         return TurnReport()
     first = await turns.extract()
     messages = await _messages(turns)
-    if turns.extractor is None or not messages:
+    if turns.extractor is None or not messages or not turns.memory.policy.extracts:
         await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
         return first
     transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages[-MAX_MESSAGES:]]
@@ -58,6 +58,8 @@ async def end_conversation(turns: Turns) -> TurnReport:
     verbatim = drafts.verbatim_facts(messages, origin)
 
     async def step() -> tuple[list[str], list[Change]]:
+        if not await _is_as_read(turns, record.id, known, messages[-1]):
+            return [], []
         unread = [fact.id for fact in verbatim]
         stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, unread)
         facts = reconcile(
@@ -72,14 +74,23 @@ async def end_conversation(turns: Turns) -> TurnReport:
         # what was kept word for word, and has now been read in its conversation
         read = [fact.id for fact in verbatim if fact.id in stored and drafts.is_read(fact, extraction)]
         changes += [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
-        if extraction.episode is not None:
-            whole = replace(extraction.episode, level=Level.CONVERSATION)
-            changes.append(put(turns.user_id, MemoryScope.EPISODIC, drafts.episode(whole, sources, origin)))
+        if extraction.episode is not None and turns.memory.policy.use_episodic:
+            whole = drafts.episode(replace(extraction.episode, level=Level.CONVERSATION), sources, origin)
+            # one a conversation: concluded again, with what was said since, it replaces what was recorded
+            id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
+            changes.append(put(turns.user_id, MemoryScope.EPISODIC, whole.model_copy(update={"id": id_})))
         changes.append(put(turns.user_id, MemoryScope.STATE, record))
         return [fact.text for fact in facts if fact.current], changes
 
     stored = await transact(turns.memory.store, turns.user_id, step)
     return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls)
+
+
+async def _is_as_read(turns: Turns, id_: str, known: object, last: Message) -> bool:
+    """Return whether nothing was said in a conversation, and it was not forgotten, since the model was asked."""
+    state = await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])
+    said = await turns.memory.records(turns.user_id, MemoryScope.DIALOG, [last.id])
+    return state.get(id_) == known and bool(said)
 
 
 async def quiet_conversations(turns: Turns) -> Sequence[str]:

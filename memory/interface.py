@@ -147,3 +147,8 @@ class MemoryPolicy(BaseModel):
     recover_after: float = Field(
         120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."
     )
+
+    @property
+    def extracts(self) -> bool:
+        """Whether facts are drawn from turns without the agent's doing."""
+        return self.extraction in {"inline", "background"}

@@ -1,13 +1,14 @@
 """Read, decide, write: as one step, though the store knows no transactions and another process may do the same.
 
 Every such step of an owner bumps the owner's revision. On a store that can, the write goes through only if the
-revision is still the one that was read; else the step is done again on what is there now. No lock is held meanwhile,
-so a model or an embedder may be slow without stopping anybody.
+revision is still the one that was read; else the step is done again on what is there now. No lock of the database is
+held meanwhile, so an embedder may be slow without stopping another process; within one, an owner's steps queue.
 """
 
 from __future__ import annotations
 
 import asyncio
+import random
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ from memory.namespaces import Namespace, meta_namespace
 
 REVISION = "revision"
 MAX_TRIES = 20
-"""Five writers at once on one owner need three tries at most; this many lost races are a fault, not bad luck."""
+"""Five writers at once on one owner, who wait as below, need a few; this many lost races are a fault, not bad luck."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.2
+"""Seconds at most before the second try, doubled with each try: who tries again at once loses to the same others."""
 
 Result = TypeVar("Result")
 
@@ -76,7 +80,7 @@ async def transact(
     lock = _locks.setdefault((id(asyncio.get_running_loop()), user_id), asyncio.Lock())
     namespace = meta_namespace(user_id)
     async with lock:
-        for _ in range(MAX_TRIES):
+        for attempt in range(MAX_TRIES):
             item = await store.aget(namespace, REVISION)
             before = item.value if item is not None else None
             result, changes = await step()
@@ -89,4 +93,5 @@ async def transact(
                 return result
             if await store.abatch_if(batch, Guard(namespace, REVISION, before)):
                 return result
+            await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
     raise WriteConflict(f"memory of this user is being written by others all the time, gave up after {MAX_TRIES} tries")

@@ -155,8 +155,8 @@ class Turns:
         """Draw from turns of one conversation, claimed by this worker."""
         try:
             messages = await turns._messages_of([source for turn in due for source in turn.source_ids])
-            await turns.memory.apply([put(turns.user_id, MemoryScope.DIALOG, message) for message in messages])
-            if turns.memory.policy.extraction in {"agent", "off"}:
+            await turns._index(due, messages, worker)
+            if not turns.memory.policy.extracts:
                 await turns.memory.apply([delete_pending(turns.user_id, turn.id) for turn in due])
                 return TurnReport()
             if turns.extractor is None:
@@ -167,18 +167,35 @@ class Turns:
                 extraction = await turns._ask(due, messages, related)
             except ExtractionError as error:
                 log.warning("extraction failed, the user's statements are kept word for word: %s", error)
-                return await turns._keep_verbatim(due, messages, worker, done=False, error=str(error))
+                return await turns._keep_verbatim(
+                    due, messages, worker, done=False, error=str(error) or type(error).__name__
+                )
             return await turns._commit(due, messages, extraction, related, worker)
         except asyncio.CancelledError:
             # a newer turn takes over: it must not wait until the claim runs out
             await asyncio.shield(turns._release(due, worker))
             raise
+        except Exception as error:
+            # what cannot be written is parked in the end, like what cannot be read: it must not block what waits behind
+            try:
+                await turns._release(due, worker, error=f"{type(error).__name__}: {error}"[:_MAX_STEP])
+            except Exception as again:
+                log.warning("the turns stay claimed until the claim runs out: %s: %s", type(again).__name__, again)
+            raise
 
-    async def _release(self, due: Sequence[PendingTurn], worker: str) -> None:
+    async def _release(self, due: Sequence[PendingTurn], worker: str, *, error: str = "") -> None:
         async def step() -> tuple[None, list[Change]]:
             mine = await self._still_mine(due, worker)
-            free = {"claimed_by": "", "claimed_until": None}
-            return None, [put_pending(self.user_id, turn.model_copy(update=free)) for turn in mine]
+            return None, [put_pending(self.user_id, _freed(turn, error)) for turn in mine]
+
+        await transact(self.memory.store, self.user_id, step)
+
+    async def _index(self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> None:
+        """Let messages be found by meaning, unless they have been forgotten or taken over meanwhile."""
+
+        async def step() -> tuple[None, list[Change]]:
+            mine = {source for turn in await self._still_mine(due, worker) for source in turn.source_ids}
+            return None, [put(self.user_id, MemoryScope.DIALOG, message) for message in messages if message.id in mine]
 
         await transact(self.memory.store, self.user_id, step)
 
@@ -234,6 +251,9 @@ class Turns:
             at = now()
             waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
             free = [turn for turn in waiting if turn.attempts < MAX_ATTEMPTS and not _is_claimed(turn, at)]
+            if not self.memory.policy.extracts:
+                # another agent's turns are to be read, which this one does not do
+                free = [turn for turn in free if turn.agent_id == self.agent_id]
             stale = at - timedelta(seconds=self.memory.policy.recover_after)
             mine = [turn for turn in free if turn.session_id == self.session_id]
             left = [turn for turn in free if turn.session_id != self.session_id and turn.created_at < stale]
@@ -313,13 +333,14 @@ class Turns:
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, sources, origin)
                 changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
-            changes += await self._profile(extraction, origin)
+            learnt, refused = await self._profile(extraction, origin, said)
+            changes += learnt
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
             report = TurnReport(
                 stored=[fact.text for fact in facts if fact.current],
                 retired=[fact.text for fact in facts if not fact.current],
                 calls=extraction.calls,
-                problem=_rejections(extraction),
+                problem="; ".join(filter(None, [_rejections(extraction), *refused])),
             )
             return report, changes
 
@@ -333,36 +354,52 @@ class Turns:
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
+            if not mine:
+                # forgotten meanwhile, or read by somebody else
+                return TurnReport(problem=error), []
             stored = await load_facts(self.memory.store, self.user_id, (), [fact.id for fact in verbatim])
             kept = {fact.id: drafts.repeated(stored.get(fact.id), fact) for fact in verbatim}
             changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in kept.values() if f != stored.get(f.id)]
             for turn in mine:
-                free = {"attempts": turn.attempts + 1, "last_error": error, "claimed_by": "", "claimed_until": None}
-                again = put_pending(self.user_id, turn.model_copy(update=free))
+                again = put_pending(self.user_id, _freed(turn, error))
                 changes.append(delete_pending(self.user_id, turn.id) if done else again)
             new = [fact.text for id_, fact in kept.items() if id_ not in stored]
             return TurnReport(stored=new, waiting=0 if done else len(mine), problem=error), changes
 
         return await transact(self.memory.store, self.user_id, step)
 
-    async def _profile(self, extraction: Extraction, origin: Origin) -> list[Change]:
+    async def _profile(
+        self, extraction: Extraction, origin: Origin, said: Mapping[str, Said]
+    ) -> tuple[list[Change], list[str]]:
+        """Return the write of what was learnt of the profile, and why some of it was refused."""
         if not extraction.profile_changes:
-            return []
+            return [], []
         before = await self.memory.profile.get_profile(self.user_id)
         learnt = {
-            change.field: ProfileValue(value=change.value, source_ids=change.source_ids, updated_at=origin.at)
+            change.field: ProfileValue(
+                value=change.value,
+                source_ids=change.source_ids,
+                updated_at=max((said[id_].at for id_ in change.source_ids if id_ in said), default=origin.at),
+            )
             for change in extraction.profile_changes
         }
         schema = self.memory.policy.profile
         update = merge_profile(before, learnt, schema, session_id=origin.session_id, agent_id=origin.agent_id)
+        refused = [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
         if update.profile is None or update.profile == before:
-            return []
-        return [put(self.user_id, MemoryScope.PROFILE, update.profile)]
+            return [], refused
+        return [put(self.user_id, MemoryScope.PROFILE, update.profile)], refused
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
     """Return the mark up to which memory has a conversation once it has stored these messages."""
     return str(thread[-1].id) if thread else None
+
+
+def _freed(turn: PendingTurn, error: str) -> PendingTurn:
+    """Return a turn that anybody may claim again; with an error, after one more attempt that failed."""
+    failed = {"attempts": turn.attempts + 1, "last_error": error} if error else {}
+    return turn.model_copy(update={"claimed_by": "", "claimed_until": None, **failed})
 
 
 def _in_words(step: AgentStep) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -213,3 +214,13 @@ async def test_the_team_works_without_a_language_model() -> None:
     await remember_tea(store)
     said, _ = await run(team(ExtractiveChatModel(), ExtractiveChatModel(), store), "Which tea do I like?")
     assert "User likes green tea" in said
+
+
+async def test_a_store_that_hangs_does_not_hold_a_node_up() -> None:
+    class HangingStore(InMemoryStore):
+        async def abatch(self, ops: Any) -> Any:
+            await asyncio.Event().wait()
+
+    said, seen = await run(one_node(HangingStore(), policy=MemoryPolicy(read_timeout=0.05)), "hello")
+    assert said == "hello"
+    assert memory_events(seen) == [("retrieve", "degraded", "answer"), ("store", "degraded", "answer")]

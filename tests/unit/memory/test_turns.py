@@ -1,0 +1,219 @@
+"""What happens to a turn when something else happens to it meanwhile: forgotten, gone on with, failed, another's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
+
+from memory.conversations import end_conversation, quiet_conversations
+from memory.extraction import (
+    EpisodeDraft,
+    ExistingMemory,
+    Extraction,
+    ModelUnavailable,
+    Operation,
+    ProfileChange,
+    TranscriptMessage,
+)
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.turns import MAX_ATTEMPTS, Turns
+
+Reading = Callable[[str], Extraction]
+"""From the id of the user's first message to what is drawn."""
+
+
+class Reader:
+    """An extractor that draws what the test says, once the test lets it."""
+
+    def __init__(self, reading: Reading = lambda _: Extraction(), failure: Exception | None = None) -> None:
+        self.reading = reading
+        self.failure = failure
+        self.calls = 0
+        self.asked = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        max_calls: int = 3,
+    ) -> Extraction:
+        self.calls += 1
+        self.asked.set()
+        await self.go_on.wait()
+        if self.failure:
+            raise self.failure
+        return self.reading(next(message.id for message in messages if message.role == "user"))
+
+
+def allergic(message_id: str) -> Extraction:
+    operation = Operation("add", None, "user", "allergic_to", "peanuts", "User is allergic to peanuts.", (message_id,))
+    return Extraction(ops=(operation,), episode=EpisodeDraft("plan a dinner"), summary="User told of an allergy.")
+
+
+def living_in(city: str) -> Reading:
+    return lambda message_id: Extraction(profile_changes=(ProfileChange("city", city, (message_id,)),))
+
+
+def turns(store: InMemoryStore, reader: Reader, session: str = "1", agent: str = "tester", **policy: Any) -> Turns:
+    memory = MemoryFacade(store, MemoryPolicy(**{"extraction": "inline", **policy}))
+    return Turns(memory, reader, "ann", session, agent)
+
+
+async def say(one: Turns, *texts: str) -> None:
+    history: list[BaseMessage] = []
+    for number, text in enumerate(texts):
+        name = f"{one.session_id}-{number}"
+        history += [HumanMessage(text, id=f"q{name}"), AIMessage("ok", id=f"a{name}")]
+    await one.close(history, None)
+
+
+async def kinds(store: InMemoryStore) -> list[str]:
+    items = await store.asearch(("memory", "ann"), limit=100)
+    return sorted(str(item.value["kind"]) for item in items if item.namespace[2] != "meta")
+
+
+async def episode_levels(store: InMemoryStore) -> list[str]:
+    found = await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC), limit=50)
+    return [item.value["level"] for item in found]
+
+
+@pytest.mark.parametrize("failure", [None, ModelUnavailable("down")])
+async def test_what_is_forgotten_while_it_is_read_stays_forgotten(failure: Exception | None) -> None:
+    store, reader = InMemoryStore(), Reader(allergic, failure)
+    one = turns(store, reader)
+    await say(one, "I am allergic to peanuts.")
+    reader.go_on.clear()
+    work = asyncio.create_task(one.extract())
+    await reader.asked.wait()
+    await one.memory.forget_user("ann")
+    reader.go_on.set()
+    await work
+    assert await kinds(store) == []
+
+
+async def test_what_is_forgotten_before_it_is_indexed_stays_forgotten() -> None:
+    class ForgetfulStore(InMemoryStore):
+        """Forgets the user at the moment at which the claimed messages have been read."""
+
+        forget = False
+
+        async def abatch(self, ops: Any) -> Any:
+            batch = list(ops)
+            answers = await super().abatch(batch)
+            if self.forget and all(getattr(op, "namespace", ())[2:] == ("dialog",) for op in batch):
+                self.forget = False
+                await MemoryFacade(self).forget_user("ann")
+            return answers
+
+    store = ForgetfulStore()
+    one = turns(store, Reader(allergic))
+    await say(one, "I am allergic to peanuts.")
+    store.forget = True
+    await one.extract()
+    assert not store.forget
+    assert await kinds(store) == []
+
+
+async def test_what_is_forgotten_while_it_is_concluded_stays_forgotten() -> None:
+    store, reader = InMemoryStore(), Reader(allergic)
+    one = turns(store, reader)
+    await say(one, "I am allergic to peanuts.")
+    await one.extract()
+    reader.asked.clear()
+    reader.go_on.clear()
+    work = asyncio.create_task(end_conversation(one))
+    await reader.asked.wait()
+    await one.memory.forget_user("ann")
+    reader.go_on.set()
+    await work
+    assert await kinds(store) == []
+
+
+async def test_what_is_said_while_a_conversation_is_concluded_leaves_it_open() -> None:
+    store, reader = InMemoryStore(), Reader()
+    one = turns(store, reader, quiet_after=0)
+    await say(one, "I am allergic to peanuts.")
+    await one.extract()
+    reader.asked.clear()
+    reader.go_on.clear()
+    work = asyncio.create_task(end_conversation(one))
+    await reader.asked.wait()
+    await say(one, "I am allergic to peanuts.", "I have a cat.")
+    reader.go_on.set()
+    await work
+    assert await quiet_conversations(one) == ["1"]
+
+
+async def test_a_conversation_that_is_concluded_again_is_still_one_episode() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader(allergic))
+    await say(one, "I am allergic to peanuts.")
+    await end_conversation(one)
+    await say(one, "I am allergic to peanuts.", "And to shrimps.")
+    await end_conversation(one)
+    assert (await episode_levels(store)).count("conversation") == 1
+
+
+@pytest.mark.parametrize("mode", ["agent", "off"])
+async def test_an_agent_that_draws_nothing_draws_nothing_at_the_end_either(mode: str) -> None:
+    reader = Reader(allergic)
+    one = turns(InMemoryStore(), reader, extraction=mode, quiet_after=0)
+    await say(one, "I am allergic to peanuts.")
+    await end_conversation(one)
+    assert reader.calls == 0
+    assert await quiet_conversations(one) == []
+
+
+async def test_without_episodes_a_conversation_ends_without_one() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader(allergic), use_episodic=False)
+    await say(one, "I am allergic to peanuts.")
+    await end_conversation(one)
+    assert await episode_levels(store) == []
+
+
+@pytest.mark.parametrize("mode", ["agent", "off"])
+async def test_an_agent_that_draws_nothing_leaves_the_turns_of_others_waiting(mode: str) -> None:
+    store = InMemoryStore()
+    crashed = turns(store, Reader(allergic), recover_after=0)
+    await say(crashed, "I am allergic to peanuts.")
+    await turns(store, Reader(), "2", "other", extraction=mode, recover_after=0).extract()
+    assert len(await crashed.memory.pending("ann")) == 1
+    await crashed.extract()
+    assert "fact" in await kinds(store)
+
+
+async def test_whatever_fails_is_parked_with_its_error_and_claimed_by_nobody() -> None:
+    one = turns(InMemoryStore(), Reader(failure=RuntimeError("cannot be stored")))
+    await say(one, "I am allergic to peanuts.")
+    for _ in range(MAX_ATTEMPTS):
+        with pytest.raises(RuntimeError):
+            await one.extract()
+    await one.extract()
+    [parked] = await one.memory.pending("ann")
+    assert (parked["attempts"], parked["last_error"]) == (MAX_ATTEMPTS, "RuntimeError: cannot be stored")
+    assert not parked["claimed_by"]
+
+
+async def test_a_turn_that_is_read_late_does_not_change_the_profile_back() -> None:
+    store = InMemoryStore()
+    late, newer = turns(store, Reader(living_in("Hanoi"))), turns(store, Reader(living_in("Hue")), "2")
+    await say(late, "I live in Hanoi.")
+    await say(newer, "I live in Hue.")
+    await newer.extract()
+    await late.extract()
+    profile = await newer.memory.profile.get_profile("ann")
+    assert profile is not None
+    assert profile.fields["city"].value == "Hue"
+    assert [before.value for before in profile.fields["city"].previous] == ["Hanoi"]
