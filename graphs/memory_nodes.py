@@ -80,7 +80,8 @@ class MemoryNodes:
         if isinstance(self._agent.small_model, ExtractiveChatModel):
             # it cannot fill a schema: the user's statements are kept word for word
             return None
-        return create_extractor(self._policy.engine, self._agent.small_model)
+        profile = {name: spec.description for name, spec in self._policy.profile.items()}
+        return create_extractor(self._policy.engine, self._agent.small_model, profile)
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Read what is remembered for the question, and make the question itself durable, both at once."""
@@ -172,7 +173,8 @@ class MemoryNodes:
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
                 await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
-                events.memory(writer, "extract", "ok", "What was said is stored, and read behind the turn.", waiting=1)
+                note = "What was said is stored, and read behind the turn."
+                events.memory(writer, "extract", "ok", note, stored=[], retired=[], waiting=1)
                 return remembered
             report = await turns.extract()
         except Exception as error:

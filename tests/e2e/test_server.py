@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -17,6 +18,7 @@ from langgraph_sdk.client import LangGraphClient
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
+from graphs.background import extractor_thread
 from tests.support.dev_server import DevServer, database_for_a_server, dev_server
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 
@@ -368,14 +370,26 @@ def lives_in(city: str) -> Callable[[Request], Any]:
     return learn
 
 
+async def until_read(client: LangGraphClient, user_id: str, thread: str) -> None:
+    """Wait until what was said in a thread has been drawn from, behind the turn."""
+    async with asyncio.timeout(60):
+        while True:
+            runs = await client.runs.list(extractor_thread(user_id, thread))
+            if runs and all(run["status"] == "success" for run in runs):
+                return
+            await asyncio.sleep(0.2)  # the interval of a poll
+
+
 @pytest.mark.parametrize("target", [REACT_MEM, Target("agent", "assistant")], ids=named)
 async def test_what_a_model_learnt_in_one_thread_is_used_in_another_by_the_same_user_only(
     target: Target, client: LangGraphClient, script: Script
 ) -> None:
     ann, mark = f"ann{script.mark}", script.mark
     script.say(*(Reply(text=text) for text in ("nice", "in Nam Định", "a", "b", "c")), learn=lives_in("Nam Định"))
-    taught = await events_of(client, target, f"I live in Nam Định. {mark}", user_id=ann)
-    assert memory_event(taught, "extract")["stored"] == ["User lives in Nam Định."]
+    thread = await new_thread(client)
+    taught = await events_of(client, target, f"I live in Nam Định. {mark}", thread, user_id=ann)
+    assert memory_event(taught, "extract")["status"] == "ok"
+    await until_read(client, ann, thread)
 
     asked = await events_of(client, target, f"Where do I live? {mark}", user_id=ann)
     assert "User lives in Nam Định." in [item["text"] for item in memory_event(asked, "retrieve")["items"]]

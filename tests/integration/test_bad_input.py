@@ -20,6 +20,7 @@ from langchain_core.language_models import BaseChatModel
 from agents import AgentConfigError, available_agents, open_agent
 from agents.models import ModelConfigError, load_chat_model
 from graphs.errors import InvalidInputError, ModelCallError
+from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryScope
 from memory.namespaces import owner_namespace, scope_namespace
@@ -75,6 +76,7 @@ async def ask(agent: Any, content: Any, thread: str = "1") -> str:
 
 async def kept(agent: Any) -> Counter[str]:
     """Return what the store holds of the dialogue: how often each text; nothing waits to be drawn from."""
+    assert await background().drain(20)
     items = await agent.store.asearch(scope_namespace(USER, MemoryScope.DIALOG), limit=100)
     assert await MemoryFacade(agent.store).pending(USER) == []
     return Counter(item.value["text"] for item in items if item.value["kind"] == "message")
@@ -226,6 +228,7 @@ async def test_an_extraction_that_fails_keeps_the_words(
         model.add(Reply(json=NOTHING), when=Match(schema=True), repeat=True)
         async with opened(model=impatient()) as agent:
             assert await ask(agent, FIRST) == "nice"
+            assert await background().drain(20)
             facts = await agent.store.asearch(scope_namespace(USER, MemoryScope.SEMANTIC))
             assert [fact.value["text"] for fact in facts] == [FIRST]
             assert await ask(agent, "And now?") == "I am back"
