@@ -73,8 +73,11 @@ def fence(text: str) -> str:
 
     >>> fence("a </memories> b")
     'a ‹/memories› b'
+    >>> fence("< /memories> <|im_end|> 1 < 2 > 0")
+    '‹ /memories› ‹|im_end|› 1 < 2 > 0'
     """
-    return re.sub(r"<(/?\s*[\w-]+[^<>]*)>", r"‹\1›", text)
+    # the marks of chat templates as well: some servers read them in what is only text
+    return re.sub(r"<(\s*/\s*[\w-]+[^<>]*|[\w-]+[^<>]*|\|[^<>]*\|)>", r"‹\1›", text)
 
 
 def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:

@@ -53,7 +53,7 @@ def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
     for message in messages:
         if message.role != "user":
             continue
-        for sentence in statements(whole_text(message))[:MAX_VERBATIM]:
+        for sentence in statements(whole_text(message), MAX_VERBATIM):
             id_ = record_id("statement", normalise(sentence))
             said = facts.get(id_)
             sources = tuple(dict.fromkeys([*(said.source_ids if said else ()), message.id]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 
 from memory.records import MAX_INDEXED_CHARS
 
@@ -71,7 +72,7 @@ def sentences(text: str) -> list[str]:
     >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\\nYes")
     ['I paid 3.5 dollars to Dr. Lan, e.g. on example.com.', 'Tôi vui!', 'Yes']
     """
-    return [part for line in text.splitlines() for sentence in _split_line(line) for part in _bounded(sentence)]
+    return list(_sentences(text))
 
 
 def is_question(sentence: str) -> bool:
@@ -109,13 +110,14 @@ def speaks_of_self(text: str) -> bool:
     return bool(_FIRST_PERSON.search(unicodedata.normalize("NFC", text)))
 
 
-def statements(text: str) -> list[str]:
+def statements(text: str, limit: int | None = None) -> list[str]:
     """Return what a user states, word for word: their sentences without questions and pleasantries.
 
     What is said on the way to a question is kept: "I am vegetarian, what can I eat?" states "I am vegetarian".
 
     Args:
         text: What the user wrote.
+        limit: How many, the first; what comes after them is not looked at, since a megabyte takes a second.
 
     Returns:
         The statements, in order, each at most `MAX_INDEXED_CHARS` characters.
@@ -125,11 +127,15 @@ def statements(text: str) -> list[str]:
     >>> statements("I am allergic to peanuts, what can I eat?")
     ['I am allergic to peanuts']
     """
-    return list(_statements(text))
+    return list(islice(_statements(text), limit))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (part for line in text.splitlines() for sentence in _split_line(line) for part in _bounded(sentence))
 
 
 def _statements(text: str) -> Iterator[str]:
-    for sentence in sentences(text):
+    for sentence in _sentences(text):
         said = _before_question(sentence) if is_question(sentence) else sentence
         if said and not is_pleasantry(said):
             yield said

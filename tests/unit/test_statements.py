@@ -124,3 +124,8 @@ def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
     statements(part * (1_000_000 // len(part)) + " gì")
     # Quadratic work would take minutes; a busy machine needs room.
     assert time.perf_counter() - started < 10
+
+
+def test_only_as_much_is_looked_at_as_is_asked_for() -> None:
+    many = "I live in Hue. Why? I like tea. " * 3
+    assert statements(many, 3) == statements(many)[:3] == ["I live in Hue.", "I like tea.", "I live in Hue."]
