@@ -205,12 +205,17 @@ class MemoryNodes:
 def recent_turns(thread: Sequence[AnyMessage], turns: int) -> list[AnyMessage]:
     """Return the last turns of a thread; a turn begins with a user's message, so no tool result loses its call.
 
+    What the caller instructs by a system message holds for the whole thread, and stays.
+
     Args:
         thread: The messages of the conversation.
         turns: How many turns.
     """
     starts = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
-    return list(thread[starts[-turns] :]) if len(starts) > turns else list(thread)
+    if len(starts) <= turns:
+        return list(thread)
+    first = starts[-turns]
+    return [*(message for message in thread[:first] if isinstance(message, SystemMessage)), *thread[first:]]
 
 
 def _with_tool(agent: ResolvedAgent, tool: BaseTool) -> ResolvedAgent:

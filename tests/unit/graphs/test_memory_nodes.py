@@ -236,3 +236,10 @@ def test_recent_turns_begin_with_a_user(turns: int) -> None:
     recent = recent_turns(history, turns)
     assert recent[0].type == "human"
     assert len(recent) == min(turns, 3) * 4
+
+
+def test_what_the_caller_instructs_stays_however_long_the_thread() -> None:
+    history: list[Any] = [SystemMessage("Answer in French.")]
+    for number in range(3):
+        history += [HumanMessage(f"q{number}"), AIMessage(f"a{number}")]
+    assert [message.text for message in recent_turns(history, 1)] == ["Answer in French.", "q2", "a2"]
