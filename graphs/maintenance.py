@@ -23,10 +23,11 @@ from typing_extensions import TypedDict
 from agents.config import load_agent_config
 from agents.resolve import resolve_agent
 from graphs.memory_nodes import MemoryNodes
-from memory.conversations import end_conversation, quiet_conversations
+from memory.conversations import agents_with_work, end_conversation, quiet_conversations
+from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
 from memory.namespaces import PENDING, ROOT, decode
-from memory.turns import TurnReport
+from memory.turns import TurnReport, Turns
 
 DEFAULT_AGENT = "assistant"
 
@@ -40,15 +41,15 @@ class BackgroundContext(BaseModel):
 
     Args:
         user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
-        agent: The agent whose model and policy to use.
-        session_id: The conversation; empty: all of the owner's.
+        agent: For `extractor`: the agent whose model and policy to use. `maintenance` uses each one's own.
+        session_id: For `extractor`: the conversation.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     user_id: str | None = Field(None, description="Whose memory to work on. Empty: everybody with work to do.")
-    agent: str = Field(DEFAULT_AGENT, description="The agent whose model and policy to use.")
-    session_id: str | None = Field(None, description="The conversation. Empty: all of the user's.")
+    agent: str = Field(DEFAULT_AGENT, description="For extractor: the agent whose model and policy to use.")
+    session_id: str | None = Field(None, description="For extractor: the conversation.")
 
 
 class WorkDone(TypedDict):
@@ -73,28 +74,41 @@ async def extract(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> Wo
     if identity is None:
         raise ValueError("extractor needs to know whose memory it works on: pass context={'user_id': ...}")
     nodes = await asyncio.to_thread(_nodes, context.agent)
-    return _summed([await nodes.turns(store, identity).extract()])
+    return _summed(await nodes.turns(store, identity).extract())
 
 
 async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> WorkDone:
     """Pick up what crashes left, and conclude the conversations that have become quiet."""
-    context = _context(runtime)
     store = _store(runtime)
-    nodes = await asyncio.to_thread(_nodes, context.agent)
-    identity = _identity(runtime, context)
-    users = [identity.user_id] if identity else await _users(store)
-    reports: list[TurnReport] = []
-    for user_id in users:
-        anywhere = nodes.turns(store, Identity(user_id, "maintenance"))
+    identity = _identity(runtime, _context(runtime))
+    total = TurnReport()
+    down: set[str] = set()
+    for user_id in [identity.user_id] if identity else await _users(store):
         try:
-            reports.append(await anywhere.extract())
-            for session_id in await quiet_conversations(anywhere):
-                reports.append(await end_conversation(replace(anywhere, session_id=session_id)))
+            for agent in await agents_with_work(MemoryFacade(store), user_id):
+                if agent in down:
+                    continue
+                nodes = await asyncio.to_thread(_nodes, agent)
+                done = await _maintain(nodes.turns(store, Identity(user_id, "maintenance")))
+                if done.waiting:
+                    # its model is down: asking it for everybody would only take long
+                    down.add(agent)
+                total += done
         except Exception as error:
             # the next user's memory is not to wait for this one's
             log.exception("maintenance of one user's memory failed; the next run tries again")
-            reports.append(TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}"))
-    return _summed(reports)
+            total += TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}")
+    return _summed(total)
+
+
+async def _maintain(anywhere: Turns) -> TurnReport:
+    """Maintain what one agent remembers of one user."""
+    total = await anywhere.extract()
+    for session_id in await quiet_conversations(anywhere):
+        if total.waiting:
+            break
+        total += await end_conversation(replace(anywhere, session_id=session_id))
+    return total
 
 
 def build_extractor() -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -147,10 +161,10 @@ async def _users(store: BaseStore) -> list[str]:
     return list(users)
 
 
-def _summed(reports: list[TurnReport]) -> WorkDone:
+def _summed(report: TurnReport) -> WorkDone:
     return WorkDone(
-        stored=sum(len(report.stored) for report in reports),
-        retired=sum(len(report.retired) for report in reports),
-        waiting=sum(report.waiting for report in reports),
-        problems=[report.problem for report in reports if report.problem],
+        stored=len(report.stored),
+        retired=len(report.retired),
+        waiting=report.waiting,
+        problems=[report.problem] if report.problem else [],
     )

@@ -52,11 +52,13 @@ class MemState(AgentState):
 
     Args:
         memories: What was retrieved for this turn, as the prompt shows it.
+        recalls: Whether older turns can be recalled; if not, the prompt has the whole thread, as with `react`.
         working_memory: The agent's notes on this turn; None outside of one.
         remembered: The id of the last message of the thread that memory has stored.
     """
 
     memories: NotRequired[str]
+    recalls: NotRequired[bool]
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
 
@@ -87,7 +89,7 @@ class MemoryNodes:
         """Read what is remembered for the question, and make the question itself durable, both at once."""
         require_input(state["messages"])
         notes = update_working_memory(state["messages"], None, self._policy)
-        fresh: dict[str, Any] = {"memories": "", "working_memory": notes}
+        fresh: dict[str, Any] = {"memories": "", "recalls": False, "working_memory": notes}
         identity = identify(runtime, get_config())
         writer = runtime.stream_writer
         if identity is None:
@@ -111,7 +113,7 @@ class MemoryNodes:
             for item in block.items
         ]
         events.memory(writer, "retrieve", "ok", items=details, dropped=block.dropped)
-        return {**fresh, "memories": block.text, "remembered": last_id(state["messages"])}
+        return {**fresh, "memories": block.text, "recalls": True, "remembered": last_id(state["messages"])}
 
     async def _read(self, memory: MemoryFacade, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryBlock:
         seen = recent_turns(thread, self._policy.max_dialog_turns)
@@ -139,8 +141,10 @@ class MemoryNodes:
         parts = [instructions] if instructions else []
         if state.get("memories"):
             parts.append(load_prompt("memories").format(memories=state["memories"]).strip())
-        recent = recent_turns(state["messages"], self._policy.max_dialog_turns)
-        said = [m for m in with_bounded_past(recent, self._policy.max_message_chars) if not _is_noise(m)]
+        said = [message for message in state["messages"] if not _is_noise(message)]
+        if state.get("recalls"):
+            recent = recent_turns(said, self._policy.max_dialog_turns)
+            said = with_bounded_past(recent, self._policy.max_message_chars)
         shown = with_compressed_steps(said, state.get("working_memory"))
         return [SystemMessage("\n\n".join(parts)), *shown] if parts else shown
 
@@ -172,7 +176,8 @@ class MemoryNodes:
                 await turns.close(state["messages"], state.get("remembered"), notes["steps"] if notes else ())
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
-                await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
+                async with asyncio.timeout(self._policy.read_timeout):
+                    await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
                 note = "What was said is stored, and read behind the turn."
                 events.memory(writer, "extract", "ok", note, stored=[], retired=[], waiting=1)
                 return remembered

@@ -45,12 +45,11 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
     Returns:
         The block.
     """
-    profile = [item for item in results if item.scope is MemoryScope.PROFILE and _line(item)]
+    profile, about_user, dropped = _profile(results, max_tokens * CHARS_PER_TOKEN)
     ranked = _by_turns([item for item in results if item.scope is not MemoryScope.PROFILE])
     kept: list[tuple[MemoryResultItem, str]] = []
     said: set[str] = set()
-    room = max_tokens * CHARS_PER_TOKEN - sum(len(_line(item)) for item in profile)
-    dropped = 0
+    room = max_tokens * CHARS_PER_TOKEN - sum(len(line) + 1 for line in about_user)
     for item in ranked:
         key = normalise(str(item.payload.get("text", "")))
         if not key or key in said:
@@ -64,8 +63,23 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
         kept.append((item, line))
     if not kept and not profile:
         return MemoryBlock(dropped=dropped)
-    lines = [_line(item) for item in profile] + [line for _, line in reversed(kept)]
+    lines = about_user + [line for _, line in reversed(kept)]
     return MemoryBlock("\n".join(lines), [*profile, *(item for item, _ in kept)], dropped)
+
+
+def _profile(results: Sequence[MemoryResultItem], room: int) -> tuple[list[MemoryResultItem], list[str], int]:
+    """Return the profile with a line a field, as many as half the room takes, and how many it does not take."""
+    items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
+    lines = [
+        "- [profile] " + _flat(f"{name}: {entry['value']}")
+        for item in items
+        for name, entry in item.payload["fields"].items()
+    ]
+    kept: list[str] = []
+    for line in lines:
+        if sum(len(other) + 1 for other in kept) + len(line) <= room // 2:
+            kept.append(line)
+    return items, kept, len(lines) - len(kept)
 
 
 def fence(text: str) -> str:
@@ -96,10 +110,6 @@ def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
 
 def _line(item: MemoryResultItem) -> str:
     payload = item.payload
-    if item.scope is MemoryScope.PROFILE:
-        known = {name: entry["value"] for name, entry in payload.get("fields", {}).items()}
-        pairs = "; ".join(f"{name}: {value}" for name, value in known.items())
-        return f"- [profile] {_flat(pairs)}" if pairs else ""
     date = str(payload.get("created_at", ""))[:10]
     role = f", {payload['role']}" if "role" in payload else ""
     kind = item.source

@@ -12,6 +12,7 @@ from memory import drafts
 from memory.changes import Change, delete, put
 from memory.drafts import Origin
 from memory.extraction import ExtractionError, TranscriptMessage
+from memory.facade import MemoryFacade
 from memory.facts import load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
@@ -42,11 +43,11 @@ async def end_conversation(turns: Turns) -> TurnReport:
     if known is not None and known["ended"]:
         return TurnReport()
     first = await turns.extract()
-    messages = await _messages(turns)
+    messages = (await _messages(turns))[-MAX_MESSAGES:]
     if turns.extractor is None or not messages or not turns.memory.policy.extracts:
         await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
         return first
-    transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages[-MAX_MESSAGES:]]
+    transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages]
     try:
         extraction = await turns.extractor.extract(transcript, (), deadline=turns.memory.policy.extraction_timeout)
     except ExtractionError as error:
@@ -62,8 +63,10 @@ async def end_conversation(turns: Turns) -> TurnReport:
             return [], []
         unread = [fact.id for fact in verbatim]
         stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, unread)
+        # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
+        open_ = {source for fact in verbatim if fact.id in stored for source in fact.source_ids}
         facts = reconcile(
-            extraction.ops,
+            [operation for operation in extraction.ops if open_ & set(operation.source_ids)],
             stored,
             at=origin.at,
             session_id=turns.session_id,
@@ -94,24 +97,37 @@ async def _is_as_read(turns: Turns, id_: str, known: object, last: Message) -> b
 
 
 async def quiet_conversations(turns: Turns) -> Sequence[str]:
-    """Return the conversations of a user that nobody has concluded and in which nothing was said for a while.
+    """Return an agent's conversations with a user that nobody has concluded and in which nothing was said for a while.
 
     Args:
-        turns: Any conversation of the user; its policy says how long a while is.
+        turns: Any conversation of the two; its policy says how long a while is.
     """
     before = now() - timedelta(seconds=turns.memory.policy.quiet_after)
-    namespace = scope_namespace(turns.user_id, MemoryScope.STATE)
-    quiet: list[str] = []
-    offset = 0
+    open_ = await _open_conversations(turns.memory, turns.user_id)
+    return [c.session_id for c in open_ if c.agent_id == turns.agent_id and c.last_said_at <= before]
+
+
+async def agents_with_work(memory: MemoryFacade, user_id: str) -> list[str]:
+    """Return the agents whose conversations with a user are open, or have turns that wait.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+    """
+    waiting = [str(value["agent_id"]) for value in await memory.pending(user_id)]
+    return list(dict.fromkeys([*waiting, *(c.agent_id for c in await _open_conversations(memory, user_id))]))
+
+
+async def _open_conversations(memory: MemoryFacade, user_id: str) -> list[Conversation]:
+    namespace = scope_namespace(user_id, MemoryScope.STATE)
+    found: list[Conversation] = []
     while True:
-        page = await turns.memory.store.asearch(
-            namespace, filter={"kind": "conversation", "ended": False}, limit=_PAGE, offset=offset
+        page = await memory.store.asearch(
+            namespace, filter={"kind": "conversation", "ended": False}, limit=_PAGE, offset=len(found)
         )
-        open_ = [Conversation.from_value(item.value) for item in page]
-        quiet += [conversation.session_id for conversation in open_ if conversation.last_said_at <= before]
+        found += [Conversation.from_value(item.value) for item in page]
         if len(page) < _PAGE:
-            return quiet
-        offset += _PAGE
+            return found
 
 
 async def _messages(turns: Turns) -> list[Message]:

@@ -18,6 +18,7 @@ _DATE = (
 )
 _FROM = re.compile(r"\b(?:since|from|starting|beginning|as of|từ|kể từ)\s+(?:about\s+)?" + _DATE.format(""))
 _TO = re.compile(r"\b(?:until|till|to|through|up to|đến|tới|cho đến)\s+(?:about\s+)?" + _DATE.format(""))
+_MAX_QUESTION = 2_000
 _ENDED = re.compile(r"\b(?:used to|formerly|previously|no longer|once (?:lived|worked)|trước đây|hồi trước|từng)\b")
 _ASKS_PAST = re.compile(
     r"\b(?:before|previous\w*|former\w*|used to|in the past|earlier|old|originally|history|last (?:job|home|address)"
@@ -65,7 +66,7 @@ def asks_about_the_past(question: str) -> bool:
     >>> asks_about_the_past("Trước đây tôi sống ở đâu?")
     True
     """
-    return bool(_ASKS_PAST.search(normalise(question)))
+    return bool(_ASKS_PAST.search(normalise(question[:_MAX_QUESTION])))
 
 
 def _date(match: re.Match[str], *, last: bool) -> datetime | None:

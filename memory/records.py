@@ -275,6 +275,8 @@ class PendingTurn(Record):
     steps: tuple[str, ...] = ()
     attempts: int = 0
     last_error: str = ""
+    failures: int = Field(0, description="Attempts that failed for what the turn is, not for an outage.")
+    retry_at: datetime | None = Field(None, description="Not before; None for at once.")
     claimed_by: str = ""
     claimed_until: datetime | None = None
 

@@ -45,7 +45,7 @@ async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]
             ]
         ),
     )
-    words = set(object_key(said).split())
+    words = set(object_key(said[:MAX_INDEXED_CHARS]).split())
     shared = {item.key: len(words & set(object_key(str(item.value["text"])).split())) for item in latest}
     worded = sorted((item for item in latest if shared[item.key]), key=lambda item: -shared[item.key])
     merged = chain.from_iterable(zip_longest(near, worded))

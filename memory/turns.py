@@ -23,7 +23,15 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from memory import drafts
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.drafts import Origin
-from memory.extraction import ExistingMemory, Extraction, ExtractionError, Extractor, TranscriptMessage
+from memory.extraction import (
+    DeadlineExceeded,
+    ExistingMemory,
+    Extraction,
+    ExtractionError,
+    Extractor,
+    ModelUnavailable,
+    TranscriptMessage,
+)
 from memory.facade import MemoryFacade
 from memory.facts import load_facts
 from memory.interface import MemoryScope
@@ -36,8 +44,12 @@ from memory.transactions import transact
 from memory.transcript import message_record_id, to_records
 from memory.workers import is_dead, worker_name
 
-MAX_ATTEMPTS = 5
-"""A turn that fails this often is parked: it stays visible among the pending ones, with its last error."""
+MAX_FAILURES = 5
+"""A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""
+
+_FIRST_RETRY = 15.0
+_LAST_RETRY = 3600.0
+"""Seconds until a model that was down is asked again, doubling: being asked at every turn does not bring it back."""
 
 _BATCH = 8
 """Turns drawn from in one model call, at most: what a small model's window holds."""
@@ -160,16 +172,14 @@ class Turns:
                 await turns.memory.apply([delete_pending(turns.user_id, turn.id) for turn in due])
                 return TurnReport()
             if turns.extractor is None:
-                return await turns._keep_verbatim(due, messages, worker, done=True)
+                return await turns._keep_verbatim(due, messages, worker)
             try:
                 said = " ".join(message.text for message in messages if message.role == "user")
                 related = await related_facts(turns.memory.store, turns.user_id, said)
                 extraction = await turns._ask(due, messages, related)
             except ExtractionError as error:
                 log.warning("extraction failed, the user's statements are kept word for word: %s", error)
-                return await turns._keep_verbatim(
-                    due, messages, worker, done=False, error=str(error) or type(error).__name__
-                )
+                return await turns._keep_verbatim(due, messages, worker, failure=error)
             return await turns._commit(due, messages, extraction, related, worker)
         except asyncio.CancelledError:
             # a newer turn takes over: it must not wait until the claim runs out
@@ -178,15 +188,15 @@ class Turns:
         except Exception as error:
             # what cannot be written is parked in the end, like what cannot be read: it must not block what waits behind
             try:
-                await turns._release(due, worker, error=f"{type(error).__name__}: {error}"[:_MAX_STEP])
+                await turns._release(due, worker, failure=error)
             except Exception as again:
                 log.warning("the turns stay claimed until the claim runs out: %s: %s", type(again).__name__, again)
             raise
 
-    async def _release(self, due: Sequence[PendingTurn], worker: str, *, error: str = "") -> None:
+    async def _release(self, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None) -> None:
         async def step() -> tuple[None, list[Change]]:
             mine = await self._still_mine(due, worker)
-            return None, [put_pending(self.user_id, _freed(turn, error)) for turn in mine]
+            return None, [put_pending(self.user_id, _freed(turn, failure)) for turn in mine]
 
         await transact(self.memory.store, self.user_id, step)
 
@@ -250,10 +260,9 @@ class Turns:
         async def step() -> tuple[list[PendingTurn], list[Change]]:
             at = now()
             waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
-            free = [turn for turn in waiting if turn.attempts < MAX_ATTEMPTS and not _is_claimed(turn, at)]
-            if not self.memory.policy.extracts:
-                # another agent's turns are to be read, which this one does not do
-                free = [turn for turn in free if turn.agent_id == self.agent_id]
+            # another agent's turns are read by its own model, under its own policy
+            ours = [turn for turn in waiting if turn.agent_id == self.agent_id]
+            free = [turn for turn in ours if _is_due(turn, at)]
             stale = at - timedelta(seconds=self.memory.policy.recover_after)
             mine = [turn for turn in free if turn.session_id == self.session_id]
             left = [turn for turn in free if turn.session_id != self.session_id and turn.created_at < stale]
@@ -347,9 +356,15 @@ class Turns:
         return await transact(self.memory.store, self.user_id, step)
 
     async def _keep_verbatim(
-        self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str, *, done: bool, error: str = ""
+        self,
+        due: Sequence[PendingTurn],
+        messages: Sequence[Message],
+        worker: str,
+        *,
+        failure: ExtractionError | None = None,
     ) -> TurnReport:
-        """Keep the user's statements word for word; `done` when no model is to read them later."""
+        """Keep the user's statements word for word: for good without a model, until it works again after a failure."""
+        error = _in_short(failure) if failure else ""
         verbatim = drafts.verbatim_facts(messages, Origin(self.session_id, self.agent_id, now()))
 
         async def step() -> tuple[TurnReport, list[Change]]:
@@ -361,10 +376,10 @@ class Turns:
             kept = {fact.id: drafts.repeated(stored.get(fact.id), fact) for fact in verbatim}
             changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in kept.values() if f != stored.get(f.id)]
             for turn in mine:
-                again = put_pending(self.user_id, _freed(turn, error))
-                changes.append(delete_pending(self.user_id, turn.id) if done else again)
+                again = put_pending(self.user_id, _freed(turn, failure))
+                changes.append(again if failure else delete_pending(self.user_id, turn.id))
             new = [fact.text for id_, fact in kept.items() if id_ not in stored]
-            return TurnReport(stored=new, waiting=0 if done else len(mine), problem=error), changes
+            return TurnReport(stored=new, waiting=len(mine) if failure else 0, problem=error), changes
 
         return await transact(self.memory.store, self.user_id, step)
 
@@ -396,15 +411,35 @@ def last_id(thread: Sequence[BaseMessage]) -> str | None:
     return str(thread[-1].id) if thread else None
 
 
-def _freed(turn: PendingTurn, error: str) -> PendingTurn:
-    """Return a turn that anybody may claim again; with an error, after one more attempt that failed."""
-    failed = {"attempts": turn.attempts + 1, "last_error": error} if error else {}
-    return turn.model_copy(update={"claimed_by": "", "claimed_until": None, **failed})
+def _freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
+    """Return a turn that may be claimed again: at once, or after one more attempt that failed, when it makes sense."""
+    free: dict[str, Any] = {"claimed_by": "", "claimed_until": None}
+    if failure is not None:
+        outage = isinstance(failure, DeadlineExceeded) or (isinstance(failure, ModelUnavailable) and failure.retryable)
+        asked = failure.retry_after if isinstance(failure, ModelUnavailable) else None
+        wait = max(min(_FIRST_RETRY * 2**turn.attempts, _LAST_RETRY), asked or 0.0) if outage else 0.0
+        free |= {
+            "attempts": turn.attempts + 1,
+            "failures": turn.failures + (not outage),
+            "retry_at": now() + timedelta(seconds=wait) if outage else None,
+            "last_error": _in_short(failure),
+        }
+    return turn.model_copy(update=free)
+
+
+def _in_short(failure: Exception) -> str:
+    text = str(failure) or type(failure).__name__
+    return (text if isinstance(failure, ExtractionError) else f"{type(failure).__name__}: {text}")[:_MAX_STEP]
 
 
 def _in_words(step: AgentStep) -> str:
     result = f"error: {step['error']}" if step["error"] else step["observation"]
     return f"{step['action']}({step['arguments']}) -> {result}"[:_MAX_STEP]
+
+
+def _is_due(turn: PendingTurn, at: datetime) -> bool:
+    waits = turn.retry_at is not None and turn.retry_at > at
+    return turn.failures < MAX_FAILURES and not waits and not _is_claimed(turn, at)
 
 
 def _is_claimed(turn: PendingTurn, at: datetime) -> bool:

@@ -42,7 +42,9 @@ class DialogMemoryStore(ScopeStore):
         """Search all conversations of the owner, and take the turns that are too new to be found by a search."""
         if not self._policy.use_dialog:
             return []
-        fresh = SearchOp(pending_namespace(query.user_id), {"session_id": {"$ne": query.session_id}}, MAX_FRESH)
+        # one that was tried has been indexed, and is found by the search like everything else
+        new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
+        fresh = SearchOp(pending_namespace(query.user_id), new, MAX_FRESH)
         return [self._search(query, self._policy.max_memories), fresh]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:

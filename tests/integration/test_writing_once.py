@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -27,8 +28,9 @@ from memory.extraction import (
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
+from memory.records import now
 from memory.storage.postgres import MemoryStore
-from memory.turns import MAX_ATTEMPTS, Turns
+from memory.turns import MAX_FAILURES, Turns
 from tests.support.databases import open_memory_store, word_model
 from tests.support.stores import STORES, open_any_store
 
@@ -184,29 +186,76 @@ async def test_a_cancelled_extraction_leaves_the_turn_to_the_next(store: BaseSto
 
 @pytest.mark.parametrize("failure", [ModelUnavailable("down"), InvalidOutput("nonsense", raw="?")])
 async def test_what_fails_is_kept_word_for_word_read_later_and_not_kept_twice(
-    store: BaseStore, failure: ExtractionError
+    store: BaseStore, failure: ExtractionError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = turns(store, extractor=Reader(failure))
     await say(one, "I live in Hanoi.")
     report = await one.extract()
     assert (report.stored, report.waiting) == (["I live in Hanoi."], 1)
     assert [fact["verbatim"] for fact in await facts(store)] == [True]
+    monkeypatch.setattr("memory.turns.now", lambda: now() + timedelta(minutes=1))
     await turns(store).extract()
     assert [(fact["text"], fact["verbatim"]) for fact in await facts(store)] == [("I live in Hanoi.", False)]
     assert await MemoryFacade(store).pending("ann") == []
 
 
 async def test_what_always_fails_is_parked_with_its_error_and_blocks_nothing(store: BaseStore) -> None:
-    failing = turns(store, extractor=Reader(ModelUnavailable("down")))
+    failing = turns(store, extractor=Reader(InvalidOutput("nonsense", raw="?")))
     await say(failing, "I live in Hanoi.")
-    for _ in range(MAX_ATTEMPTS + 2):
+    for _ in range(MAX_FAILURES + 2):
         await failing.extract()
     [parked] = await MemoryFacade(store).pending("ann")
-    assert (parked["attempts"], parked["last_error"]) == (MAX_ATTEMPTS, "down")
+    assert (parked["failures"], parked["last_error"]) == (MAX_FAILURES, "nonsense")
     fine = turns(store, "2")
     await say(fine, "I have a cat.")
     assert (await fine.extract()).calls == 1
     assert len(await MemoryFacade(store).pending("ann")) == 1
+
+
+async def test_an_outage_however_long_parks_nothing_and_is_not_asked_at_every_turn(
+    store: BaseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [now()]
+    monkeypatch.setattr("memory.turns.now", lambda: clock[0])
+    down = Reader(ModelUnavailable("down"))
+    one = turns(store, extractor=down)
+    await say(one, "I live in Hanoi.")
+    waits = []
+    for _ in range(MAX_FAILURES * 2):
+        await one.extract()
+        down.started.clear()
+        await one.extract()
+        assert not down.started.is_set()
+        [waiting] = await MemoryFacade(store).pending("ann")
+        retry_at = datetime.fromisoformat(waiting["retry_at"])
+        waits.append((retry_at - clock[0]).total_seconds())
+        clock[0] = retry_at + timedelta(seconds=1)
+    assert waits[:3] == [15, 30, 60]
+    assert max(waits) == 3600
+    assert (await turns(store).extract()).calls == 1
+    assert [fact["verbatim"] for fact in await facts(store)] == [False]
+
+
+async def test_what_was_taken_back_does_not_return_when_the_conversation_ends(store: BaseStore) -> None:
+    one = turns(store)
+    await say(one, "I live in Hanoi.", "I have a cat.")
+    await one.extract()
+    [home] = [fact for fact in await facts(store) if fact["predicate"] == "lives_in"]
+    await one.memory.semantic.retire([home["id"]], user_id="ann")
+    WORDINGS["I live in Hanoi."] = ("is_at_home_in", "Hanoi")
+    try:
+        await end_conversation(one)
+    finally:
+        WORDINGS["I live in Hanoi."] = ("lives_in", "Hanoi")
+    assert [fact["predicate"] for fact in await facts(store)] == ["has_pet"]
+
+
+async def test_each_agent_reads_its_own_turns_only(store: BaseStore) -> None:
+    one = turns(store, recover_after=0)
+    await say(one, "I live in Hanoi.")
+    other = replace(one, agent_id="other", session_id="2")
+    assert (await other.extract()).calls == 0
+    assert (await one.extract()).calls == 1
 
 
 async def test_a_refused_proposal_keeps_the_words_it_was_about(store: BaseStore) -> None:

@@ -127,12 +127,12 @@ async def test_a_failing_extraction_keeps_the_words_and_tries_again_with_the_nex
 
 async def test_a_turn_that_always_fails_is_left_alone_and_stays_visible() -> None:
     store = memory_store()
-    small = ScriptedModel(script=[TimeoutError("too slow")])
+    small = ScriptedModel(script=["no JSON at all"])
     graph = build(ScriptedModel(script=["hello"]), store, small=small)
     for number in range(7):
         await events(graph, f"Fact number {number}.")
     first, *_ = await MemoryFacade(store).pending("ann")
-    assert first["attempts"] == 5
+    assert first["failures"] == 5
     assert len({str(p[-1].content) for p in small.prompts}) > 1
 
 
@@ -170,6 +170,16 @@ async def test_a_long_thread_costs_the_last_turns_only_and_loses_no_tool_call() 
     for number in range(10):
         await events(graph, f"message {number}")
     assert [m.text for m in model.prompts[-1] if m.type == "human"] == ["message 7", "message 8", "message 9"]
+
+
+@pytest.mark.parametrize("context", [None, ANN])
+async def test_without_recall_the_prompt_has_the_whole_thread_as_with_react(context: Any) -> None:
+    model, store = ScriptedModel(script=["ok"]), BrokenStore()
+    graph = build(model, store, max_dialog_turns=3)
+    store.broken = True
+    for number in range(6):
+        await events(graph, f"message {number}", context=context)
+    assert len([m for m in model.prompts[-1] if m.type == "human"]) == 6
 
 
 async def test_the_notes_of_a_turn_are_discarded_at_its_end() -> None:

@@ -23,7 +23,7 @@ from memory.extraction import (
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
-from memory.turns import MAX_ATTEMPTS, Turns
+from memory.turns import MAX_FAILURES, Turns
 
 Reading = Callable[[str], Extraction]
 """From the id of the user's first message to what is drawn."""
@@ -197,12 +197,12 @@ async def test_an_agent_that_draws_nothing_leaves_the_turns_of_others_waiting(mo
 async def test_whatever_fails_is_parked_with_its_error_and_claimed_by_nobody() -> None:
     one = turns(InMemoryStore(), Reader(failure=RuntimeError("cannot be stored")))
     await say(one, "I am allergic to peanuts.")
-    for _ in range(MAX_ATTEMPTS):
+    for _ in range(MAX_FAILURES):
         with pytest.raises(RuntimeError):
             await one.extract()
     await one.extract()
     [parked] = await one.memory.pending("ann")
-    assert (parked["attempts"], parked["last_error"]) == (MAX_ATTEMPTS, "RuntimeError: cannot be stored")
+    assert (parked["failures"], parked["last_error"]) == (MAX_FAILURES, "RuntimeError: cannot be stored")
     assert not parked["claimed_by"]
 
 
