@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ async def test_maintenance_goes_on_with_the_next_user_where_one_cannot_be_done(
     await store.aput(pending_namespace("aaa"), "broken", {"kind": "pending", "id": "broken", "created_at": ""})
     maintenance = build_maintenance()
     maintenance.store = store
-    fine = turns(store, "bob")
+    fine = replace(turns(store, "bob"), agent_id="assistant")
     await say(fine, "I have a cat.")
     waiting = [{**value, "created_at": "2020-01-01T00:00:00Z"} for value in await fine.memory.pending("bob")]
     for value in waiting:
