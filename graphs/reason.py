@@ -21,6 +21,7 @@ from graphs.open_calls import close_open_calls
 from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from graphs.structured_output import StructuredOutput
 from memory.storage.text import storable
+from memory.transcript import NOTICE
 from prompts import load_prompt
 
 Compose = Callable[[Any, str], list[BaseMessage]]
@@ -95,7 +96,12 @@ class Reason:
             events.thought(writer, thought)
         if done:
             if structured is None and not response.text.strip():
-                response = response.model_copy(update={"content": _empty_answer(response)})
+                response = response.model_copy(
+                    update={
+                        "content": _empty_answer(response),
+                        "additional_kwargs": {**response.additional_kwargs, NOTICE: True},
+                    }
+                )
             events.answer(writer, response.text or str(structured))
         for call in wanted:
             events.action(writer, dict(call))
@@ -187,7 +193,8 @@ def _stopped(response: AIMessage, messages: Sequence[AnyMessage], limit: int, re
     last = messages[-1]
     if isinstance(last, ToolMessage) and last.status != "error":
         text = f"{text.strip()}\n" + load_prompt("out_of_steps_observation").format(observation=last.text[:500])
-    return AIMessage(text.strip(), usage_metadata=response.usage_metadata)
+    # said by us, not by the model: it is no part of the dialogue to remember
+    return AIMessage(text.strip(), additional_kwargs={NOTICE: True}, usage_metadata=response.usage_metadata)
 
 
 def _empty_answer(response: AIMessage) -> str:

@@ -9,6 +9,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id
 
+NOTICE = "notice"
+"""Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
+
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
     """Return the messages of a conversation as records.
@@ -58,7 +61,7 @@ def _role(message: BaseMessage) -> Role | None:
     if isinstance(message, HumanMessage):
         return "user"
     if isinstance(message, AIMessage) and not message.tool_calls and not message.invalid_tool_calls:
-        return "assistant"
+        return None if message.additional_kwargs.get(NOTICE) else "assistant"
     return None
 
 

@@ -20,6 +20,7 @@ from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
 from memory.storage import StorageSettings
 
+COMMANDS = ("/memory", "/new", "/forget", "/help", "/exit", "/quit")
 HELP = "/memory what I know of you · /new conversation · /forget everything · /exit"
 
 _SHOWN = 100
@@ -156,6 +157,8 @@ class Chat:
             self._console.print(Text("forgotten", style="dim"))
         elif line == "/help":
             self._console.print(Text(HELP, style="dim"))
+        elif line.split()[0] in COMMANDS:
+            self._console.print(Text(f"{line.split()[0]} takes nothing after it", style="yellow"))
         elif line.startswith("/") and " " not in line and line.count("/") == 1:
             self._console.print(Text(f"unknown command {one_line(line, 40)}", style="yellow"))
             self._console.print(Text(HELP, style="dim"))

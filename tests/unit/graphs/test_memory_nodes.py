@@ -222,6 +222,15 @@ async def test_the_steps_of_a_turn_are_logged_as_experience_if_the_policy_says_s
     assert seen == ([("weather", "sunny in Huế", True)] if write else [])
 
 
+async def test_what_the_runtime_says_in_the_models_place_is_not_remembered() -> None:
+    store = memory_store()
+    graph = build(ScriptedModel(script=[calls(("weather", {"city": "Huế"}))]), store)
+    await events(graph, "How is Huế?")
+    assert (await graph.aget_state(thread())).values["messages"][-1].text.startswith("I stopped")
+    said = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG))
+    assert [item.value["content"] for item in said] == ["How is Huế?"]
+
+
 async def test_what_was_pasted_once_is_not_paid_for_in_every_turn() -> None:
     model = ScriptedModel(script=["ok"])
     graph = build(model, memory_store())

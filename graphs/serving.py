@@ -1,0 +1,42 @@
+"""Building the agents that a server runs, each once.
+
+A server loads the file of every graph anew, so what is to be shared between graphs cannot be in that file.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import Any
+
+from langgraph.graph.state import CompiledStateGraph
+
+from agents.config import AgentConfigError, available_agents, load_agent_config
+from agents.models import ModelConfigError
+from agents.resolve import build_agent, resolve_agent
+from tools.registry import ToolConfigError
+
+log = logging.getLogger(__name__)
+
+
+@cache
+def serve_agent(name: str) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return an agent's graph, built once; a config that is changed is read at the next start. Blocking.
+
+    Args:
+        name: The agent.
+
+    Raises:
+        AgentConfigError: If there is no such agent; the message lists those there are.
+    """
+    return build_agent(resolve_agent(load_agent_config(name)))
+
+
+@cache
+def serve_all() -> None:
+    """Build every agent there is, so that no run waits for it; one that is broken is named and stops no other."""
+    for name in available_agents():
+        try:
+            serve_agent(name)
+        except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
+            log.warning("the agent %r cannot run: %s", name, error)
