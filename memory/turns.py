@@ -15,21 +15,20 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memory import drafts
 from memory.changes import Change, delete, delete_pending, put, put_pending
+from memory.claims import freed, in_short, is_due
 from memory.drafts import Origin
 from memory.extraction import (
-    DeadlineExceeded,
     ExistingMemory,
     Extraction,
     ExtractionError,
     Extractor,
-    ModelUnavailable,
     TranscriptMessage,
 )
 from memory.facade import MemoryFacade
@@ -42,14 +41,7 @@ from memory.scopes import steps_to_experience
 from memory.scopes.profile import merge_profile
 from memory.transactions import transact
 from memory.transcript import message_record_id, to_records
-from memory.workers import is_dead, worker_name
-
-MAX_FAILURES = 5
-"""A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""
-
-_FIRST_RETRY = 15.0
-_LAST_RETRY = 3600.0
-"""Seconds until a model that was down is asked again, doubling: being asked at every turn does not bring it back."""
+from memory.workers import worker_name
 
 _BATCH = 8
 """Turns drawn from in one model call, at most: what a small model's window holds."""
@@ -196,7 +188,7 @@ class Turns:
     async def _release(self, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None) -> None:
         async def step() -> tuple[None, list[Change]]:
             mine = await self._still_mine(due, worker)
-            return None, [put_pending(self.user_id, _freed(turn, failure)) for turn in mine]
+            return None, [put_pending(self.user_id, freed(turn, failure)) for turn in mine]
 
         await transact(self.memory.store, self.user_id, step)
 
@@ -262,7 +254,7 @@ class Turns:
             waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
             # another agent's turns are read by its own model, under its own policy
             ours = [turn for turn in waiting if turn.agent_id == self.agent_id]
-            free = [turn for turn in ours if _is_due(turn, at)]
+            free = [turn for turn in ours if is_due(turn, at)]
             stale = at - timedelta(seconds=self.memory.policy.recover_after)
             mine = [turn for turn in free if turn.session_id == self.session_id]
             left = [turn for turn in free if turn.session_id != self.session_id and turn.created_at < stale]
@@ -364,7 +356,7 @@ class Turns:
         failure: ExtractionError | None = None,
     ) -> TurnReport:
         """Keep the user's statements word for word: for good without a model, until it works again after a failure."""
-        error = _in_short(failure) if failure else ""
+        error = in_short(failure) if failure else ""
         verbatim = drafts.verbatim_facts(messages, Origin(self.session_id, self.agent_id, now()))
 
         async def step() -> tuple[TurnReport, list[Change]]:
@@ -376,7 +368,7 @@ class Turns:
             kept = {fact.id: drafts.repeated(stored.get(fact.id), fact) for fact in verbatim}
             changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in kept.values() if f != stored.get(f.id)]
             for turn in mine:
-                again = put_pending(self.user_id, _freed(turn, failure))
+                again = put_pending(self.user_id, freed(turn, failure))
                 changes.append(again if failure else delete_pending(self.user_id, turn.id))
             new = [fact.text for id_, fact in kept.items() if id_ not in stored]
             return TurnReport(stored=new, waiting=len(mine) if failure else 0, problem=error), changes
@@ -411,39 +403,9 @@ def last_id(thread: Sequence[BaseMessage]) -> str | None:
     return str(thread[-1].id) if thread else None
 
 
-def _freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
-    """Return a turn that may be claimed again: at once, or after one more attempt that failed, when it makes sense."""
-    free: dict[str, Any] = {"claimed_by": "", "claimed_until": None}
-    if failure is not None:
-        outage = isinstance(failure, DeadlineExceeded) or (isinstance(failure, ModelUnavailable) and failure.retryable)
-        asked = failure.retry_after if isinstance(failure, ModelUnavailable) else None
-        wait = max(min(_FIRST_RETRY * 2**turn.attempts, _LAST_RETRY), asked or 0.0) if outage else 0.0
-        free |= {
-            "attempts": turn.attempts + 1,
-            "failures": turn.failures + (not outage),
-            "retry_at": now() + timedelta(seconds=wait) if outage else None,
-            "last_error": _in_short(failure),
-        }
-    return turn.model_copy(update=free)
-
-
-def _in_short(failure: Exception) -> str:
-    text = str(failure) or type(failure).__name__
-    return (text if isinstance(failure, ExtractionError) else f"{type(failure).__name__}: {text}")[:_MAX_STEP]
-
-
 def _in_words(step: AgentStep) -> str:
     result = f"error: {step['error']}" if step["error"] else step["observation"]
     return f"{step['action']}({step['arguments']}) -> {result}"[:_MAX_STEP]
-
-
-def _is_due(turn: PendingTurn, at: datetime) -> bool:
-    waits = turn.retry_at is not None and turn.retry_at > at
-    return turn.failures < MAX_FAILURES and not waits and not _is_claimed(turn, at)
-
-
-def _is_claimed(turn: PendingTurn, at: datetime) -> bool:
-    return turn.claimed_until is not None and turn.claimed_until >= at and not is_dead(turn.claimed_by)
 
 
 def _rejections(extraction: Extraction) -> str:

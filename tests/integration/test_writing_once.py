@@ -13,6 +13,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
+from memory.claims import MAX_FAILURES
 from memory.conversations import end_conversation, quiet_conversations
 from memory.extraction import (
     EpisodeDraft,
@@ -30,7 +31,7 @@ from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
 from memory.records import now
 from memory.storage.postgres import MemoryStore
-from memory.turns import MAX_FAILURES, Turns
+from memory.turns import Turns
 from tests.support.databases import open_memory_store, word_model
 from tests.support.stores import STORES, open_any_store
 
@@ -217,6 +218,7 @@ async def test_an_outage_however_long_parks_nothing_and_is_not_asked_at_every_tu
 ) -> None:
     clock = [now()]
     monkeypatch.setattr("memory.turns.now", lambda: clock[0])
+    monkeypatch.setattr("memory.claims.now", lambda: clock[0])
     down = Reader(ModelUnavailable("down"))
     one = turns(store, extractor=down)
     await say(one, "I live in Hanoi.")

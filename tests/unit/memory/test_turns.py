@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
+from memory.claims import MAX_FAILURES
 from memory.conversations import end_conversation, quiet_conversations
 from memory.extraction import (
     EpisodeDraft,
@@ -23,7 +24,7 @@ from memory.extraction import (
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
-from memory.turns import MAX_FAILURES, Turns
+from memory.turns import Turns
 
 Reading = Callable[[str], Extraction]
 """From the id of the user's first message to what is drawn."""

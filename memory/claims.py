@@ -1,0 +1,66 @@
+"""When a turn that waits may be read: not while somebody reads it, not while a model is down, not for ever in vain."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from memory.extraction import DeadlineExceeded, ExtractionError, ModelUnavailable
+from memory.records import PendingTurn, now
+from memory.workers import is_dead
+
+MAX_FAILURES = 5
+"""A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""
+
+_FIRST_RETRY = 15.0
+_LAST_RETRY = 3600.0
+"""Seconds until a model that was down is asked again, doubling: being asked at every turn does not bring it back."""
+
+_MAX_DOUBLINGS = 10
+_MAX_ERROR = 500
+
+
+def is_due(turn: PendingTurn, at: datetime) -> bool:
+    """Return whether a turn may be claimed now.
+
+    Args:
+        turn: A turn that waits.
+        at: Now.
+    """
+    waits = turn.retry_at is not None and turn.retry_at > at
+    return turn.failures < MAX_FAILURES and not waits and not _is_claimed(turn, at)
+
+
+def _is_claimed(turn: PendingTurn, at: datetime) -> bool:
+    return turn.claimed_until is not None and turn.claimed_until >= at and not is_dead(turn.claimed_by)
+
+
+def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
+    """Return a turn that may be claimed again: at once, or after one more attempt that failed, when it makes sense.
+
+    Args:
+        turn: A turn that this worker has claimed.
+        failure: Why it could not be read; None where it was not tried to the end.
+    """
+    free: dict[str, Any] = {"claimed_by": "", "claimed_until": None}
+    if failure is not None:
+        outage = isinstance(failure, DeadlineExceeded) or (isinstance(failure, ModelUnavailable) and failure.retryable)
+        asked = failure.retry_after if isinstance(failure, ModelUnavailable) else None
+        wait = (
+            max(min(_FIRST_RETRY * 2 ** min(turn.attempts, _MAX_DOUBLINGS), _LAST_RETRY), asked or 0.0)
+            if outage
+            else 0.0
+        )
+        free |= {
+            "attempts": turn.attempts + 1,
+            "failures": turn.failures + (not outage),
+            "retry_at": now() + timedelta(seconds=wait) if outage else None,
+            "last_error": in_short(failure),
+        }
+    return turn.model_copy(update=free)
+
+
+def in_short(failure: Exception) -> str:
+    """Return an error in a line, with its type where the text alone does not say what it is."""
+    text = str(failure) or type(failure).__name__
+    return (text if isinstance(failure, ExtractionError) else f"{type(failure).__name__}: {text}")[:_MAX_ERROR]
