@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryScope
 from memory.namespaces import owner_namespace, scope_namespace
+from memory.records import now
 from memory.storage import StorageError, StorageSettings
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 
@@ -231,6 +233,8 @@ async def test_an_extraction_that_fails_keeps_the_words(
             assert await background().drain(20)
             facts = await agent.store.asearch(scope_namespace(USER, MemoryScope.SEMANTIC))
             assert [fact.value["text"] for fact in facts] == [FIRST]
+            # a model that was down is asked again after a while
+            monkeypatch.setattr("memory.turns.now", lambda: now() + timedelta(minutes=1))
             assert await ask(agent, "And now?") == "I am back"
             assert await kept(agent) == Counter([FIRST, "nice", "And now?", "I am back"])
         assert json.dumps(FIRST) in model.chats()[-1].text
