@@ -20,6 +20,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.support.databases import fresh_database
+from tests.support.interrupts import hear_interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,6 +85,7 @@ class DevServer:
                 stderr=subprocess.STDOUT,
                 # a group of its own, so that whatever it starts can be ended with it
                 start_new_session=True,
+                preexec_fn=hear_interrupts,
             )
         deadline = time.monotonic() + _READY_SECONDS
         while not self._answers():

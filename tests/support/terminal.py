@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.support.interrupts import hear_interrupts
+
 CTRL_C, CTRL_D = "\x03", "\x04"
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|[\x01\x02]")
@@ -44,6 +46,7 @@ class AtTerminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
+            preexec_fn=hear_interrupts,
         )
         os.close(slave)
         self._changed = threading.Condition()
