@@ -48,7 +48,7 @@ def print_table(title: str, columns: Sequence[str], rows: Mapping[str, Metrics])
     Args:
         title: What the table shows.
         columns: Which of the metrics, in order.
-        rows: The metrics, by what was measured.
+        rows: The metrics, by what was measured; one that a row does not have is left empty.
     """
     table = Table(
         Column("", no_wrap=True),
@@ -56,9 +56,11 @@ def print_table(title: str, columns: Sequence[str], rows: Mapping[str, Metrics])
         title=title,
     )
     for name, metrics in rows.items():
-        table.add_row(name, *(_readable(column, metrics[column]) for column in columns))
+        table.add_row(name, *(_readable(column, metrics.get(column)) for column in columns))
     Console().print(table)
 
 
-def _readable(metric: str, value: float) -> str:
+def _readable(metric: str, value: float | None) -> str:
+    if value is None:
+        return ""
     return f"{value / 1e6:,.2f} MB" if metric.endswith("_bytes") else f"{value:,}"

@@ -1,0 +1,213 @@
+"""Evidence recall, time and size of memory search, beside what others use.
+
+    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--save-plots results]
+
+Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo); `--data` may be given several
+times. Each is written as its owner's conversation would be, session by session: the first speaker as the user, the
+second as the assistant, by name, dated, a picture by its caption. Each question is then asked from another
+conversation, a week after the last session, and the turns that are found are compared with those that hold the answer.
+No model is called. Questions without evidence, the adversarial ones among them, are left out.
+
+The metrics, each over all questions and as `recall@10.multi_hop` by category (and by file, where there are several):
+`recall@K`: how much of a question's evidence is among the K first results; `all_evidence@10`: how many questions have
+all of it there; `mrr`: 1 / the place of the first. What rides along with a result as its context counts as nothing but
+`context_tokens`: those of the prompt's block of memories, twenty results at the default budget.
+
+Every system is given the same embedding model. A text is embedded once a run, when the first of them asks for it, and
+no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say what it would have cost each of them.
+Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
+server; `disk_bytes_per_memory` is tables and indexes by the turn.
+
+Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
+search tool, and mem0 where it is installed (`pip install 'react-mem[mem0]'`; no model call, telemetry off). They have
+no field for the speaker and get "name: text".
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.locomo import peers
+from benchmarks.locomo.charts import save_plots
+from benchmarks.locomo.dataset import Conversation, load
+from benchmarks.locomo.embedding import SharedEmbeddings, VectorFile
+from benchmarks.locomo.mem0_peer import open_mem0
+from benchmarks.locomo.metrics import by_group
+from benchmarks.locomo.react_mem import NAME, open_react_mem
+from benchmarks.locomo.run import ablate, asked, measure, shipped_arms
+from benchmarks.locomo.system import Opener, Setup
+from benchmarks.plots import require_matplotlib
+from benchmarks.report import environment, print_table, write_json
+from memory.storage.embedded import embedded_database
+from memory.storage.embeddings import EmbeddingModel, load_embedding_model
+
+PEERS: dict[str, Opener] = {
+    "bm25": peers.open_bm25,
+    "dense": peers.open_dense,
+    "in_memory_store": peers.open_in_memory_store,
+    "postgres_store": peers.open_postgres_store,
+    "langmem_tool": peers.open_langmem_tool,
+    "mem0": open_mem0,
+}
+_PACKAGES = {"bm25": ("bm25s", "Stemmer"), "mem0": ("mem0",)}
+_EXTRAS = {"bm25": "bench", "mem0": "mem0"}
+
+QUALITY = ("recall@5", "recall@10", "recall@20", "all_evidence@10", "mrr")
+ASKING = ("p50_ms", "p95_ms", "p50_with_embedding_ms", "p95_with_embedding_ms", "context_tokens")
+WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_bytes_per_memory", "peak_rss_bytes")
+BY_GROUP = "recall@10"
+
+Rows = dict[str, dict[str, float]]
+
+
+async def run(
+    conversations: Sequence[Conversation],
+    peer_names: Sequence[str],
+    model: EmbeddingModel,
+    *,
+    arms: frozenset[str] = frozenset(),
+    vectors: Path | None = None,
+) -> tuple[Rows, Rows]:
+    """Measure every system, one after another, on a database server that is gone afterwards.
+
+    Args:
+        conversations: What to write and ask.
+        peer_names: Which peers.
+        model: The embedding model.
+        arms: What to leave out of our search in turn; nothing for no such comparison.
+        vectors: The file that keeps vectors from run to run.
+
+    Returns:
+        Metrics by system, ours first, and by what was left out.
+    """
+    embeddings = SharedEmbeddings(model.embeddings, VectorFile(vectors, model.name) if vectors else None)
+    questions = asked(conversations)
+    number = sum(len(conversation.questions) for conversation in conversations)
+    rows: Rows = {}
+    ablations: Rows = {}
+    bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True))
+    with bar, tempfile.TemporaryDirectory() as folder:
+
+        def stage(name: str, steps: int) -> Callable[[], None]:
+            task = bar.add_task(name, total=steps)
+            return lambda: bar.advance(task)
+
+        await embeddings.prepare(questions, stage("questions embedded", len(questions)))
+        async with embedded_database(Path(folder) / "postgres") as server_url:
+            setup = Setup(server_url, model.name, embeddings, model.dims)
+            steps = len(conversations) + number
+            async with open_react_mem(setup) as ours:
+                rows[NAME] = await measure(ours, conversations, embeddings, stage(NAME, steps))
+                if arms:
+                    progress = stage("ablation", 2 * len(arms) * number)
+                    ablations = await ablate(ours, arms, conversations, embeddings, progress)
+            for name in peer_names:
+                async with PEERS[name](setup) as peer:
+                    rows[name] = await measure(peer, conversations, embeddings, stage(name, steps))
+    return rows, ablations
+
+
+def installed(peer: str) -> bool:
+    """Return whether the packages of a peer are there."""
+    return all(importlib.util.find_spec(package) is not None for package in _PACKAGES.get(peer, ()))
+
+
+def show(rows: Mapping[str, Mapping[str, float]], ablations: Mapping[str, Mapping[str, float]], about: str) -> None:
+    """Print everything.
+
+    Args:
+        rows: Metrics by system, ours first.
+        ablations: Our metrics by what was left out.
+        about: What was asked of them.
+    """
+    print_table(f"Evidence found: {about}", QUALITY, rows)
+    _print_groups(rows)
+    print_table("Asking", ASKING, rows)
+    print_table("Writing", WRITING, rows)
+    if ablations:
+        print_table("Without an arm of the search, and with it alone", (*QUALITY, "p50_ms"), ablations)
+        _print_groups(ablations)
+
+
+def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
+    groups = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
+    print_table(f"{BY_GROUP} by category", list(next(iter(groups.values()))), groups)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print and write.
+
+    Args:
+        argv: The arguments; by default those of the process.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.locomo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, action="append", required=True, help="a file in LoCoMo's layout")
+    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        choices=PEERS,
+        help="which peers; a bare --peers is none of them (default: all that are installed)",
+    )
+    parser.add_argument("--embedding", default="local", help="the model for all, as EMBEDDING_MODEL (default: local)")
+    parser.add_argument("--vectors", type=Path, help="keep vectors in this file, for the next run")
+    parser.add_argument("--ablate", action="store_true", help="ask again without each arm of the search, and with each")
+    parser.add_argument("--save-plots", type=Path, metavar="DIR", help="draw recall@10 into this folder")
+    arguments = parser.parse_args(argv)
+
+    missing = {
+        name: f"{name} is not installed: pip install 'react-mem[{_EXTRAS[name]}]'"
+        for name in PEERS
+        if not installed(name)
+    }
+    if arguments.peers is None:
+        names = [name for name in PEERS if name not in missing]
+        for reason in missing.values():
+            print(f"Left out: {reason}")
+    else:
+        names = list(dict.fromkeys(arguments.peers))
+        for name in names:
+            if name in missing:
+                parser.error(missing[name])
+    arms = shipped_arms() if arguments.ablate else frozenset()
+    if arguments.ablate and not arms:
+        parser.error("--ablate: the search has no arms to leave out")
+    try:
+        if arguments.save_plots:
+            require_matplotlib()
+        conversations = load(arguments.data)
+        model = load_embedding_model(arguments.embedding)
+    except (ValueError, RuntimeError) as error:
+        parser.error(str(error))
+
+    rows, ablations = asyncio.run(run(conversations, names, model, arms=arms, vectors=arguments.vectors))
+    turns = sum(1 for conversation in conversations for _ in conversation.turns)
+    number = sum(len(conversation.questions) for conversation in conversations)
+    skipped = sum(conversation.skipped for conversation in conversations)
+    show(rows, ablations, f"{number} questions about {turns:,} turns")
+    ours = rows[NAME] | {f"{name}.{metric}": v for name, row in ablations.items() for metric, v in row.items()}
+    about = {
+        "data": [file.name for file in arguments.data],
+        "conversations": len(conversations),
+        "turns": turns,
+        "questions_without_evidence": skipped,
+        "embedding": model.name,
+    }
+    write_json(arguments.json, ours, {name: rows[name] for name in names}, {**environment(), **about})
+    if arguments.save_plots:
+        for file in save_plots(arguments.json, arguments.save_plots):
+            print(file)
+
+
+if __name__ == "__main__":
+    main()

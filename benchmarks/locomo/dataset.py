@@ -1,0 +1,185 @@
+"""Conversations in LoCoMo's layout, with questions and the turns that answer them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop"}
+"""The names of LoCoMo's numbers; another data set may name its categories itself."""
+ADVERSARIAL = 5
+"""Questions without an answer: there is no evidence to find."""
+ASKED_AFTER = timedelta(days=7)
+"""Where the data does not say, questions are asked a week after the last session: "last month" is seen from there."""
+
+_TURN_ID = re.compile(r"D\s?(\d+):(\d+)")
+_SESSION = re.compile(r"session_(\d+)")
+_SAID_AT = "%I:%M %p on %d %B, %Y"
+_ROLES = {"user", "assistant"}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One message.
+
+    Args:
+        id: `D<session>:<turn>`.
+        speaker: Who says it; None where the data names only the role.
+        role: The user's or the assistant's side of the conversation.
+        text: What is said; a picture by its caption.
+    """
+
+    id: str
+    speaker: str | None
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Session:
+    """Turns of one sitting.
+
+    Args:
+        id: Its name in the data.
+        said_at: When.
+        turns: What was said, in order.
+    """
+
+    id: str
+    said_at: datetime
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and the turns that answer it."""
+
+    text: str
+    category: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Everything between two speakers: what one owner's memory holds.
+
+    Args:
+        owner: Unique among all that is loaded.
+        source: The file's name, without its ending.
+        sessions: In order of time.
+        asked_at: When the questions are asked.
+        questions: Those that can be judged.
+        skipped: How many name no turn that is there; adversarial ones are not counted.
+    """
+
+    owner: str
+    source: str
+    sessions: tuple[Session, ...]
+    asked_at: datetime
+    questions: tuple[Question, ...]
+    skipped: int
+
+    @property
+    def turns(self) -> Iterator[Turn]:
+        """Every turn, in order."""
+        return (turn for session in self.sessions for turn in session.turns)
+
+
+def load(files: Sequence[Path]) -> list[Conversation]:
+    """Read conversations.
+
+    Args:
+        files: JSON files in LoCoMo's layout.
+
+    Returns:
+        The conversations that have a question, in order.
+
+    Raises:
+        ValueError: If a file is not in that layout, or holds no question; the message names the file and the place.
+    """
+    conversations = []
+    for file in files:
+        try:
+            samples = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{file} cannot be read as JSON: {error}") from error
+        if not isinstance(samples, list):
+            raise ValueError(f"{file} is not in LoCoMo's layout: expected a list of samples")
+        for number, sample in enumerate(samples):
+            try:
+                conversations.append(_conversation(sample, owner=f"{file.stem}/{number}", source=file.stem))
+            except KeyError as error:
+                raise ValueError(f"{file}, sample {number}: {error.args[0]!r} is missing") from error
+            except (AttributeError, TypeError, ValueError) as error:
+                raise ValueError(f"{file}, sample {number}: {error}") from error
+    conversations = [conversation for conversation in conversations if conversation.questions]
+    if not conversations:
+        raise ValueError(f"no question with evidence in {', '.join(map(str, files))}")
+    return conversations
+
+
+def turn_ids(text: str) -> list[str]:
+    """Return every id in an evidence string, in one form: some strings hold several, or leading zeros.
+
+    >>> turn_ids("D8:6; D9:17"), turn_ids("D1:02"), turn_ids("D:11:26")
+    (['D8:6', 'D9:17'], ['D1:2'], [])
+    """
+    return [f"D{int(session)}:{int(turn)}" for session, turn in _TURN_ID.findall(text)]
+
+
+def _conversation(sample: dict[str, Any], *, owner: str, source: str) -> Conversation:
+    said = sample["conversation"]
+    names = sorted((int(found[1]), name) for name in said if (found := _SESSION.fullmatch(name)) and said[name])
+    sessions = tuple(_session(said, name) for _, name in names)
+    if not sessions:
+        raise ValueError("the conversation has no session, 'session_1'")
+    ids = {turn.id for session in sessions for turn in session.turns}
+    questions = []
+    skipped = 0
+    for entry in sample["qa"]:
+        category = entry["category"]
+        if category == ADVERSARIAL:
+            continue
+        evidence = ids.intersection(id_ for text in entry["evidence"] for id_ in turn_ids(str(text)))
+        if evidence:
+            named = CATEGORIES.get(category) or str(category)
+            questions.append(Question(str(entry["question"]), named, frozenset(evidence)))
+        else:
+            skipped += 1
+    asked = sample.get("asked_date_time")
+    asked_at = _date(str(asked)) if asked else max(session.said_at for session in sessions) + ASKED_AFTER
+    return Conversation(owner, source, sessions, asked_at, tuple(questions), skipped)
+
+
+def _session(said: dict[str, Any], name: str) -> Session:
+    turns = []
+    for entry in said[name]:
+        [id_] = turn_ids(str(entry["dia_id"])) or [str(entry["dia_id"])]
+        speaker = str(entry["speaker"])
+        # a name that is a role says which side it is; two people talk, and the second stands on the assistant's side
+        second = speaker == "assistant" or (speaker == said["speaker_b"] and speaker not in _ROLES)
+        named = None if speaker in _ROLES else speaker
+        turns.append(Turn(id_, named, "assistant" if second else "user", _text(entry)))
+    return Session(name, _date(str(said[f"{name}_date_time"])), tuple(turn for turn in turns if turn.text))
+
+
+def _text(entry: dict[str, Any]) -> str:
+    text = str(entry.get("text") or "").strip()
+    caption = str(entry.get("blip_caption") or "").strip()
+    return f"{text} [shared a photo: {caption}]".strip() if caption else text
+
+
+def _date(text: str) -> datetime:
+    try:
+        said_at = datetime.strptime(text.strip(), _SAID_AT)
+    except ValueError:
+        try:
+            said_at = datetime.fromisoformat(text.strip())
+        except ValueError:
+            raise ValueError(f"{text!r} is no date such as '1:56 pm on 8 May, 2023' or '2023-05-08T13:56'") from None
+    return said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)

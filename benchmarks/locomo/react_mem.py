@@ -1,0 +1,88 @@
+"""Our own memory, through the public facade, as it is shipped."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.base import BaseStore
+
+from benchmarks.locomo.databases import disk_bytes, new_database
+from benchmarks.locomo.dataset import Conversation, Session, Turn
+from benchmarks.locomo.metrics import LIMIT
+from benchmarks.locomo.system import Hit, Setup
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from memory.storage import StorageSettings, open_storage
+from memory.storage.postgres import MemoryStore
+from memory.transcript import message_record_id
+
+NAME = "react_mem"
+AGENT = "benchmark"
+ASKED_IN = "another conversation"
+
+
+class ReactMem:
+    """Memory on a store, under a policy.
+
+    Args:
+        store: The store.
+        policy: What to search by; the defaults, and as many results as the benchmark looks at, unless given.
+        database_url: Where the store's tables are, if it is a database.
+    """
+
+    def __init__(self, store: BaseStore, policy: MemoryPolicy | None = None, database_url: str | None = None) -> None:
+        self.policy = policy or MemoryPolicy.model_validate({"max_memories": LIMIT})
+        self._facade = MemoryFacade(store, self.policy)
+        self._database_url = database_url
+        self._turn_ids: dict[str, str] = {}
+
+    def under(self, policy: MemoryPolicy) -> ReactMem:
+        """Return the same memory, read under another policy."""
+        other = ReactMem(self._facade.store, policy, self._database_url)
+        other._turn_ids = self._turn_ids
+        return other
+
+    async def write(self, conversation: Conversation) -> None:
+        """Append each session as a conversation of its own."""
+        for session in conversation.sessions:
+            session_id = f"{conversation.owner}/{session.id}"
+            messages = [as_message(turn, session) for turn in session.turns]
+            self._turn_ids |= {message_record_id(session_id, message): str(message.id) for message in messages}
+            await self._facade.dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
+
+    async def search(self, conversation: Conversation, question: str) -> list[Hit]:
+        """Ask in a new conversation, a while after the last one."""
+        query = MemoryQuery(
+            user_id=conversation.owner,
+            session_id=ASKED_IN,
+            agent_id=AGENT,
+            scopes=[MemoryScope.DIALOG],
+            query=question,
+            extra={"now": conversation.asked_at.isoformat()},
+        )
+        return [Hit(self._turn_ids.get(item.id, ""), item) for item in await self._facade.read(query)]
+
+    async def disk_bytes(self) -> int | None:
+        """Return the size of the memory's tables and indexes."""
+        return await disk_bytes(self._database_url) if self._database_url else None
+
+
+def as_message(turn: Turn, session: Session) -> BaseMessage:
+    """Return a turn as the message of a conversation."""
+    kind = AIMessage if turn.role == "assistant" else HumanMessage
+    said_at = {"said_at": session.said_at.isoformat()}
+    return kind(content=turn.text, id=turn.id, name=turn.speaker, additional_kwargs=said_at)
+
+
+@asynccontextmanager
+async def open_react_mem(setup: Setup) -> AsyncIterator[ReactMem]:
+    """Open it on a database of its own."""
+    url = await new_database(setup.server_url, NAME)
+    settings = StorageSettings.model_validate({"database_url": url, "embedding": setup.embedding})
+    async with open_storage(settings) as storage:
+        model = replace(storage.embedding, embeddings=setup.embeddings)
+        async with MemoryStore(storage.pool, model) as store:
+            yield ReactMem(store, database_url=url)
