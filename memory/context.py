@@ -99,13 +99,9 @@ def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
     scopes: dict[MemoryScope, list[MemoryResultItem]] = {}
     for item in results:
         scopes.setdefault(item.scope, []).append(item)
-    ordered: list[MemoryResultItem] = []
-    for rank in range(max(map(len, scopes.values()), default=0)):
-        for scope in (MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, *scopes):
-            items = scopes.get(scope, [])
-            if rank < len(items) and items[rank] not in ordered:
-                ordered.append(items[rank])
-    return ordered
+    in_turn = dict.fromkeys((MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, *scopes))
+    longest = max(map(len, scopes.values()), default=0)
+    return [scopes[scope][rank] for rank in range(longest) for scope in in_turn if rank < len(scopes.get(scope, ()))]
 
 
 def _line(item: MemoryResultItem) -> str:
