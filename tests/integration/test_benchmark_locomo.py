@@ -1,0 +1,29 @@
+"""The benchmark of retrieval runs as a command: every system on a real database, with the local embedder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.locomo.__main__ import PEERS, main
+from tests.unit.benchmarks.locomo_sample import sample, write
+
+
+def test_a_run_beside_every_peer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, charts = tmp_path / "results" / "locomo.json", tmp_path / "charts"
+    data = write(tmp_path / "set.json", sample())
+    main(["--data", str(data), "--json", str(out), "--save-plots", str(charts)])
+    report = json.loads(out.read_text(encoding="utf-8"))
+    assert list(report["peers"]) == list(PEERS)
+    for metrics in (report["metrics"], *report["peers"].values()):
+        # there are four turns, and everyone looks at ten
+        assert (metrics["recall@10"], metrics["recall@10.multi_hop"], metrics["questions"]) == (1.0, 1.0, 2)
+    for metrics in (report["metrics"], report["peers"]["postgres_store"], report["peers"]["mem0"]):
+        assert metrics["disk_bytes_per_memory"] > 0
+    assert report["environment"]["data"] == ["set.json"]
+    assert (charts / "locomo_recall_at_10.png").exists()
+    shown = capsys.readouterr().out
+    assert "2 questions about 4 turns" in shown
+    assert "langmem_tool" in shown
