@@ -34,12 +34,13 @@ from memory.extraction import (
 from memory.facade import MemoryFacade
 from memory.facts import load_facts
 from memory.interface import MemoryScope
+from memory.namespaces import scope_namespace
 from memory.reconcile import Said, reconcile
 from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.profile import merge_profile
-from memory.transactions import transact
+from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import message_record_id, to_records
 from memory.workers import worker_name
 
@@ -144,13 +145,13 @@ class Turns:
         worker = worker_name()
         total = TurnReport()
         for _ in range(_MAX_CALLS):
-            due = await self._claim(worker)
+            due, more = await self._claim(worker)
             if not due:
                 break
             report = await self._draw(replace(self, session_id=due[0].session_id), due, worker)
             total = total + report
-            if report.waiting:
-                # the model fails now, and would with the next ones
+            # where the model fails now, it would with the next ones
+            if report.waiting or not more:
                 break
         return total
 
@@ -207,20 +208,24 @@ class Turns:
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
         start = min(first, asked)
         records = to_records(thread[start:], first=start, session_id=self.session_id, agent_id=self.agent_id)
-        known = await self.memory.records(self.user_id, MemoryScope.DIALOG, [record.id for record in records])
-        new = [record for record in records if record.id not in known]
+        new = [record for record in records if record.turn >= first]
+        store = self.memory.store
+        # where the write itself finds out whether a message is there already, as after a crash, nobody looks first
+        guarded = store if len(new) == 1 and isinstance(store, GuardedStore) else None
+        if guarded is None:
+            known = await self.memory.records(self.user_id, MemoryScope.DIALOG, [record.id for record in new])
+            new = [record for record in new if record.id not in known]
         if not new:
             return
         # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
         changes = [put(self.user_id, MemoryScope.DIALOG, record, indexed=False) for record in new]
         said = " ".join(record.text for record in records if record.role == "user")
-        before = to_records(thread[:start], first=0, session_id=self.session_id, agent_id=self.agent_id)
         # one note a turn: the answer joins the question that waits already
         pending = PendingTurn(
             id=record_id("pending", records[0].id),
             text=said[:_MAX_NOTE],
             steps=tuple(map(_in_words, steps[-_MAX_STEPS:])),
-            context_ids=tuple(record.id for record in before[-_CONTEXT:]),
+            context_ids=self._said_before(thread, start),
             session_id=self.session_id,
             agent_id=self.agent_id,
             source_ids=tuple(record.id for record in records),
@@ -231,7 +236,21 @@ class Turns:
             done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
             changes += [put(self.user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done]
         changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
-        await self.memory.apply(changes)
+        if guarded is None:
+            await self.memory.apply(changes)
+        else:
+            unknown = Guard(scope_namespace(self.user_id, MemoryScope.DIALOG), new[0].id, None)
+            await guarded.abatch_if(changes, unknown)
+
+    def _said_before(self, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
+        """Return the ids of the last records before a place, without going through the whole thread."""
+        found: list[str] = []
+        for place in range(start - 1, -1, -1):
+            said = to_records([thread[place]], first=place, session_id=self.session_id, agent_id=self.agent_id)
+            found += [record.id for record in said]
+            if len(found) == _CONTEXT:
+                break
+        return tuple(reversed(found))
 
     def conversation(self, *, ended: bool) -> Conversation:
         """Return the record of this conversation as it is now."""
@@ -246,10 +265,13 @@ class Turns:
             agent_id=self.agent_id,
         )
 
-    async def _claim(self, worker: str) -> list[PendingTurn]:
-        """Return what is to be drawn from now, claimed: this conversation's turns, and what others left behind."""
+    async def _claim(self, worker: str) -> tuple[list[PendingTurn], bool]:
+        """Return what is to be drawn from now, claimed, and whether there is more.
 
-        async def step() -> tuple[list[PendingTurn], list[Change]]:
+        This conversation's turns come first, then what others left behind.
+        """
+
+        async def step() -> tuple[tuple[list[PendingTurn], bool], list[Change]]:
             at = now()
             waiting = [PendingTurn.from_value(value) for value in await self.memory.pending(self.user_id)]
             # another agent's turns are read by its own model, under its own policy
@@ -263,7 +285,8 @@ class Turns:
             until = at + timedelta(seconds=self.memory.policy.extraction_timeout + _CLAIM_MARGIN)
             claim = {"claimed_by": worker, "claimed_until": until}
             due = [turn.model_copy(update=claim) for turn in group[:_BATCH]]
-            return due, [put_pending(self.user_id, turn) for turn in due]
+            more = len(mine) + len(left) > len(due)
+            return (due, more), [put_pending(self.user_id, turn) for turn in due]
 
         return await transact(self.memory.store, self.user_id, step)
 

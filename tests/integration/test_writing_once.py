@@ -282,6 +282,18 @@ async def test_several_turns_are_drawn_from_in_one_call(store: BaseStore) -> Non
     assert len(await facts(store)) == 3
 
 
+async def test_a_turn_that_is_run_again_is_not_drawn_from_again(store: BaseStore) -> None:
+    one = turns(store)
+    history = thread("I live in Hanoi.")
+    drawn = []
+    for _ in range(2):  # the first run was killed before it was noted how far memory is
+        await one.open(history[:1], None)
+        await one.close(history, history[0].id)
+        drawn.append((await one.extract()).calls)
+    assert drawn == [1, 0]
+    assert await MemoryFacade(store).pending("ann") == []
+
+
 @pytest.mark.parametrize("mode", ["agent", "off"])
 async def test_without_automatic_extraction_the_words_are_indexed_and_no_model_is_asked(
     store: BaseStore, mode: str
