@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,19 @@ if TYPE_CHECKING:
 
 OURS = "react_mem"
 FORMATS = ("svg", "png")
-_OUR_COLOUR = "#0072b2"
-_PEER_COLOURS = ("#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#999999", "#bcbd22")
-"""Okabe and Ito's palette, which the colour-blind can tell apart too, with what is left where there are more peers."""
+_COLOURS = {
+    OURS: "#0072b2",
+    "bm25": "#d55e00",
+    "dense": "#009e73",
+    "in_memory_store": "#cc79a7",
+    "postgres_store": "#e69f00",
+    "langmem_tool": "#56b4e9",
+    "mem0": "#8c564b",
+    "create_agent": "#e69f00",
+    "react": "#009e73",
+}
+"""Okabe and Ito's palette, which the colour-blind can tell apart too; two systems share one if no chart has both."""
+_OTHERS = ("#999999", "#bcbd22", "#d55e00", "#cc79a7", "#56b4e9", "#8c564b")
 
 Rows = Mapping[str, Mapping[str, float]]
 
@@ -64,7 +75,7 @@ def bars(
     """
     scale = 100 if percent else 1
     # wide enough that a bar's number stands above it without touching the next
-    figure = _figure(width=max(7.0, 0.48 * len(rows) * len(metrics) + 1.5))
+    figure = _figure(width=max(7.0, 0.3 * len(rows) * len(metrics) + 1.5))
     axes = figure.subplots()
     width = 0.84 / len(rows)
     for number, (system, colour) in enumerate(colours(rows).items()):
@@ -76,7 +87,7 @@ def bars(
             color=colour,
             label=_label(system),
         )
-        axes.bar_label(drawn, fmt="%.0f" if percent else "%.3g", fontsize=8, padding=2)
+        axes.bar_label(drawn, fmt="%.0f" if percent else "%.3g", fontsize=7, padding=2)
     axes.set_xticks(range(len(metrics)), list(metrics.values()))
     axes.tick_params(axis="x", length=0)
     if percent:
@@ -124,15 +135,16 @@ def lines(
     return _finish(figure, axes, title=title, ylabel=ylabel, to=to)
 
 
-def colours(systems: Sequence[str] | Mapping[str, Any]) -> dict[str, str]:
-    """Return a colour for each system: ours has one of its own, peers the next ones in order.
+def colours(systems: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each system, the same in every chart; one that is not known takes a colour that is left.
 
-    >>> colours(["react_mem", "bm25"])["react_mem"] == colours(["bm25", "react_mem"])["react_mem"]
+    >>> colours(["react_mem", "bm25"])["bm25"] == colours(["mem0", "bm25"])["bm25"]
     True
     """
-    peers = [system for system in systems if system != OURS]
-    chosen = {peer: _PEER_COLOURS[number % len(_PEER_COLOURS)] for number, peer in enumerate(peers)}
-    return {system: chosen.get(system, _OUR_COLOUR) for system in systems}
+    systems = list(systems)
+    taken = {_COLOURS[system] for system in systems if system in _COLOURS}
+    left = cycle(colour for colour in _OTHERS if colour not in taken)
+    return {system: _COLOURS.get(system) or next(left) for system in systems}
 
 
 def _label(system: str) -> str:
@@ -148,7 +160,7 @@ def _figure(width: float) -> Figure:
 def _finish(figure: Figure, axes: Any, *, title: str, ylabel: str, to: Path) -> list[Path]:
     from matplotlib import rc_context
 
-    axes.set_title(title, loc="left", fontsize=12, fontweight="bold")
+    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", pad=16)
     axes.set_ylabel(ylabel)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#dddddd", linewidth=0.8)

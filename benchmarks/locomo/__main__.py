@@ -2,11 +2,12 @@
 
     python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--save-plots results]
 
-Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo); `--data` may be given several
-times. Each is written as its owner's conversation would be, session by session: the first speaker as the user, the
-second as the assistant, by name, dated, a picture by its caption. Each question is then asked from another
-conversation, a week after the last session, and the turns that are found are compared with those that hold the answer.
-No model is called. Questions without evidence, the adversarial ones among them, are left out.
+Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
+benchmarks/stress has some of our own. `--data` may be given several times. Each is written as its owner's conversation
+would be, session by session: the first speaker as the user, the second as the assistant, by name, dated, a picture by
+its caption. Each question is then asked from another conversation, a week after the last session or when the data says
+(`asked_date_time`), and the turns that are found are compared with those that hold the answer. No model is called.
+Questions without evidence, the adversarial ones among them, are left out.
 
 The metrics, each over all questions and as `recall@10.multi_hop` by category (and by file, where there are several):
 `recall@K`: how much of a question's evidence is among the K first results; `all_evidence@10`: how many questions have
@@ -19,8 +20,9 @@ Search is measured one question at a time. `peak_rss_bytes` is this process with
 server; `disk_bytes_per_memory` is tables and indexes by the turn.
 
 Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
-search tool, and mem0 where it is installed (`pip install 'react-mem[mem0]'`; no model call, telemetry off). They have
-no field for the speaker and get "name: text".
+search tool on an InMemoryStore, and mem0 where it is installed (`pip install 'react-mem[mem0]'`; it keeps the turns as
+they are, no model call, telemetry off). They have no field for the speaker and get "name: text". AsyncPostgresStore
+embeds questions as it embeds texts; mem0 searches by words only what spaCy prepared (`pip install 'mem0ai[nlp]'`).
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import asyncio
 import importlib.util
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
@@ -57,7 +60,8 @@ PEERS: dict[str, Opener] = {
     "langmem_tool": peers.open_langmem_tool,
     "mem0": open_mem0,
 }
-_PACKAGES = {"bm25": ("bm25s", "Stemmer"), "mem0": ("mem0",)}
+_MODULES = {"bm25": ("bm25s", "Stemmer"), "mem0": ("mem0",)}
+_PACKAGES = {"bm25": "bm25s", "mem0": "mem0ai"}
 _EXTRAS = {"bm25": "bench", "mem0": "mem0"}
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all_evidence@10", "mrr")
@@ -117,7 +121,7 @@ async def run(
 
 def installed(peer: str) -> bool:
     """Return whether the packages of a peer are there."""
-    return all(importlib.util.find_spec(package) is not None for package in _PACKAGES.get(peer, ()))
+    return all(importlib.util.find_spec(module) is not None for module in _MODULES.get(peer, ()))
 
 
 def show(rows: Mapping[str, Mapping[str, float]], ablations: Mapping[str, Mapping[str, float]], about: str) -> None:
@@ -137,34 +141,14 @@ def show(rows: Mapping[str, Mapping[str, float]], ablations: Mapping[str, Mappin
         _print_groups(ablations)
 
 
-def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
-    groups = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
-    print_table(f"{BY_GROUP} by category", list(next(iter(groups.values()))), groups)
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 
     Args:
         argv: The arguments; by default those of the process.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.locomo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, action="append", required=True, help="a file in LoCoMo's layout")
-    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
-    parser.add_argument(
-        "--peers",
-        nargs="*",
-        choices=PEERS,
-        help="which peers; a bare --peers is none of them (default: all that are installed)",
-    )
-    parser.add_argument("--embedding", default="local", help="the model for all, as EMBEDDING_MODEL (default: local)")
-    parser.add_argument("--vectors", type=Path, help="keep vectors in this file, for the next run")
-    parser.add_argument("--ablate", action="store_true", help="ask again without each arm of the search, and with each")
-    parser.add_argument("--save-plots", type=Path, metavar="DIR", help="draw recall@10 into this folder")
+    parser = _parser()
     arguments = parser.parse_args(argv)
-
     missing = {
         name: f"{name} is not installed: pip install 'react-mem[{_EXTRAS[name]}]'"
         for name in PEERS
@@ -202,11 +186,38 @@ def main(argv: Sequence[str] | None = None) -> None:
         "turns": turns,
         "questions_without_evidence": skipped,
         "embedding": model.name,
+        **{package: version(package) for name in names if (package := _PACKAGES.get(name))},
     }
     write_json(arguments.json, ours, {name: rows[name] for name in names}, {**environment(), **about})
     if arguments.save_plots:
         for file in save_plots(arguments.json, arguments.save_plots):
             print(file)
+
+
+def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
+    groups = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
+    print_table(f"{BY_GROUP} by category", list(next(iter(groups.values()))), groups)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.locomo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, action="append", required=True, help="a file in LoCoMo's layout, or a folder of them"
+    )
+    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        choices=PEERS,
+        help="which peers; a bare --peers is none of them (default: all that are installed)",
+    )
+    parser.add_argument("--embedding", default="local", help="the model for all, as EMBEDDING_MODEL (default: local)")
+    parser.add_argument("--vectors", type=Path, help="keep vectors in this file, for the next run")
+    parser.add_argument("--ablate", action="store_true", help="ask again without each arm of the search, and with each")
+    parser.add_argument("--save-plots", type=Path, metavar="DIR", help="draw recall@10 into this folder")
+    return parser
 
 
 if __name__ == "__main__":

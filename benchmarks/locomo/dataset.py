@@ -94,7 +94,7 @@ def load(files: Sequence[Path]) -> list[Conversation]:
     """Read conversations.
 
     Args:
-        files: JSON files in LoCoMo's layout.
+        files: JSON files in LoCoMo's layout; of a folder, all that end in `.json`.
 
     Returns:
         The conversations that have a question, in order.
@@ -102,8 +102,8 @@ def load(files: Sequence[Path]) -> list[Conversation]:
     Raises:
         ValueError: If a file is not in that layout, or holds no question; the message names the file and the place.
     """
-    conversations = []
-    for file in files:
+    conversations: list[Conversation] = []
+    for file in (found for path in files for found in (sorted(path.glob("*.json")) if path.is_dir() else [path])):
         try:
             samples = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -112,7 +112,7 @@ def load(files: Sequence[Path]) -> list[Conversation]:
             raise ValueError(f"{file} is not in LoCoMo's layout: expected a list of samples")
         for number, sample in enumerate(samples):
             try:
-                conversations.append(_conversation(sample, owner=f"{file.stem}/{number}", source=file.stem))
+                conversations.append(_conversation(sample, owner=f"{len(conversations)}/{file.stem}", source=file.stem))
             except KeyError as error:
                 raise ValueError(f"{file}, sample {number}: {error.args[0]!r} is missing") from error
             except (AttributeError, TypeError, ValueError) as error:

@@ -67,8 +67,9 @@ def test_the_data_may_say_when_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_owners_of_several_files_are_different(tmp_path: Path) -> None:
-    files = [write(tmp_path / f"{name}.json", sample(), sample()) for name in ("one", "two")]
-    conversations = load(files)
+    for name in ("two", "one"):
+        write(tmp_path / f"{name}.json", sample(), sample())
+    conversations = load([tmp_path])
     assert len({conversation.owner for conversation in conversations}) == 4
     assert [conversation.source for conversation in conversations] == ["one", "one", "two", "two"]
 
