@@ -8,16 +8,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
-BATCH = 64
-"""Texts of one call: a stop of the benchmark waits for seconds, not for a whole conversation."""
+BATCH = 16
+"""Texts of one call, so that whoever asks for all at once is not charged with the memory that takes: 64 texts of 2,000
+characters take the local model 300 MB."""
 
 Kind = Literal["text", "query"]
-Known = dict[str, tuple[list[float], float]]
+Vector = np.ndarray[Any, np.dtype[np.float32]]
+Known = dict[str, tuple[Vector, float]]
+"""By text: its vector, packed because all of them stay in memory, and the seconds that it took."""
 
 
 class VectorFile:
@@ -43,14 +46,11 @@ class VectorFile:
             rows = db.execute(
                 "SELECT text, vector, seconds FROM vectors WHERE model = ? AND kind = ?", (self._model, kind)
             )
-            return {text: (np.frombuffer(vector, np.float32).tolist(), seconds) for text, vector, seconds in rows}
+            return {text: (np.frombuffer(vector, np.float32), seconds) for text, vector, seconds in rows}
 
     def save(self, kind: Kind, new: Known) -> None:
         """Add vectors."""
-        rows = [
-            (self._model, kind, text, np.asarray(vector, np.float32).tobytes(), seconds)
-            for text, (vector, seconds) in new.items()
-        ]
+        rows = [(self._model, kind, text, vector.tobytes(), seconds) for text, (vector, seconds) in new.items()]
         with closing(self._open()) as db, db:
             db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", rows)
 
@@ -84,13 +84,13 @@ class SharedEmbeddings(Embeddings):
         for start in range(0, len(new), BATCH):
             self._learn(new[start : start + BATCH])
         self.charged += sum(self._texts[text][1] for text in dict.fromkeys(texts))
-        return [self._texts[text][0] for text in texts]
+        return [self._texts[text][0].tolist() for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
         """Embed what is searched for."""
         if text not in self._queries:
             started = time.perf_counter()
-            vector = self._model.embed_query(text)
+            vector = np.asarray(self._model.embed_query(text), np.float32)
             seconds = time.perf_counter() - started
             self._queries[text] = (vector, seconds)
             if self._kept:
@@ -98,7 +98,8 @@ class SharedEmbeddings(Embeddings):
             self.spent += time.perf_counter() - started
         vector, seconds = self._queries[text]
         self.charged += seconds
-        return vector
+        floats: list[float] = vector.tolist()
+        return floats
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched, off the event loop; what is known is returned at once."""
@@ -130,7 +131,10 @@ class SharedEmbeddings(Embeddings):
         seconds = time.perf_counter() - started
         # what a text costs grows with its length
         chars = sum(map(len, texts)) or 1
-        new = {text: (vector, seconds * len(text) / chars) for text, vector in zip(texts, vectors, strict=True)}
+        new = {
+            text: (np.asarray(vector, np.float32), seconds * len(text) / chars)
+            for text, vector in zip(texts, vectors, strict=True)
+        }
         self._texts |= new
         if self._kept:
             self._kept.save("text", new)
