@@ -54,7 +54,11 @@ class ReactMem:
             await self._facade.dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
 
     async def search(self, conversation: Conversation, question: str) -> list[Hit]:
-        """Ask in a new conversation, a while after the last one."""
+        """Ask in a new conversation, a while after the last one.
+
+        Raises:
+            RuntimeError: If part of the search failed, which it makes up for: that is not what is measured.
+        """
         query = MemoryQuery(
             user_id=conversation.owner,
             session_id=ASKED_IN,
@@ -63,7 +67,11 @@ class ReactMem:
             query=question,
             extra={"now": conversation.asked_at.isoformat()},
         )
-        return [Hit(self._turn_ids.get(item.id, ""), item) for item in await self._facade.read(query)]
+        found = await self._facade.read(query)
+        missing = getattr(found, "missing", None)
+        if self._database_url and missing:
+            raise RuntimeError(f"the search was not whole: {missing}")
+        return [Hit(self._turn_ids.get(item.id, ""), item) for item in found]
 
     async def disk_bytes(self) -> int | None:
         """Return the size of the memory's tables and indexes."""
