@@ -12,11 +12,13 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
+from memory import last_known
 from memory.changes import Change
 from memory.namespaces import meta_namespace
-from memory.owned import bookmarks, everything
+from memory.owned import WHOLE, bookmarks, everything
 from memory.records import Profile
 from memory.scopes.profile import merged_field, values_of, with_text
+from memory.speakers import forget_speakers, silenced
 from memory.transactions import transact
 
 _SUPPORTED = {"fact", "skill"}
@@ -46,10 +48,14 @@ async def delete_session(
         await checkpointer.adelete_thread(session_id)
 
     async def step() -> tuple[None, list[Change]]:
-        changes = forgetting(await everything(store, user_id), session_id)
-        return None, [*changes, *(PutOp(item.namespace, item.key, None) for item in marks)]
+        owned = await everything(store, user_id)
+        changes = [*forgetting(owned, session_id), *(PutOp(item.namespace, item.key, None) for item in marks)]
+        gone = {(change.namespace, change.key) for change in changes if change.value is None}
+        left = [item for item in owned if (item.namespace, item.key) not in gone]
+        return None, [*changes, *await silenced(store, user_id, left)]
 
     await transact(store, user_id, step)
+    forget(store, user_id)
 
 
 async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> list[str]:
@@ -76,9 +82,16 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
     await transact(store, user_id, step)
-    meta = await store.asearch(meta_namespace(user_id), limit=100, refresh_ttl=False)
+    meta = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     await store.abatch([PutOp(item.namespace, item.key, None) for item in meta])
+    forget(store, user_id)
     return sessions
+
+
+def forget(store: BaseStore, user_id: str) -> None:
+    """Let this process forget what it holds of a user outside of the store."""
+    forget_speakers(store, user_id)
+    last_known.forget(store, user_id)
 
 
 def sessions_of(items: Iterable[Item]) -> list[str]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from datetime import datetime
 from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from memory import erasure, portability
+from memory import erasure, last_known, portability
 from memory.changes import Change, write
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from memory.namespaces import pending_namespace, scope_namespace
 from memory.owned import WHOLE, everything
 from memory.portability import ImportReport
+from memory.retrieval.question import Question, read_question
+from memory.retrieval.recall import Recall, recall
 from memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,
@@ -24,6 +27,7 @@ from memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
+from memory.speakers import speakers_of
 
 
 class MemoryFacade:
@@ -63,29 +67,64 @@ class MemoryFacade:
         ]
         self._scopes = {scope.scope: scope for scope in scopes}
 
-    async def read(self, query: MemoryQuery) -> list[MemoryResultItem]:
+    async def read(self, query: MemoryQuery) -> MemoryResults:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
-        `MemoryStore` does).
+        `MemoryStore` does). Without the embedder, words, neighbours and times still find; without the index of words,
+        vectors do; without the database, `last_known` has what was read before.
 
         Args:
-            query: What to read. `extra["seen"]` may list the ids of records the caller has already.
+            query: What to read. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
+                time of asking (ISO 8601), is what "last week" is relative to.
 
         Returns:
-            The results, in the order of `query.scopes`; a scope that the policy turns off has none.
+            The results, in the order of `query.scopes`, and what is missing from them; a scope that the policy turns
+            off has none.
+
+        Raises:
+            ValueError: If `extra["now"]` is no time.
         """
+        question = await self._question(query)
         asked = [
-            (scope, scope.operations(query)) for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
+            (scope, scope.operations(query, question))
+            for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
         ]
-        operations = [operation for _, part in asked for operation in part]
-        answers = await self.store.abatch(operations) if operations else []
-        results: list[MemoryResultItem] = []
+        answers = await recall(self.store, [operation for _, part in asked for operation in part])
+        results = MemoryResults()
         for scope, part in asked:
             if part:
                 results += scope.results(answers[: len(part)], query)
+                results.missing |= {
+                    str(arm): cause
+                    for answer in answers[: len(part)]
+                    if isinstance(answer, Recall)
+                    for arm, cause in answer.missing.items()
+                }
                 answers = answers[len(part) :]
+        last_known.keep(self.store, query, results)
         return results
+
+    def last_known(self, query: MemoryQuery) -> MemoryResults | None:
+        """Return what this process last read for the same user, agent and scopes, for when the database is down.
+
+        Args:
+            query: What was asked for now.
+
+        Returns:
+            The results, of which `missing` says that they are old; None if nothing was read before.
+        """
+        return last_known.recall(self.store, query)
+
+    async def _question(self, query: MemoryQuery) -> Question | None:
+        if not query.query or not query.query.strip():
+            return None
+        told = query.extra.get("now")
+        try:
+            asked_at = datetime.fromisoformat(str(told)) if told else datetime.now().astimezone()
+        except ValueError:
+            raise ValueError(f"extra['now'] is no ISO 8601 time: {told!r:.80}") from None
+        return read_question(query.query, asked_at, await speakers_of(self.store, query.user_id))
 
     async def write(self, event: MemoryWriteEvent) -> None:
         """Remember one thing; writing the same thing again changes nothing.

@@ -5,12 +5,14 @@ Graphs and tools know `Memory` and the models of this module; nobody but the mem
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from memory.profile_schema import ProfileSchema
+from memory.retrieval.fusion import ALL_ARMS, Arm
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
@@ -55,6 +57,20 @@ class MemoryQuery(BaseModel):
     extra: dict[str, Any] = Field(default_factory=dict)
 
 
+class Fragment(BaseModel):
+    """One text of a memory: of a question and its answer there are two.
+
+    Args:
+        id: The record it is of.
+        role: Who said it; empty for what nobody said, such as a summary.
+        content: What it says: of a long text, the part that matched.
+    """
+
+    id: str
+    role: str = ""
+    content: str
+
+
 class MemoryResultItem(BaseModel):
     """One remembered thing.
 
@@ -64,6 +80,10 @@ class MemoryResultItem(BaseModel):
         payload: The record, as JSON.
         score: Relevance to the query, higher is nearer; None where nothing was asked.
         source: Where the memory came from (`fact`, `message`, `summary`, `episode`, ...).
+        similarity: How similar its text is to the query, from 0 to 1: 0.5 is unrelated, 0.7 what nine in ten answers to
+            a question reach, whatever the embedder. None where it was not compared.
+        arms: What each way of searching contributed to the score.
+        fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
     """
 
     scope: MemoryScope
@@ -71,6 +91,23 @@ class MemoryResultItem(BaseModel):
     payload: dict[str, Any]
     score: float | None = None
     source: str
+    similarity: float | None = None
+    arms: dict[Arm, float] = Field(default_factory=dict)
+    fragments: tuple[Fragment, ...] = ()
+
+
+class MemoryResults(list[MemoryResultItem]):
+    """What a read returns: a list, with what is missing from it.
+
+    Args:
+        items: The results.
+        missing: What could not be asked, with the cause: arms of the search, or `database` where the results are the
+            last ones known.
+    """
+
+    def __init__(self, items: Iterable[MemoryResultItem] = (), missing: Mapping[str, str] | None = None) -> None:
+        super().__init__(items)
+        self.missing: dict[str, str] = dict(missing or {})
 
 
 class MemoryWriteEvent(BaseModel):
@@ -92,7 +129,7 @@ class MemoryWriteEvent(BaseModel):
 class Memory(Protocol):
     """What graphs and tools may do with memory."""
 
-    async def read(self, query: MemoryQuery) -> list[MemoryResultItem]:
+    async def read(self, query: MemoryQuery) -> MemoryResults:
         """Return what is remembered for the query, the most relevant first within a scope."""
 
     async def write(self, event: MemoryWriteEvent) -> None:
@@ -117,6 +154,14 @@ class MemoryPolicy(BaseModel):
     max_message_chars: int = Field(
         8000, ge=500, description="Characters of an earlier message in the prompt; the current turn is always whole."
     )
+    similarity_threshold: float = Field(
+        0.7,
+        ge=0,
+        le=1,
+        description="How similar a memory must be to the question to be found by that alone; shared words find it "
+        "anyway. 0.5 is unrelated, 0.7 what nine in ten answers reach, with any embedding model.",
+    )
+    arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
     max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
     max_docs: int = Field(5, ge=1, le=100, description="Documents in the prompt, at most.")
     max_skills: int = Field(3, ge=1, le=100, description="Skills in the prompt, at most.")

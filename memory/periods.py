@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 
 from memory.records import normalise
 
-_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name} | {
+MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name} | {
     name.lower(): number for number, name in enumerate(calendar.month_abbr) if name
 }
+"""The number of each month, by its English name and by its short one."""
+
 _DATE = (
     r"(?:(?P<month{0}>[a-z]{{3,9}})\.?\s+|(?:tháng\s+)?(?P<number{0}>\d{{1,2}})\s*(?:/|-|năm)\s*)?"
     r"(?:năm\s+)?(?P<year{0}>(?:19|20)\d\d)\b"
@@ -72,7 +74,7 @@ def asks_about_the_past(question: str) -> bool:
 def _date(match: re.Match[str], *, last: bool) -> datetime | None:
     year = int(match["year"])
     named = match["month"]
-    month = _MONTHS.get(named) if named else int(match["number"]) if match["number"] else None
+    month = MONTHS.get(named) if named else int(match["number"]) if match["number"] else None
     # "until summer 2019": the word is no month, the year still counts
     if month is not None and not 1 <= month <= len(calendar.month_name) - 1:
         return None

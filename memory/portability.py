@@ -18,8 +18,9 @@ from memory.changes import Change, put_pending
 from memory.interface import MemoryScope
 from memory.namespaces import PENDING
 from memory.owned import everything
-from memory.records import PendingTurn, Record
+from memory.records import Message, PendingTurn, Record
 from memory.scopes.scope import ScopeStore, explain
+from memory.speakers import speaker_changes
 from memory.transactions import transact
 
 VERSION = 1
@@ -116,7 +117,8 @@ async def _add(
     async def step() -> tuple[int, list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
         changes = {(write.namespace, write.key): write for write, known in zip(writes, found, strict=True) if not known}
-        return len(changes), list(changes.values())
+        messages = [line.record for line in lines if isinstance(line.record, Message)]
+        return len(changes), [*changes.values(), *speaker_changes(store, user_id, messages)]
 
     return await transact(store, user_id, step)
 

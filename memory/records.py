@@ -99,12 +99,19 @@ Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
 
 class Message(Record):
-    """One message of a conversation; `text` is cut for the index, `content` is whole."""
+    """One message of a conversation; `text` is cut for the index, `content` is whole.
+
+    Args:
+        keywords: Words that find it which it does not say: categories, who pronouns mean, dates resolved. For the index
+            only: never shown to the model or the user as something said.
+    """
 
     kind: Literal["message"] = "message"
     role: Role
+    speaker: str = Field("", description="The name of whoever said it, where they have one.")
     content: str | list[dict[str, Any]]
     turn: int = Field(ge=0, description="Its place in the conversation, from 0.")
+    keywords: str = ""
 
 
 class Summary(Record):

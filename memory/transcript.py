@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -12,6 +13,9 @@ from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
 
+SAID_AT = "said_at"
+"""Tells when a message of an older conversation was said; without it, it is said when it is stored."""
+
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
     """Return the messages of a conversation as records.
@@ -19,29 +23,47 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
     Tool results and the calls that led to them belong to the steps of the turn, not to the dialogue, and are left out.
 
     Args:
-        messages: Messages with ids, in order.
+        messages: Messages with ids, in order. One of an older conversation may tell when it was said, in
+            `additional_kwargs["said_at"]` (ISO 8601).
         first: The place of the first of them in the conversation.
         session_id: The conversation.
         agent_id: The agent.
 
     Returns:
         A record for each message of the user and each answer of the agent that says something.
+
+    Raises:
+        ValueError: If a message says that it was said at something that is no time.
     """
-    said_at = now()
+    at = now()
     return [
         Message(
             id=message_record_id(session_id, message),
             text=text[:MAX_INDEXED_CHARS],
             role=role,
+            speaker=message.name or "",
             content=_content(message),
             turn=place,
-            created_at=said_at,
+            created_at=_said_at(message) or at,
             session_id=session_id,
             agent_id=agent_id,
         )
         for place, message in enumerate(messages, start=first)
         if (role := _role(message)) and (text := text_of(message))
     ]
+
+
+def _said_at(message: BaseMessage) -> datetime | None:
+    told = message.additional_kwargs.get(SAID_AT)
+    if told is None:
+        return None
+    try:
+        at = datetime.fromisoformat(str(told))
+    except ValueError:
+        raise ValueError(
+            f"message {message.id}: additional_kwargs[{SAID_AT!r}] is no ISO 8601 time: {told!r:.80}"
+        ) from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def message_record_id(session_id: str, message: BaseMessage) -> str:

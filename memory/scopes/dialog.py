@@ -12,7 +12,9 @@ from langgraph.store.base import Item, Op, SearchOp
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from memory.namespaces import pending_namespace
 from memory.records import MAX_INDEXED_CHARS, Message, Summary, record_id
-from memory.scopes.scope import ScopeStore
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
+from memory.scopes.scope import SPARE, ScopeStore
 from memory.transcript import to_records
 
 MAX_FRESH = 3
@@ -38,14 +40,14 @@ class DialogMemoryStore(ScopeStore):
     scope = MemoryScope.DIALOG
     records = (Message, Summary)
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search all conversations of the owner, and take the turns that are too new to be found by a search."""
         if not self._policy.use_dialog:
             return []
         # one that was tried has been indexed, and is found by the search like everything else
         new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
         fresh = SearchOp(pending_namespace(query.user_id), new, MAX_FRESH)
-        return [self._search(query, self._policy.max_memories), fresh]
+        return [self._search(query, question, SPARE * self._policy.max_memories, pairs=True), fresh]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already: what was just said elsewhere, then what was found."""

@@ -9,7 +9,9 @@ from langgraph.store.base import Op
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.records import MAX_INDEXED_CHARS, Episode, Level, normalise, record_id
-from memory.scopes.scope import ScopeStore
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
+from memory.scopes.scope import SPARE, ScopeStore
 
 
 class EpisodicMemoryStore(ScopeStore):
@@ -18,9 +20,9 @@ class EpisodicMemoryStore(ScopeStore):
     scope = MemoryScope.EPISODIC
     records = (Episode,)
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search the owner's episodes."""
-        return [self._search(query, self._policy.max_memories)] if self._policy.use_episodic else []
+        return [self._search(query, question, SPARE * self._policy.max_memories)] if self._policy.use_episodic else []
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already."""

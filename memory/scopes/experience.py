@@ -10,6 +10,8 @@ from langgraph.store.base import Op, SearchOp
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.records import StepExperience, record_id
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
 
 MAX_OUTPUT_CHARS = 4_000
@@ -26,7 +28,7 @@ class ExperienceMemoryStore(ScopeStore):
     records = (StepExperience,)
     indexed = False
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Return the latest steps, those of the kind of task if one is named."""
         conditions = {"task_type": query.task_type} if query.task_type else None
         return [SearchOp(self.namespace(query.user_id), conditions, self._policy.max_memories)]

@@ -9,7 +9,9 @@ from langgraph.store.base import Op
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.records import Skill
-from memory.scopes.scope import ScopeStore
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
+from memory.scopes.scope import SPARE, ScopeStore
 
 _IN_USE = {"status": {"$ne": "archived"}}
 
@@ -20,11 +22,11 @@ class ProceduralMemoryStore(ScopeStore):
     scope = MemoryScope.PROCEDURAL
     records = (Skill,)
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search the owner's skills, those for the kind of task if one is named."""
         if not self._policy.use_procedural:
             return []
-        return [self._search(query, self._policy.max_skills, **_conditions(query.task_type))]
+        return [self._search(query, question, SPARE * self._policy.max_skills, **_conditions(query.task_type))]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already."""

@@ -12,6 +12,8 @@ from memory.changes import Change
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.profile_schema import ProfileFieldSpec
 from memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
 from memory.transactions import transact
 
@@ -35,7 +37,7 @@ class ProfileMemoryStore(ScopeStore):
     scope = MemoryScope.PROFILE
     records = (Profile,)
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Get the owner's profile."""
         return [GetOp(self.namespace(query.user_id), PROFILE_KEY)] if self._policy.use_profile else []
 

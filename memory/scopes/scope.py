@@ -12,8 +12,16 @@ from pydantic import ValidationError
 from memory.changes import Change
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.namespaces import Namespace, scope_namespace
-from memory.records import Record
+from memory.records import Record, now
+from memory.retrieval.entries import FILTERED
+from memory.retrieval.packing import distinct, fragments
+from memory.retrieval.question import Question, read_question
+from memory.retrieval.recall import Recall, Recalled, RecallOp, recall
+from memory.speakers import speakers_of
 from memory.transactions import transact
+
+SPARE = 2
+"""How many times as many as wanted are recalled, so that near-repetitions can make room."""
 
 PAGE = 500
 """Items of one listing: few round trips, and a few megabytes at most."""
@@ -39,11 +47,12 @@ class ScopeStore:
 
     # What the combined read asks of a scope
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Return what to ask the store for a query; nothing where the policy turns the scope off.
 
         Args:
             query: The query.
+            question: What it asks, read; None where it asks nothing, and a scope answers with its latest.
         """
         raise NotImplementedError
 
@@ -55,7 +64,8 @@ class ScopeStore:
             query: The query. What its `extra["seen"]` lists the caller has already.
         """
         seen = set(query.extra.get("seen", ()))
-        return [self.result(item) for answer in answers for item in _items(answer) if item.key not in seen]
+        found = [result for answer in answers for result in self._results(answer)]
+        return [result for result in found if result.id not in seen]
 
     def result(self, item: Item) -> MemoryResultItem:
         """Return an item of this scope as a result."""
@@ -66,6 +76,17 @@ class ScopeStore:
             score=item.score if isinstance(item, SearchItem) else None,
             source=str(item.value.get("kind", self.scope)),
         )
+
+    def _results(self, answer: Any) -> list[MemoryResultItem]:
+        if isinstance(answer, Recall):
+            return [self._recalled(recalled) for recalled in distinct(answer.found)]
+        if answer is None:
+            return []
+        return [self.result(item) for item in ([answer] if isinstance(answer, Item) else answer)]
+
+    def _recalled(self, recalled: Recalled) -> MemoryResultItem:
+        fields = {"similarity": recalled.similarity, "arms": dict(recalled.arms), "fragments": fragments(recalled)}
+        return self.result(recalled.item).model_copy(update=fields)
 
     # Writing
 
@@ -145,18 +166,36 @@ class ScopeStore:
 
     # Reading
 
-    def _search(self, query: MemoryQuery, limit: int, **conditions: Any) -> SearchOp:
-        # what the caller has already is dropped from the result and must not crowd out the rest
-        room = limit + len(query.extra.get("seen", ()))
-        return SearchOp(self.namespace(query.user_id), conditions or None, room, 0, query.query or None)
+    def _search(
+        self, query: MemoryQuery, question: Question | None, limit: int, *, pairs: bool = False, **conditions: Any
+    ) -> Op | RecallOp:
+        seen = tuple(query.extra.get("seen", ()))
+        if question is None:
+            # what the caller has already is dropped from the result and must not crowd out the rest
+            return SearchOp(self.namespace(query.user_id), conditions or None, limit + len(seen))
+        return self._recall(query.user_id, question, limit, conditions)._replace(without=seen, pairs=pairs)
+
+    def _recall(self, user_id: str, question: Question, limit: int, conditions: Mapping[str, Any]) -> RecallOp:
+        return RecallOp(
+            self.namespace(user_id),
+            question,
+            conditions,
+            limit,
+            similarity=self._policy.similarity_threshold,
+            arms=self._policy.arms,
+        )
 
     async def _find(
         self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
     ) -> list[MemoryResultItem]:
-        found = await self._store.asearch(
-            self.namespace(user_id), query=query or None, filter=dict(conditions) or None, limit=limit
-        )
-        return [self.result(item) for item in found]
+        if not query or not set(conditions) <= set(FILTERED):
+            found = await self._store.asearch(
+                self.namespace(user_id), query=query or None, filter=dict(conditions) or None, limit=limit
+            )
+            return self._results(found)
+        question = read_question(query, now(), await speakers_of(self._store, user_id))
+        [answer] = await recall(self._store, [self._recall(user_id, question, limit, conditions)])
+        return self._results(answer)
 
     async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         wanted = dict.fromkeys(ids)
@@ -201,9 +240,3 @@ def explain(error: ValidationError, kind: type[Record]) -> str:
                 message = details["msg"]
                 lines.append(f"{field}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}")
     return "; ".join(lines)
-
-
-def _items(answer: Any) -> Sequence[Item]:
-    if answer is None:
-        return ()
-    return [answer] if isinstance(answer, Item) else cast("Sequence[Item]", answer)

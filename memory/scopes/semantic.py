@@ -16,7 +16,9 @@ from memory.facts import write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.reconcile import retire
 from memory.records import Document, Fact, normalise, now, record_id
-from memory.scopes.scope import ScopeStore
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
+from memory.scopes.scope import SPARE, ScopeStore
 from memory.transactions import transact
 
 _TRIPLE = ("subject", "predicate", "object")
@@ -29,17 +31,17 @@ class SemanticMemoryStore(ScopeStore):
     scope = MemoryScope.SEMANTIC
     records = (Fact, Document)
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search current facts, and documents beside them, so that neither starves the other.
 
         With `extra["history"]` former facts are searched as well: "where did I live before?".
         """
         if not self._policy.use_semantic:
             return []
-        former = [self._search(query, self._policy.max_memories, kind="fact", current=False)]
+        former = [self._search(query, question, SPARE * self._policy.max_memories, kind="fact", current=False)]
         return [
-            self._search(query, self._policy.max_memories, kind="fact", current=True),
-            self._search(query, self._policy.max_docs, kind="document"),
+            self._search(query, question, SPARE * self._policy.max_memories, kind="fact", current=True),
+            self._search(query, question, SPARE * self._policy.max_docs, kind="document"),
             *(former if query.extra.get("history") else []),
         ]
 

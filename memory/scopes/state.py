@@ -9,6 +9,8 @@ from langgraph.store.base import GetOp, Op
 
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.records import Conversation, FlowState, TaskStatus, TaskStep
+from memory.retrieval.question import Question
+from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
 
 
@@ -19,7 +21,7 @@ class StateMemoryStore(ScopeStore):
     records = (FlowState, TaskStep, Conversation)
     indexed = False
 
-    def operations(self, query: MemoryQuery) -> list[Op]:
+    def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Look the flow's state up; a query without a flow has none."""
         if not query.flow_id:
             return []

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 from pydantic import ValidationError
 
-from memory.retrieval import calibration
-from memory.retrieval.calibration import KNOWN, Calibration, calibrate
+from memory.storage import calibration
+from memory.storage.calibration import KNOWN, Calibration, calibrate
 from memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings
 from tests.support.databases import WordEmbeddings
 

@@ -104,6 +104,28 @@ class Calibration(BaseModel):
         # The difference of two decimals can round to above the end.
         return min(end, start + (end - start) * ((cosine - low) / (high - low)))
 
+    def cosine(self, similarity: float) -> float:
+        """Return the cosine that means this similarity: what a search compares with.
+
+        Args:
+            similarity: From 0 to 1; beyond, it is taken for those.
+
+        >>> Calibration(points=((-1, 0), (0.8, 0.5), (0.9, 0.7), (1, 1)), separation={}).cosine(0.7)
+        0.9
+        """
+        if similarity <= 0:
+            return -1.0
+        if similarity >= 1:
+            return 1.0
+        above = bisect_right(self.points, similarity, key=lambda point: point[1])
+        (start, low), (end, high) = self.points[above - 1], self.points[above]
+        return start + (end - start) * ((similarity - low) / (high - low))
+
+    @property
+    def rise(self) -> float:
+        """How much similarity a unit of cosine means, where questions and texts lie: from 0.5 to 0.9."""
+        return 0.4 / (self.cosine(0.9) - self.cosine(0.5))
+
 
 async def calibrate(embeddings: Embeddings) -> Calibration:
     """Measure the scale of an embedder with the reference pairs, some eighty short texts.

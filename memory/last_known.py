@@ -1,0 +1,75 @@
+"""What was last read, kept in the process: better than nothing while the database is down.
+
+It is bounded, belongs to one owner each, and is never taken for fresh: what is missing from it is said.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from langgraph.store.base import BaseStore
+
+from memory.interface import MemoryQuery, MemoryResults
+
+DATABASE = "database"
+"""What is missing where results are the last ones known."""
+
+_MAX_READS = 500
+"""Reads kept: a few kilobytes each."""
+
+_Key = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class _Read:
+    at: float
+    results: MemoryResults
+
+
+_kept: weakref.WeakKeyDictionary[BaseStore, OrderedDict[_Key, _Read]] = weakref.WeakKeyDictionary()
+
+
+def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults) -> None:
+    """Keep what was read, in place of what was kept before for the same user, agent and scopes.
+
+    Args:
+        store: Where it was read from.
+        query: What was asked for.
+        results: What was found.
+    """
+    reads = _kept.setdefault(store, OrderedDict())
+    reads[_key(query)] = _Read(time.monotonic(), results)
+    reads.move_to_end(_key(query))
+    while len(reads) > _MAX_READS:
+        reads.popitem(last=False)
+
+
+def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
+    """Return what was last read for the same user, agent and scopes; None if nothing is kept.
+
+    Args:
+        store: Where it was read from.
+        query: What is asked for now.
+    """
+    read = _kept.setdefault(store, OrderedDict()).get(_key(query))
+    if read is None:
+        return None
+    age = round(time.monotonic() - read.at)
+    return MemoryResults(
+        read.results,
+        {**read.results.missing, DATABASE: f"is down; this was read {age} seconds ago, for another question"},
+    )
+
+
+def forget(store: BaseStore, user_id: str) -> None:
+    """Drop what is kept of a user."""
+    reads = _kept.setdefault(store, OrderedDict())
+    for key in [key for key in reads if key[0] == user_id]:
+        del reads[key]
+
+
+def _key(query: MemoryQuery) -> _Key:
+    return (query.user_id, query.agent_id, tuple(sorted(set(map(str, query.scopes)))))

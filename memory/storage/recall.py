@@ -1,0 +1,274 @@
+"""The SQL of a recall: every arm over one owner's texts, scored and sorted where they are.
+
+It is a function of the database, so that the server plans it once a connection, also behind a pooler where prepared
+statements do not survive, and a read of many scopes is one short statement. What arms weigh is sent with the call: the
+numbers live in `memory.retrieval.fusion`.
+
+Which words of the question a text has, is one comparison: its words are a sparse vector of ones and the question's are
+powers of two, so that their product is the set of words in common, as bits. Measured for 24 words and 10,000 texts:
+1.5 ms, where testing word by word takes 36 to 64 ms.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from langgraph.store.base import SearchItem
+from psycopg.rows import DictRow
+
+from memory.retrieval import fusion
+from memory.retrieval.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, TERM_NUMBERS, mark, piece_of, term_number, whole_text
+from memory.retrieval.fusion import Arm
+from memory.retrieval.recall import Recall, Recalled, RecallOp
+from memory.storage.calibration import Calibration
+
+_CALL = """
+    SELECT o.number - 1 AS search, r.*
+    FROM unnest(%s::jsonb[], %s::vector[]) WITH ORDINALITY AS o (op, question, number),
+    LATERAL memory_recall(o.op, o.question) r
+"""
+
+# One comparison tells 24 words or marks apart: the sum of as many powers of two is exact in a single-precision number.
+RECALL_FUNCTION = """
+CREATE OR REPLACE FUNCTION memory_recall(op jsonb, question vector)
+RETURNS TABLE (
+    place bigint, prefix text, key text, field_name text, value jsonb, created_at timestamptz, updated_at timestamptz,
+    score float8, cosine float8, lexical float8, around float8, speaker float8, said float8, partner jsonb,
+    unread bigint
+)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $function$
+#variable_conflict use_column
+DECLARE
+    space CONSTANT text := op->>'space';
+    asked CONSTANT sparsevec := (op->>'words')::sparsevec;
+    marked CONSTANT sparsevec := (op->>'marks')::sparsevec;
+    weights CONSTANT float8[] := ARRAY(SELECT jsonb_array_elements_text(op->'weights')::float8);
+    required CONSTANT bigint := (op->>'required')::bigint;
+    refused CONSTANT bigint := (op->>'refused')::bigint;
+    speaker_bit CONSTANT bigint := (op->>'speaker')::bigint;
+    itself_bit CONSTANT bigint := (op->>'itself')::bigint;
+    when_bit CONSTANT bigint := (op->>'when')::bigint;
+    skipped CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(op->'without'));
+    starts CONSTANT timestamptz[] := ARRAY(SELECT jsonb_array_elements_text(op->'starts')::timestamptz);
+    ends CONSTANT timestamptz[] := ARRAY(SELECT jsonb_array_elements_text(op->'ends')::timestamptz);
+    decay CONSTANT float8 := (op->>'decay')::float8;
+    kernel CONSTANT float8[] := ARRAY(SELECT jsonb_array_elements_text(op->'kernel')::float8);
+    w_cosine CONSTANT float8 := (op->>'w_cosine')::float8;
+    w_around CONSTANT float8 := (op->>'w_around')::float8;
+    w_lexical CONSTANT float8 := (op->>'w_lexical')::float8;
+    w_speaker CONSTANT float8 := (op->>'w_speaker')::float8;
+    w_itself CONSTANT float8 := (op->>'w_itself')::float8;
+    w_time CONSTANT float8 := (op->>'w_time')::float8;
+    w_when CONSTANT float8 := (op->>'w_when')::float8;
+    k1 CONSTANT float8 := (op->>'k1')::float8;
+    b CONSTANT float8 := (op->>'b')::float8;
+    min_cosine CONSTANT float8 := (op->>'min_cosine')::float8;
+    seeds CONSTANT int := (op->>'seeds')::int;
+    wanted CONSTANT int := (op->>'limit')::int;
+BEGIN
+RETURN QUERY
+WITH texts AS MATERIALIZED (
+    SELECT v.key, v.field_name, v.place, v.said_at, v.terms IS NULL AS unread,
+        1 - (v.embedding <=> question) AS cosine,
+        COALESCE(-(v.terms <#> asked), 0)::bigint AS words,
+        COALESCE(-(v.terms <#> marked), 0)::bigint AS marks,
+        COALESCE(v.length, 0)::float8 AS length,
+        row_number() OVER (ORDER BY v.place, v.key, v.field_name) AS number
+    FROM store_vectors v WHERE v.prefix = space
+), totals AS (
+    SELECT count(*)::float8 AS texts, GREATEST(avg(t.length), 1) AS length, count(*) FILTER (WHERE t.unread) AS unread
+    FROM texts t
+), sets AS (
+    SELECT t.words, count(*)::float8 AS texts FROM texts t WHERE t.words <> 0 GROUP BY t.words
+), rarity AS (
+    SELECT w.bit, w.weight * ln(1 + (totals.texts - having_it.texts + 0.5) / (having_it.texts + 0.5)) AS idf
+    FROM totals,
+    (SELECT 1::bigint << (n.ordinality::int - 1) AS bit, n.weight
+        FROM unnest(weights) WITH ORDINALITY AS n (weight, ordinality)) w,
+    LATERAL (SELECT COALESCE(sum(s.texts), 0) AS texts FROM sets s WHERE s.words & w.bit <> 0) having_it
+), said_words AS (
+    SELECT s.words, sum(r.idf) AS idf FROM sets s JOIN rarity r ON s.words & r.bit <> 0 GROUP BY s.words
+), open AS (
+    SELECT t.*, 1 / (1 - b + b * t.length / totals.length) AS norm FROM texts t, totals
+), proposed AS (
+    (SELECT o.number, o.place FROM open o
+        WHERE o.marks & required = required AND o.marks & refused = 0 AND o.cosine >= min_cosine
+        ORDER BY o.cosine DESC LIMIT seeds)
+    UNION
+    (SELECT o.number, o.place FROM open o JOIN said_words s ON s.words = o.words
+        WHERE o.marks & required = required AND o.marks & refused = 0
+        ORDER BY s.idf * o.norm * (k1 + 1) / (k1 + o.norm) DESC LIMIT seeds)
+    UNION
+    (SELECT o.number, o.place FROM open o
+        WHERE o.marks & required = required AND o.marks & refused = 0 AND EXISTS (
+            SELECT FROM unnest(starts, ends) AS p (first, last) WHERE o.said_at BETWEEN p.first AND p.last)
+        ORDER BY o.cosine DESC NULLS LAST LIMIT seeds)
+), candidates AS (
+    SELECT DISTINCT o.* FROM proposed p CROSS JOIN generate_series(-2, 2) AS d (away)
+    JOIN open o ON o.number = p.number + d.away AND (d.away = 0 OR o.place >> 32 = p.place >> 32)
+    WHERE o.marks & required = required AND o.marks & refused = 0 AND o.key <> ALL (skipped)
+), near AS (
+    SELECT c.number, d.away, o.key, o.field_name, o.place, o.said_at, o.marks, o.words, o.cosine,
+        kernel[d.away + 3] * o.norm AS norm
+    FROM candidates c CROSS JOIN generate_series(-2, 2) AS d (away)
+    JOIN open o ON o.number = c.number + d.away AND (d.away = 0 OR o.place >> 32 = c.place >> 32)
+), matched AS (
+    SELECT n.number, r.idf, sum(n.norm) AS times FROM near n JOIN rarity r ON n.words & r.bit <> 0
+    WHERE n.words <> 0 GROUP BY n.number, r.bit, r.idf
+), worded AS (
+    SELECT m.number, sum(m.idf * m.times * (k1 + 1) / (k1 + m.times)) AS score FROM matched m GROUP BY m.number
+), gathered AS (
+    SELECT n.number, avg(n.cosine) FILTER (WHERE n.away <> 0) AS around,
+        max(n.key) FILTER (WHERE n.away = 0) AS key, max(n.field_name) FILTER (WHERE n.away = 0) AS field_name,
+        max(n.place) FILTER (WHERE n.away = 0) AS place, max(n.cosine) FILTER (WHERE n.away = 0) AS cosine,
+        max(n.marks) FILTER (WHERE n.away = 0) AS marks, max(n.said_at) FILTER (WHERE n.away = 0) AS said_at
+    FROM near n GROUP BY n.number
+), scored AS (
+    SELECT c.key, c.field_name, c.place, c.cosine,
+        w_lexical * COALESCE(w.score, 0) AS lexical,
+        w_cosine * COALESCE(c.cosine, 0) AS vector,
+        w_around * COALESCE(c.around, c.cosine, 0) AS around,
+        w_speaker * (c.marks & speaker_bit <> 0)::int + w_itself * (c.marks & itself_bit <> 0)::int AS speaker,
+        w_time * COALESCE((
+            SELECT max(exp(-GREATEST(extract(epoch FROM p.first - c.said_at), extract(epoch FROM c.said_at - p.last), 0)
+                / 86400 / decay))
+            FROM unnest(starts, ends) AS p (first, last)), 0) + w_when * (c.marks & when_bit <> 0)::int AS said
+    FROM gathered c LEFT JOIN worded w USING (number)
+), summed AS (
+    SELECT s.*, s.lexical + s.vector + s.around + s.speaker + s.said AS score FROM scored s
+), best AS (
+    SELECT DISTINCT ON (s.key) s.* FROM summed s ORDER BY s.key, s.score DESC, s.field_name
+)
+SELECT found.place, space, found.key, found.field_name, found.value, found.created_at, found.updated_at, found.score,
+    found.cosine, found.lexical, found.around, found.speaker, found.said, found.partner, totals.unread
+FROM totals LEFT JOIN LATERAL (
+    SELECT f.*, i.value, i.created_at, i.updated_at, CASE WHEN (op->>'pairs')::boolean THEN (
+        SELECT jsonb_build_object('id', a.key, 'role', a.value->'role', 'text', a.value->'text')
+        FROM store_vectors n JOIN store a ON a.prefix = space AND a.key = n.key
+        WHERE n.prefix = space AND n.place >> 32 = f.place >> 32
+            AND CASE WHEN i.value->>'role' = 'user' THEN n.place > f.place ELSE n.place < f.place END
+            AND n.key <> f.key AND a.value->>'role' IS DISTINCT FROM i.value->>'role'
+        ORDER BY abs(n.place - f.place) LIMIT 1
+    ) END AS partner
+    FROM (SELECT * FROM best ORDER BY score DESC, key LIMIT wanted) f
+    JOIN store i ON i.prefix = space AND i.key = f.key AND (i.expires_at IS NULL OR i.expires_at > now())
+) found ON TRUE;
+END
+$function$
+"""
+
+
+def recall_statement(
+    ops: Sequence[RecallOp], vectors: Mapping[str, str], calibration: Calibration
+) -> tuple[str, tuple[list[str], list[str | None]]]:
+    """Return the statement for recalls, and its parameters.
+
+    Args:
+        ops: The recalls.
+        vectors: The vectors of the questions' texts, as literals; those that could not be embedded are missing.
+        calibration: What the cosines of the embedder mean.
+    """
+    calls = [json.dumps(_parameters(op, calibration)) for op in ops]
+    return _CALL, (calls, [vectors.get(op.question.text) for op in ops])
+
+
+def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -> Recall:
+    """Return what the rows of one recall say.
+
+    Args:
+        op: The recall.
+        rows: Its rows, in any order; one without a key says only that there is nothing.
+        calibration: What the cosines of the embedder mean.
+    """
+    hits = sorted((row for row in rows if row["key"] is not None), key=lambda row: (-row["score"], row["key"]))
+    found = [_recalled(row, calibration) for row in hits]
+    unread = max((row["unread"] or 0 for row in rows), default=0)
+    missing = {Arm.LEXICAL: f"the words of {unread} texts are not indexed yet"} if unread else {}
+    return Recall(found, missing)
+
+
+def _recalled(row: DictRow, calibration: Calibration) -> Recalled:
+    item = SearchItem(
+        namespace=tuple(row["prefix"].split(".")),
+        key=row["key"],
+        value=row["value"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        score=row["score"],
+    )
+    vector = row["score"] - row["lexical"] - row["around"] - row["speaker"] - row["said"]
+    arms = {
+        Arm.VECTOR: vector,
+        Arm.LEXICAL: row["lexical"],
+        Arm.WINDOW: row["around"],
+        Arm.SPEAKER: row["speaker"],
+        Arm.TIME: row["said"],
+    }
+    return Recalled(
+        item,
+        arms=arms,
+        similarity=None if row["cosine"] is None else calibration.similarity(row["cosine"]),
+        passage=_passage(row["field_name"], row["value"]),
+        partner=row["partner"],
+    )
+
+
+def _passage(field_name: str, value: Mapping[str, Any]) -> str:
+    whole = whole_text(value)
+    piece = piece_of(field_name, whole)
+    return piece if len(piece) < len(whole) else ""
+
+
+def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
+    question = op.question
+    marks: list[str] = []
+
+    def bits(*wanted: str) -> int:
+        for term in wanted:
+            if term and term not in marks:
+                marks.append(term)
+        return sum(1 << marks.index(term) for term in set(wanted) if term)
+
+    required = [mark(name, value) for name, value in op.conditions.items() if not isinstance(value, Mapping)]
+    refused = [mark(name, value["$ne"]) for name, value in op.conditions.items() if isinstance(value, Mapping)]
+    on = {arm: float(arm in op.arms) for arm in Arm}
+    window = on[Arm.WINDOW]
+    middle = len(fusion.KERNEL) // 2
+    return {
+        "space": ".".join(op.namespace),
+        "words": _sparse([term for term, _ in question.terms]),
+        "weights": [weight for _, weight in question.terms],
+        "required": bits(*required),
+        "refused": bits(*refused),
+        "speaker": bits(question.speaker),
+        "itself": bits(SPEAKS_OF_ITSELF),
+        "when": bits(TELLS_WHEN) if question.asks_when else 0,
+        "marks": _sparse(marks),
+        "without": list(op.without),
+        "starts": [period.start.isoformat() for period in question.periods],
+        "ends": [(period.end + timedelta(days=1)).isoformat() for period in question.periods],
+        "decay": fusion.TIME_DECAY_DAYS,
+        "kernel": [weight if place == middle else weight * window for place, weight in enumerate(fusion.KERNEL)],
+        "w_cosine": on[Arm.VECTOR] * fusion.VECTOR * calibration.rise,
+        "w_around": window * on[Arm.VECTOR] * fusion.WINDOW * calibration.rise,
+        "w_lexical": on[Arm.LEXICAL] * fusion.LEXICAL,
+        "w_speaker": on[Arm.SPEAKER] * fusion.SPEAKER,
+        "w_itself": on[Arm.SPEAKER] * fusion.SPEAKS_OF_ITSELF,
+        "w_time": on[Arm.TIME] * fusion.TIME,
+        "w_when": on[Arm.TIME] * fusion.TELLS_WHEN,
+        "k1": fusion.SATURATION,
+        "b": fusion.LENGTH,
+        "min_cosine": calibration.cosine(op.similarity) if op.similarity > 0 else -1.0,
+        "seeds": fusion.SEEDS,
+        "limit": op.limit,
+        "pairs": op.pairs,
+    }
+
+
+def _sparse(terms: Sequence[str]) -> str:
+    """Return terms as a sparse vector in which each has a bit of its own."""
+    numbers = {term_number(term): 1 << place for place, term in enumerate(terms)}
+    return "{" + ",".join(f"{number}:{bit}" for number, bit in sorted(numbers.items())) + f"}}/{TERM_NUMBERS}"
