@@ -30,6 +30,7 @@ from memory.extraction import (
     ExtractionError,
     Extractor,
     TranscriptMessage,
+    wants_keywords,
 )
 from memory.facade import MemoryFacade
 from memory.facts import load_facts
@@ -40,6 +41,7 @@ from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValu
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.profile import merge_profile
+from memory.speakers import speaker_changes
 from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import message_record_id, to_records
 from memory.workers import worker_name
@@ -236,6 +238,7 @@ class Turns:
             done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
             changes += [put(self.user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done]
         changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
+        changes += speaker_changes(store, self.user_id, new)
         if guarded is None:
             await self.memory.apply(changes)
         else:
@@ -306,7 +309,17 @@ class Turns:
         known = {message.id for message in messages}
         context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
         shown = sorted([*await self._messages_of(context), *messages], key=lambda message: message.turn)
-        transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in shown]
+        transcript = [
+            TranscriptMessage(
+                id=m.id,
+                role=m.role,
+                text=drafts.whole_text(m),
+                at=m.created_at,
+                # what was said before has its words from its own turn
+                enrich=m.id in known and wants_keywords(m.text),
+            )
+            for m in shown
+        ]
         for turn in due:
             if turn.steps:
                 last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
@@ -328,6 +341,7 @@ class Turns:
         said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
         sources = tuple(message.id for message in messages)
         verbatim = drafts.verbatim_facts(messages, origin)
+        enriched = _enriched(messages, extraction)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -357,6 +371,8 @@ class Turns:
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, sources, origin)
                 changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
+            ours = {source for turn in mine for source in turn.source_ids}
+            changes += [put(self.user_id, MemoryScope.DIALOG, message) for message in enriched if message.id in ours]
             learnt, refused = await self._profile(extraction, origin, said)
             changes += learnt
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
@@ -424,6 +440,18 @@ class Turns:
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
     """Return the mark up to which memory has a conversation once it has stored these messages."""
     return str(thread[-1].id) if thread else None
+
+
+def _enriched(messages: Sequence[Message], extraction: Extraction) -> list[Message]:
+    """Return the messages whose index words are new; a later extraction replaces those of an earlier one."""
+    for refused in extraction.keywords_refused:
+        log.debug("index words not taken: %s", refused.reason)
+    words = {id_: ", ".join(terms) for id_, terms in extraction.keywords.items()}
+    return [
+        message.model_copy(update={"keywords": words[message.id]})
+        for message in messages
+        if words.get(message.id, message.keywords) != message.keywords
+    ]
 
 
 def _in_words(step: AgentStep) -> str:

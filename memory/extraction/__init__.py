@@ -25,6 +25,7 @@ from memory.extraction.errors import (
     ModelRejected,
     ModelUnavailable,
 )
+from memory.extraction.keywords import wants_keywords
 
 __all__ = [
     "DeadlineExceeded",
@@ -42,6 +43,7 @@ __all__ = [
     "TranscriptMessage",
     "Usage",
     "create_extractor",
+    "wants_keywords",
 ]
 
 ENGINES = ("structured", "langmem")

@@ -13,6 +13,9 @@ from memory.extraction.proposal import FIELDS
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _SPACE = re.compile(r"[\s,]*")
 _KEY = re.compile(r'\s*"(\w+)"\s*:\s*')
+_LAST = "keywords"
+"""Comes last and holds index words only: an answer that breaks off there is whole for everything else."""
+
 _DECODER = json.JSONDecoder()
 
 
@@ -43,7 +46,8 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
         broken_off: Whether the model says that it was cut short.
 
     Returns:
-        What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover.
+        What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover, or an entry
+        of the index words where it breaks off among them, which loses nothing else.
 
     >>> read_answer('Sure: {"summary": "ok"}').payload
     {'summary': 'ok'}
@@ -59,7 +63,12 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
         try:
             value, end = _DECODER.raw_decode(body, start)
         except (json.JSONDecodeError, RecursionError):
-            payload, leftovers = _salvage(body, start)
+            payload, leftovers, torn = _salvage(body, start)
+            if torn in ("", _LAST) and payload.keys() >= set(FIELDS) - {_LAST}:
+                # nothing that was said is lost: what was cut is an entry that the checks refuse
+                known = payload.get(_LAST, [])
+                payload[_LAST] = [*(known if isinstance(known, list) else [known]), *leftovers]
+                return Answer(payload, raw=text)
             if any(payload.values()):
                 return Answer(payload, leftovers, raw=text, broken_off=True)
             problem = "its JSON is malformed"
@@ -82,23 +91,25 @@ def as_answer(value: Any, *, raw: str, broken_off: bool = False) -> Answer:
     return Answer(payload, tuple(leftovers), raw=raw, broken_off=broken_off)
 
 
-def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Read an object that breaks off: whole fields, and the whole items of the array that it breaks off in."""
+def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], str]:
+    """Read an object that breaks off: whole fields, whole items of the array it breaks off in, and its name."""
     payload: dict[str, Any] = {}
+    torn = ""
     at = start + 1
     while key := _KEY.match(body, _skip(body, at)):
         at = key.end()
         try:
             value, at = _DECODER.raw_decode(body, at)
         except (json.JSONDecodeError, RecursionError):
-            if body[at : at + 1] == "[" and key[1] in FIELDS:
+            torn = key[1]
+            if body[at : at + 1] == "[" and torn in FIELDS:
                 items, at = _items(body, at + 1)
-                payload[key[1]] = items
+                payload[torn] = items
             break
         if key[1] in FIELDS:
             payload[key[1]] = value
     rest = body[at:].strip(" \n\t,")
-    return payload, (rest,) if rest.strip("[]{} \n\t,") else ()
+    return payload, (rest,) if rest.strip("[]{} \n\t,") else (), torn
 
 
 def _items(body: str, at: int) -> tuple[list[Any], int]:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 
 from memory.extraction.contract import ExistingMemory, TranscriptMessage
 
@@ -16,6 +17,8 @@ MAX_OTHER_CHARS = 1_000
 MAX_MESSAGES = 80
 MAX_EXISTING = 50
 MAX_EXISTING_CHARS = 300
+
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|memories|conversation)\b)", re.IGNORECASE)
 
@@ -37,6 +40,11 @@ class Briefing:
     transcript: str
     memories: str
     whole: bool
+
+    @property
+    def enriched(self) -> list[str]:
+        """The aliases of the messages for which index words are wanted."""
+        return [alias for alias, message in self.messages.items() if message.enrich]
 
     @property
     def has_user(self) -> bool:
@@ -62,7 +70,7 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
     known = [{"id": alias, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for alias, memory in targets.items()]
     known += [{"kind": memory.kind, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for memory in others]
     said = [
-        {"id": alias, "role": message.role, "text": _cut(message.text, _limit(message))}
+        {"id": alias, "role": message.role, **_date(message), "text": _cut(message.text, _limit(message))}
         for alias, message in aliased.items()
     ]
     lost = any(message.role == "user" for message in messages[:-MAX_MESSAGES])
@@ -74,6 +82,14 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
         memories=_fenced("memories", known),
         whole=not (lost or cut),
     )
+
+
+def _date(message: TranscriptMessage) -> dict[str, str]:
+    """Return the day of a message, with its name: "last Friday" is counted from it."""
+    if message.at is None:
+        return {}
+    day = message.at.astimezone(UTC).date()
+    return {"date": f"{_WEEKDAYS[day.weekday()]} {day.isoformat()}"}
 
 
 def _limit(message: TranscriptMessage) -> int:

@@ -21,6 +21,7 @@ from memory.extraction.contract import (
     Rejected,
 )
 from memory.extraction.grounding import coverage, is_assent, is_grounded, is_negative, objection
+from memory.extraction.keywords import check_keywords
 from memory.extraction.mood import allowed_moods, moods
 from memory.extraction.proposal import (
     MAX_LESSONS,
@@ -77,6 +78,7 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     profile = checker.one_each(_merged(changes), lambda change: change.field, "a second value for one profile field")
     episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
     summary = checker.summary(payload.get("summary"))
+    keywords = check_keywords(payload.get("keywords"), briefing)
     for leftover in answer.leftovers:
         checker.refuse(leftover, "it could not be read")
     return Extraction(
@@ -84,6 +86,8 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         episode=episode[0] if episode else None,
         profile_changes=tuple(profile),
         summary=summary,
+        keywords=keywords.words,
+        keywords_refused=tuple(Rejected(_raw(raw), reason) for raw, reason in keywords.refused),
         rejected=tuple(checker.rejected),
         complete=briefing.whole and not answer.broken_off and not checker.rejected,
     )

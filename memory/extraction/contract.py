@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, Protocol
 
 from memory.records import Level, Role
@@ -13,11 +14,21 @@ Op = Literal["add", "update", "retract"]
 
 @dataclass(frozen=True)
 class TranscriptMessage:
-    """One message of the conversation to draw from."""
+    """One message of the conversation to draw from.
+
+    Args:
+        id: The record's id.
+        role: Who says it.
+        text: What it says.
+        at: When; the model is shown the day.
+        enrich: Whether words are wanted that find it and that it does not say.
+    """
 
     id: str
     role: Role
     text: str
+    at: datetime | None = None
+    enrich: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,10 @@ class Extraction:
         episode: What was attempted, if anything was.
         profile_changes: Checked changes, each field at most once.
         summary: "User asked X, agent did Y, result was Z"; empty when the model gave none that is usable.
+        keywords: Words that find a message and that it does not say, by the message's id: for the index only, because
+            nobody said them.
+        keywords_refused: What the model sent for them that is of no use. It costs no fact and leaves `complete` as it
+            is: nothing that was said is lost with it.
         rejected: What the model sent and a check refused.
         usage: Tokens of all calls.
         calls: How many model calls it took.
@@ -130,6 +145,8 @@ class Extraction:
     episode: EpisodeDraft | None = None
     profile_changes: tuple[ProfileChange, ...] = ()
     summary: str = ""
+    keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keywords_refused: tuple[Rejected, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     usage: Usage = field(default_factory=Usage)
     calls: int = 0

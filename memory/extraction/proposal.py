@@ -15,6 +15,8 @@ MAX_SOURCES = 8
 MAX_PROFILE_CHANGES = 10
 MAX_STEPS = 10
 MAX_LESSONS = 5
+MAX_MEANINGS = 3
+MAX_KEYWORDS = 40
 
 
 class ProposedOperation(BaseModel):
@@ -53,6 +55,19 @@ class ProposedEpisode(BaseModel):
     importance: float = Field(0.5, description="0 (trivial) to 1 (life-changing).")
 
 
+class ProposedKeyword(BaseModel):
+    """What a message tells of, and words to find it by."""
+
+    # bounds for the model alone: a word too many is no reason to refuse the entry, nor to ask for the answer again
+
+    says: str = Field("", description="A thing, a deed, a pronoun or a time, as a message calls it.")
+    means: list[str] = Field(
+        default_factory=list,
+        description="What kind of thing, who or which date that is.",
+        json_schema_extra={"maxItems": MAX_MEANINGS},
+    )
+
+
 class Proposal(BaseModel):
     """Record what this conversation teaches about the user. Call it exactly once, with everything in it."""
 
@@ -64,18 +79,27 @@ class Proposal(BaseModel):
     )
     episode: ProposedEpisode | None = Field(None, description="Only if something was attempted; otherwise null.")
     summary: str = Field("", description="User asked X, agent did Y, result was Z. At most 500 characters.")
+    # last: what breaks off here has lost nothing that was said
+    keywords: list[ProposedKeyword] = Field(
+        default_factory=list,
+        description="Only if asked for; otherwise empty.",
+        json_schema_extra={"maxItems": MAX_KEYWORDS},
+    )
 
 
 FIELDS = tuple(Proposal.model_fields)
 
 
-def strict_schema(messages: Sequence[str], targets: Sequence[str], fields: Sequence[str] = ()) -> dict[str, Any]:
+def strict_schema(
+    messages: Sequence[str], targets: Sequence[str], fields: Sequence[str] = (), *, enriched: int = 0
+) -> dict[str, Any]:
     """Return the JSON schema of one call.
 
     Args:
         messages: The aliases that may be cited.
         targets: The aliases that may be updated or retracted.
         fields: The fields of the profile; empty for any.
+        enriched: For how many messages index words are asked.
 
     Returns:
         A schema that strict structured output accepts: no references, every property required, none beyond those.
@@ -86,6 +110,12 @@ def strict_schema(messages: Sequence[str], targets: Sequence[str], fields: Seque
     profile = schema["properties"]["profile_changes"]["items"]["properties"]
     for properties in (operation, profile):
         properties["source_ids"]["items"] = {"type": "string", "enum": list(messages)}
+    if enriched:
+        # an entry is about 20 tokens, and a small model sends as many as it may
+        schema["properties"]["keywords"]["maxItems"] = min(2 + 2 * enriched, MAX_KEYWORDS)
+    else:
+        del schema["properties"]["keywords"]
+        schema["required"].remove("keywords")
     if fields:
         profile["field"] = {"type": "string", "enum": list(fields)}
     # an addition has no target and every other operation has one: with the two apart, a model held to the schema

@@ -35,7 +35,7 @@ class StructuredExtractor(Engine):
 
     def __init__(self, model: BaseChatModel, profile: Mapping[str, str]) -> None:
         super().__init__(model, profile)
-        self._instructions = SystemMessage(self.instructions())
+        self._instructions = self.instructions()
         self._repair = load_prompt("extract_repair")
         # OpenAI's clients take `strict`; others refuse a keyword that they do not know
         takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
@@ -43,7 +43,9 @@ class StructuredExtractor(Engine):
 
     async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
         """Ask for one JSON object. See `Engine.ask`."""
-        schema = strict_schema(list(briefing.messages), list(briefing.targets), list(self.profile))
+        schema = strict_schema(
+            list(briefing.messages), list(briefing.targets), list(self.profile), enriched=len(briefing.enriched)
+        )
         filled: Runnable[Any, Any] = self.model.with_structured_output(
             schema, method="json_schema", include_raw=True, **self._options
         )
@@ -70,7 +72,7 @@ class StructuredExtractor(Engine):
 
     def _messages(self, briefing: Briefing, failed: Answer | None) -> list[BaseMessage]:
         messages: list[BaseMessage] = [
-            self._instructions,
+            SystemMessage("\n\n".join(filter(None, [self._instructions, self.wanted_keywords(briefing)]))),
             HumanMessage(f"{briefing.memories}\n{briefing.transcript}"),
         ]
         if failed is not None:

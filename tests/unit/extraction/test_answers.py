@@ -16,6 +16,7 @@ WHOLE = {
     "profile_changes": [{"field": "name", "value": "Ánh"}],
     "episode": None,
     "summary": "done",
+    "keywords": [{"says": "surfed", "means": ["sport"]}, {"says": "cat", "means": ["pet"]}],
 }
 
 
@@ -45,7 +46,19 @@ def test_wherever_an_answer_breaks_off_its_whole_items_are_kept(cut: int) -> Non
     kept: list[Any] = answer.payload.get("ops", [])
     whole = [item for item in WHOLE["ops"] or [] if json.dumps(item) in text]
     assert kept == whole
-    assert answer.problem or answer.broken_off
+    facts_are_whole = '"done"' in text
+    assert facts_are_whole != bool(answer.problem or answer.broken_off)
+    if facts_are_whole:
+        entries = [item for item in WHOLE["keywords"] or [] if json.dumps(item) in text]
+        assert answer.payload["keywords"][: len(entries)] == entries
+        assert answer.leftovers == ()
+
+
+def test_what_breaks_off_in_another_field_than_the_last_is_told() -> None:
+    text = '{"summary": "a", "profile_changes": [], "episode": null, "keywords": [], "ops": [{"op": "add"}, {"op": "u'
+    answer = read_answer(text)
+    assert answer.broken_off
+    assert answer.leftovers
 
 
 @given(st.text())
