@@ -95,18 +95,18 @@ _BARE = {
     code: _bare(chr(code)) for codes in ((0xC0, 0x250), (0x300, 0x370), (0x1E00, 0x1F00)) for code in range(*codes)
 }
 _BARE |= {ord("’"): "'", ord("–"): "-"}
-# "hè" (summer) would be "he", "tôi" (I) would be "tối" and "tới" (evening, next), "sáu" (six) would be "sau" (after)
-_AMBIGUOUS = ((" hè ", " mua he "), ("tôi ", "_ "), ("sáu", "6"))
+# "tôi" (I) would be "tối" and "tới" (evening, next), "sáu" (six) would be "sau" (after)
+_AMBIGUOUS = (("tôi ", "_ "), ("sáu", "6"))
 
 
 def _fold(text: str) -> str:
     text = " ".join(text.casefold().split())
     if text.isascii():
         return text
-    text = " " + unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", text)
     for spelt, clear in _AMBIGUOUS:
         text = text.replace(spelt, clear)
-    return text[1:].translate(_BARE)
+    return text.translate(_BARE)
 
 
 # --- what is found in a question -------------------------------------------------------------------------------------
@@ -417,6 +417,12 @@ def _count(word: str) -> tuple[int, int]:
     return number, number
 
 
+def _which(match: re.Match[str], scene: _Scene) -> int | None:
+    said = match.groupdict().get("which")
+    # "thang 5 toi di dau": "toi" is rather "tôi" (I) than "tới" (next) where no diacritics are written
+    return None if said is None or (said == "toi" and scene.bare) else _WHICH[said]
+
+
 def _yearly(of: _Recurring, match: re.Match[str], scene: _Scene) -> _Named:
     """Return what comes once a year: in the year that the match names, or the last or next one, or each."""
     said, today = match.groupdict(), scene.today
@@ -426,7 +432,7 @@ def _yearly(of: _Recurring, match: re.Match[str], scene: _Scene) -> _Named:
     years = range(max(today.year - _REACH_YEARS - 1, 1), min(today.year + 9, date.max.year))
     known = [period for year in years if (period := of(year))]
     ahead = [period for period in known if period.start > today][:1]
-    match _WHICH[said["which"]] if said.get("which") else None:
+    match _which(match, scene):
         case -1:
             return _Named([period for period in known if period.end < today][-1:])
         case 0:
@@ -499,25 +505,25 @@ def _year(match: re.Match[str], scene: _Scene) -> _Named:
 
 
 def _weekday(match: re.Match[str], scene: _Scene) -> _Named | None:
-    name, which, today = match["name"], match["which"], scene.today
+    name, which = match["name"], _which(match, scene)
     before = scene.said[: match.start()][-_CONTEXT_CHARS:]
-    if _HABIT.search(before) or (name in _WEEKDAYS_SHORT and not (which or _SHORT_LEAD.search(before))):
+    if _HABIT.search(before) or (name in _WEEKDAYS_SHORT and not (match["which"] or _SHORT_LEAD.search(before))):
         return None
-    return _weekly((_WEEKDAYS | _WEEKDAYS_SHORT)[name], which, today)
+    return _weekly((_WEEKDAYS | _WEEKDAYS_SHORT)[name], which, scene.today)
 
 
 def _vietnamese_weekday(match: re.Match[str], scene: _Scene) -> _Named | None:
-    name, which = match["name"], match["which"]
+    name, which = match["name"], _which(match, scene)
     # "lần thứ ba" is the third time
-    stands = match["sunday"] or which or match["lead"] or not match.start() or match["follows"] is not None
+    stands = match["sunday"] or match["which"] or match["lead"] or not match.start() or match["follows"] is not None
     if not stands or match["lead"] == "moi " or (name == "sau" and not scene.bare):
         return None
     return _weekly(6 if match["sunday"] else _WEEKDAYS_VI[name], which, scene.today)
 
 
-def _weekly(weekday: int, which: str | None, today: date) -> _Named:
+def _weekly(weekday: int, which: int | None, today: date) -> _Named:
     since = (today.weekday() - weekday) % 7
-    match _WHICH[which] if which else None:
+    match which:
         case -1:
             days = [_shift(today, -(since or 7))]
         case 0:
@@ -531,7 +537,7 @@ def _weekly(weekday: int, which: str | None, today: date) -> _Named:
         day = _shift(week.start, weekday)
         return Period(day, day)
 
-    return _Named([Period(day, day) for day in days], held_by=None if which else "week", within=within)
+    return _Named([Period(day, day) for day in days], held_by="week" if which is None else None, within=within)
 
 
 def _phrase(offsets: tuple[int, int]) -> _Reader:
@@ -603,7 +609,11 @@ _RULES: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
             _vietnamese_month,
         ),
         (rf"\b{_WHICH_EN}(?P<name>spring|summer|autumn|fall|winter)\b{_IN_YEAR}", _season),
-        (rf"\b(?:mua |(?=he (?:nam|vua|truoc|qua)\b))(?P<name>he|ha|thu|dong|xuan)\b{_WHICH_VI}{_IN_YEAR_VI}", _season),
+        (
+            r"\b(?:mua |(?=he (?:nam|nay|vua|truoc|qua|20\d\d)\b))(?P<name>he|ha|thu|dong|xuan)\b"
+            rf"{_WHICH_VI}{_IN_YEAR_VI}",
+            _season,
+        ),
         (rf"\b{_WHICH_EN}(?P<name>{_one_of(_HOLIDAYS)})(?:'?s)?(?: day)?\b{_IN_YEAR}", _holiday),
         (
             rf"(?<![\w$#])(?<!\d[.,:/-])(?:nam )?(?P<y>{_YEAR})(?:(?<=0)(?P<decade>'?s)|(?![\w%]|[.,:/-]\d)"
@@ -645,6 +655,7 @@ _ASKS_WHEN = re.compile(
     r"\bwhen(?: (?:exactly|approximately|roughly|about|else|(?:in|on) \w+))?"
     r"(?:'s|'d| (?:did|do|does|was|were|is|are|am|will|would|has|have|had|should|can|could|might|to)\b)"
     r"|\b(?:since|until|till|by|know|remember|recall|tell (?:me|us)|sure|exactly) when\b|\bwhen ?(?:\?|$)"
+    r"|^when (?:(?! (?:who|whom|what|where|which|how|why)\b)[^,?]){1,200}\?$"
     r"|\bhow (?:long|soon|recently)\b|\bhow many (?:minutes|hours|days|nights|weeks|weekends|months|years|decades)\b"
     r"|\b(?:what|which)(?:'s| is| was| were)?(?: the)?(?: (?:exact|specific|approximate))? "
     r"(?:date|day|weekday|week|weekend|month|season|year|decade|time)s?\b"
