@@ -23,7 +23,8 @@ from memory.extraction import (
 )
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
+from memory.namespaces import pending_namespace, scope_namespace
+from memory.records import Message
 from memory.turns import Turns
 
 Reading = Callable[[str], Extraction]
@@ -37,6 +38,7 @@ class Reader:
         self.reading = reading
         self.failure = failure
         self.calls = 0
+        self.shown: Sequence[TranscriptMessage] = ()
         self.asked = asyncio.Event()
         self.go_on = asyncio.Event()
         self.go_on.set()
@@ -50,6 +52,7 @@ class Reader:
         max_calls: int = 3,
     ) -> Extraction:
         self.calls += 1
+        self.shown = messages
         self.asked.set()
         await self.go_on.wait()
         if self.failure:
@@ -66,6 +69,10 @@ def living_in(city: str) -> Reading:
     return lambda message_id: Extraction(profile_changes=(ProfileChange("city", city, (message_id,)),))
 
 
+def found_by(*words: str) -> Reading:
+    return lambda message_id: Extraction(keywords={message_id: words})
+
+
 def turns(store: InMemoryStore, reader: Reader, session: str = "1", agent: str = "tester", **policy: Any) -> Turns:
     memory = MemoryFacade(store, MemoryPolicy(**{"extraction": "inline", **policy}))
     return Turns(memory, reader, "ann", session, agent)
@@ -77,6 +84,11 @@ async def say(one: Turns, *texts: str) -> None:
         name = f"{one.session_id}-{number}"
         history += [HumanMessage(text, id=f"q{name}"), AIMessage("ok", id=f"a{name}")]
     await one.close(history, None)
+
+
+async def said(store: InMemoryStore, user: str = "ann") -> list[dict[str, Any]]:
+    found = await store.asearch(scope_namespace(user, MemoryScope.DIALOG), filter={"kind": "message"}, limit=50)
+    return sorted((item.value for item in found), key=lambda value: value["turn"])
 
 
 async def kinds(store: InMemoryStore) -> list[str]:
@@ -218,3 +230,77 @@ async def test_a_turn_that_is_read_late_does_not_change_the_profile_back() -> No
     assert profile is not None
     assert profile.fields["city"].value == "Hue"
     assert [before.value for before in profile.fields["city"].previous] == ["Hanoi"]
+
+
+async def test_a_message_is_kept_with_the_words_that_find_it_and_as_it_was_said() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader(found_by("sport", "Lan")))
+    await say(one, "She went surfing.")
+    before = await said(store)
+    await one.extract()
+    assert await said(store) == [{**before[0], "keywords": "sport, Lan"}, before[1]]
+
+
+async def test_a_second_extraction_replaces_the_words_of_the_first() -> None:
+    class Lossy(InMemoryStore):
+        """Loses the removal of the note once, so that the turn is drawn from again."""
+
+        lost = False
+
+        async def abatch(self, ops: Any) -> Any:
+            batch = list(ops)
+            if not self.lost and any(getattr(op, "value", 0) is None for op in batch):
+                self.lost = True
+                batch = [op for op in batch if getattr(op, "value", 0) is not None]
+            return await super().abatch(batch)
+
+    store = Lossy()
+    await say(turns(store, Reader()), "She went surfing.")
+    await turns(store, Reader(found_by("sport", "Lan"))).extract()
+    assert (await said(store))[0]["keywords"] == "sport, Lan"
+    [waiting] = await MemoryFacade(store).pending("ann")
+    await store.aput(pending_namespace("ann"), waiting["id"], {**waiting, "claimed_by": "", "claimed_until": None})
+    await turns(store, Reader(found_by("water"))).extract()
+    assert (await said(store))[0]["keywords"] == "water"
+
+
+async def test_words_are_wanted_for_what_a_turn_tells_and_each_message_is_dated() -> None:
+    store, reader = InMemoryStore(), Reader()
+    one = turns(store, reader)
+    history: list[BaseMessage] = [HumanMessage("I went surfing.", id="q1"), AIMessage("Great!", id="a1")]
+    await one.close(history, None)
+    await one.extract()
+    history += [HumanMessage("Thanks!", id="q2"), AIMessage("Shall I look for a course?", id="a2")]
+    step = {"action": "look", "arguments": {}, "observation": "nothing", "error": ""}
+    await one.close(history, "a1", [step])
+    await one.extract()
+    assert [(m.role, m.text, m.enrich) for m in reader.shown if m.role != "tool"] == [
+        ("user", "I went surfing.", False),
+        ("assistant", "Great!", False),
+        ("user", "Thanks!", False),
+        ("assistant", "Shall I look for a course?", True),
+    ]
+    assert all(m.at is not None for m in reader.shown if m.role != "tool")
+    assert not any(m.enrich for m in reader.shown if m.role == "tool")
+
+
+async def test_the_words_go_with_an_export_and_are_forgotten_with_their_message() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader(found_by("sport")))
+    await say(one, "She went surfing.")
+    await one.extract()
+    lines = [line async for line in one.memory.export_user("ann")]
+    await one.memory.import_user("bob", lines)
+    assert [value["keywords"] for value in await said(store, "bob")] == ["sport", ""]
+    await one.memory.delete_session("ann", "1")
+    assert "sport" not in repr(await store.asearch(("memory", "ann"), limit=100))
+
+
+async def test_what_was_exported_before_there_were_such_words_comes_back() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader())
+    await say(one, "She went surfing.")
+    lines = [line.replace('"keywords":"",', "") async for line in one.memory.export_user("ann")]
+    assert not any("keywords" in line for line in lines)
+    await one.memory.import_user("bob", lines)
+    assert [Message.from_value(value).keywords for value in await said(store, "bob")] == ["", ""]
