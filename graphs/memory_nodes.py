@@ -25,7 +25,7 @@ from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
 from graphs.state import AgentState, current_turn
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
-from memory.context import MemoryBlock, render_memories
+from memory.context import render_memories
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
@@ -99,39 +99,47 @@ class MemoryNodes:
             events.memory(writer, "retrieve", "off", "Memory is off for this run: the graph has no store.")
             return fresh
         turns = self.turns(runtime.store, identity)
-        since = state.get("remembered")
+        query = self._query(identity, state["messages"])
         try:
             async with asyncio.timeout(self._policy.read_timeout):
-                block, _ = await asyncio.gather(
-                    self._read(turns.memory, identity, state["messages"]), turns.open(state["messages"], since)
+                results, _ = await asyncio.gather(
+                    turns.memory.read(query), turns.open(state["messages"], state.get("remembered"))
                 )
         except Exception as error:
-            _degrade(writer, "retrieve", error)
-            return fresh
+            known = turns.memory.last_known(query)
+            if known is None:
+                _degrade(writer, "retrieve", error)
+                return fresh
+            log.warning("memory is unavailable for this turn, what was last read stands in: %s", _cause(error))
+            results = known
+        else:
+            # what could not be stored stays in the prompt with the whole thread
+            fresh |= {"recalls": True, "remembered": last_id(state["messages"])}
+        block = render_memories(results, self._policy.memory_tokens)
         details = [
             {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
             for item in block.items
         ]
-        events.memory(writer, "retrieve", "ok", items=details, dropped=block.dropped)
-        return {**fresh, "memories": block.text, "recalls": True, "remembered": last_id(state["messages"])}
+        missing = "; ".join(f"{name}: {cause}" for name, cause in results.missing.items())
+        status: events.MemoryStatus = "degraded" if missing else "ok"
+        message = f"Memory was searched without {missing}" if missing else ""
+        events.memory(writer, "retrieve", status, message, items=details, dropped=block.dropped)
+        return {**fresh, "memories": block.text}
 
-    async def _read(self, memory: MemoryFacade, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryBlock:
+    def _query(self, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryQuery:
         seen = recent_turns(thread, self._policy.max_dialog_turns)
         question = text_of(thread[-1])
-        results = await memory.read(
-            MemoryQuery(
-                user_id=identity.user_id,
-                session_id=identity.session_id,
-                agent_id=self._agent.config.name,
-                scopes=READ_SCOPES,
-                query=question,
-                extra={
-                    "seen": [message_record_id(identity.session_id, message) for message in seen],
-                    "history": asks_about_the_past(question),
-                },
-            )
+        return MemoryQuery(
+            user_id=identity.user_id,
+            session_id=identity.session_id,
+            agent_id=self._agent.config.name,
+            scopes=READ_SCOPES,
+            query=question,
+            extra={
+                "seen": [message_record_id(identity.session_id, message) for message in seen],
+                "history": asks_about_the_past(question),
+            },
         )
-        return render_memories(results, self._policy.memory_tokens)
 
     def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
         """Return the prompt: the instructions, what is remembered, and the latest turns of the thread.
@@ -252,7 +260,11 @@ def _is_noise(message: AnyMessage) -> bool:
 
 def _degrade(writer: Any, operation: Any, error: Exception) -> None:
     """Go on without memory, and say so: once in the log with the cause, once to whoever watches the stream."""
-    cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    cause = _cause(error)
     log.warning("memory is unavailable for this turn (%s): %s", operation, cause)
     missing = "the answer does not use it" if operation == "retrieve" else "this turn will be remembered later"
     events.memory(writer, operation, "degraded", f"Memory could not be reached, {missing}: {cause}")
+
+
+def _cause(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

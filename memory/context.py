@@ -12,6 +12,9 @@ from memory.records import normalise
 MAX_LINE_CHARS = 600
 """A memory's share of the prompt; the whole text stays in the store."""
 
+MAX_PARTNER_CHARS = 200
+"""The share of the answer, or the question, that a message brings: enough to see what it is about."""
+
 CHARS_PER_TOKEN = 3
 """English runs at about 4 characters a token, Vietnamese at about 2.5: a bound that holds for both, roughly."""
 
@@ -51,7 +54,7 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
     said: set[str] = set()
     room = max_tokens * CHARS_PER_TOKEN - sum(len(line) + 1 for line in about_user)
     for item in ranked:
-        key = normalise(str(item.payload.get("text", "")))
+        key = normalise(_own(item))
         if not key or key in said:
             continue
         said.add(key)
@@ -112,9 +115,17 @@ def _line(item: MemoryResultItem) -> str:
     if payload.get("current") is False:
         kind = "former fact"
         date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date
-    return f"- [{kind} {date}{role}] {_flat(str(payload.get('text', '')))}"
+    own = f"- [{kind} {date}{role}] {_flat(_own(item))}"
+    beside = [fragment for fragment in item.fragments if fragment.id != item.id and fragment.content.strip()]
+    return own + "".join(f" ({part.role}: {_flat(part.content, MAX_PARTNER_CHARS)})" for part in beside)
 
 
-def _flat(text: str) -> str:
+def _own(item: MemoryResultItem) -> str:
+    """Return what an item says: of a long text, the part that matched."""
+    matched = [fragment.content for fragment in item.fragments if fragment.id == item.id]
+    return matched[0] if matched else str(item.payload.get("text", ""))
+
+
+def _flat(text: str, limit: int = MAX_LINE_CHARS) -> str:
     flat = fence(re.sub(r"\s+", " ", text).strip())
-    return flat if len(flat) <= MAX_LINE_CHARS else flat[: MAX_LINE_CHARS - 1] + "…"
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"

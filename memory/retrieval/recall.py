@@ -83,7 +83,7 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     """Run reads and recalls in one batch, on any store.
 
     Args:
-        store: One that is no `RecallStore` compares vectors only, and the recalls say so.
+        store: One that is no `RecallStore` compares vectors only: that is its one arm, not one that is missing.
         ops: Reads and recalls.
 
     Returns:
@@ -106,8 +106,7 @@ def _as_search(op: RecallOp) -> SearchOp:
 
 
 def _as_recall(op: RecallOp, items: Sequence[SearchItem]) -> Recall:
-    reason = "this store compares vectors only; MemoryStore has every arm"
-    missing: dict[Arm, str] = {arm: reason for arm in op.arms if arm != Arm.VECTOR}
     found = [item for item in items if item.key not in op.without][: op.limit]
-    arms = [{Arm.VECTOR: item.score} if item.score is not None else {} for item in found]
-    return Recall([Recalled(item, arms=arms[i], similarity=None) for i, item in enumerate(found)], missing)
+    return Recall(
+        [Recalled(item, arms={} if item.score is None else {Arm.VECTOR: item.score}, similarity=None) for item in found]
+    )

@@ -9,12 +9,14 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langgraph.store.base import Item, Op, SearchOp
 
+from memory.changes import write
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from memory.namespaces import pending_namespace
-from memory.records import MAX_INDEXED_CHARS, Message, Summary, record_id
+from memory.records import MAX_INDEXED_CHARS, Message, Record, Summary, record_id
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
+from memory.speakers import speaker_changes
 from memory.transcript import to_records
 
 MAX_FRESH = 3
@@ -108,6 +110,12 @@ class DialogMemoryStore(ScopeStore):
         new = [record for record in records if record.id not in known]
         await self._keep(user_id, new)
         return new
+
+    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
+        await super()._keep(user_id, records, dated=dated)
+        messages = [record for record in records if isinstance(record, Message)]
+        if names := speaker_changes(self._store, user_id, messages):
+            await write(self._store, names)
 
     async def update_summary(
         self,
