@@ -6,7 +6,8 @@ they made is adopted and stays usable by them. Ours are appended to `MIGRATIONS`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +17,21 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
+from memory.retrieval.entries import TERM_NUMBERS
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch
 
 Connection = AsyncConnection[DictRow]
 
+_OLDEST_PGVECTOR = (0, 8)
+"""The first that goes on searching an index until enough rows have passed a filter."""
+
 _MIGRATION_LOCK = 0x7265_6163_746D_656D
 """`reactmem`: what starting processes queue for."""
+
+WHOLE_ROWS = "toast_tuple_target = 8160"
+"""Keep a row in one piece, if it fits a page: PostgreSQL would move the vector of one over 2 kB to another table, from
+where comparing it takes ten times as long."""
 
 MIGRATIONS: Sequence[str] = (
     """
@@ -34,10 +43,21 @@ MIGRATIONS: Sequence[str] = (
     """,
     # A search reads one owner's vectors by a range of prefixes, whatever the database's collation.
     "CREATE INDEX IF NOT EXISTS store_vectors_prefix_idx ON store_vectors (prefix text_pattern_ops)",
+    # Over all tenants it is most of the cost of a write, and no good for a search within one (see namespace_indexes).
+    "DROP INDEX IF EXISTS store_vectors_embedding_idx",
+    # What a row is found by beside its vector. Adding columns that may be NULL rewrites nothing.
+    f"""
+    ALTER TABLE store_vectors ADD COLUMN terms sparsevec({TERM_NUMBERS}), ADD COLUMN length real,
+        ADD COLUMN place bigint, ADD COLUMN said_at timestamptz
+    """,
+    f"ALTER TABLE store_vectors SET ({WHOLE_ROWS})",
+    # As the index that it replaces, and in a conversation's order.
+    "CREATE INDEX store_vectors_place_idx ON store_vectors (prefix text_pattern_ops, place)",
+    "DROP INDEX store_vectors_prefix_idx",
 )
 
 _VECTORS_TABLE = """
-    CREATE TABLE IF NOT EXISTS {table} (
+    CREATE TABLE IF NOT EXISTS store_vectors (
         prefix text NOT NULL,
         key text NOT NULL,
         field_name text NOT NULL,
@@ -48,9 +68,6 @@ _VECTORS_TABLE = """
         FOREIGN KEY (prefix, key) REFERENCES store(prefix, key) ON DELETE CASCADE
     )
 """
-_VECTORS_INDEX = "CREATE INDEX IF NOT EXISTS {index} ON {table} USING hnsw (embedding vector_cosine_ops)"
-_MAX_INDEXED_DIMS = 2_000
-"""pgvector's limit for an index on `vector`; longer vectors are searched exactly, however many there are."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +106,8 @@ def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -
     back = f"Set EMBEDDING_MODEL={stored.name}" if stored.name else f"Set EMBEDDING_MODEL to a {stored.dims}-dim model"
     raise EmbeddingMismatch(
         f"The memories in this database were embedded with {name} ({stored.dims} dimensions), and the model asked for "
-        f"is {requested.name} ({requested.dims} dimensions). {back}, or stop every process that uses the database and "
-        f"re-embed it: python -m memory.storage.reembed --to {requested.name}"
+        f"is {requested.name} ({requested.dims} dimensions). {back}, or re-embed them: "
+        f"python -m memory.storage.reembed --to {requested.name}"
     )
 
 
@@ -106,31 +123,34 @@ async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool)
         DatabaseUnavailable: If the database has no pgvector, or this user may not create tables.
         EmbeddingMismatch: If the database holds vectors of another model.
     """
+    async with _migration(conn):
+        check_embedding(await stored_embedding(conn), model)
+        await _apply_all(conn, model.dims, checkpoints=checkpoints)
+        await conn.execute(
+            "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s) ON CONFLICT DO NOTHING", (model.name, model.dims)
+        )
+
+
+async def upgrade(conn: Connection, dims: int) -> None:
+    """Bring the tables of a database up to date that holds vectors, whatever model made them.
+
+    Args:
+        conn: An autocommit connection.
+        dims: The vectors' length.
+
+    Raises:
+        DatabaseUnavailable: If the database's pgvector is too old, or this user may not create tables.
+    """
+    async with _migration(conn):
+        await _apply_all(conn, dims, checkpoints=False)
+
+
+@asynccontextmanager
+async def _migration(conn: Connection) -> AsyncIterator[None]:
     try:
         async with conn.transaction():
             await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-            if checkpoints:
-                await _apply(conn, "checkpoint_migrations", AsyncPostgresSaver.MIGRATIONS)
-            await _apply(conn, "store_migrations", STORE_MIGRATIONS)
-            await _create_extension(conn)
-            check_embedding(await stored_embedding(conn), model)
-            # What the stock store's three vector migrations come to.
-            #
-            # The HNSW index is there from the start although it is most of the cost of a write (measured in the
-            # design: 326 instead of 1044 items a second): building it later blocks writers, and only an owner with
-            # more than EXACT_SCAN_LIMIT vectors needs it.
-            tables = {"table": Identifier("store_vectors"), "index": Identifier("store_vectors_embedding_idx")}
-            await _apply(
-                conn,
-                "vector_migrations",
-                ("SELECT 'the extension'", vectors_table(model.dims), vectors_index(model.dims)),
-                tables,
-            )
-            await _apply(conn, "memory_migrations", MIGRATIONS)
-            await conn.execute(
-                "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s) ON CONFLICT DO NOTHING",
-                (model.name, model.dims),
-            )
+            yield
     except errors.InsufficientPrivilege as error:
         raise DatabaseUnavailable(
             f"The database's user may not create the tables of the store: {error.diag.message_primary}. Grant it "
@@ -138,45 +158,53 @@ async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool)
         ) from error
 
 
-def vectors_table(dims: int) -> str:
-    """Return the statement that makes a table of vectors, with a place for `{table}`."""
-    return _VECTORS_TABLE.replace("{dims}", str(int(dims)))
-
-
-def vectors_index(dims: int) -> str:
-    """Return the statement that indexes a table of vectors, with places for `{index}` and `{table}`."""
-    return _VECTORS_INDEX if dims <= _MAX_INDEXED_DIMS else "SELECT 'too long for an index'"
+async def _apply_all(conn: Connection, dims: int, *, checkpoints: bool) -> None:
+    if checkpoints:
+        await _apply(conn, "checkpoint_migrations", AsyncPostgresSaver.MIGRATIONS)
+    await _apply(conn, "store_migrations", STORE_MIGRATIONS)
+    await _create_extension(conn)
+    # The stock store's three, but for the index, which ours would drop.
+    vectors = ("SELECT 'the extension'", _VECTORS_TABLE.replace("{dims}", str(int(dims))), "SELECT 'no index'")
+    await _apply(conn, "vector_migrations", vectors)
+    await _apply(conn, "memory_migrations", MIGRATIONS)
 
 
 async def _create_extension(conn: Connection) -> None:
-    found = await (await conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'")).fetchone()
-    if found:
-        return
-    try:
-        await conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    except errors.InsufficientPrivilege as error:
+    version = await _extension_version(conn)
+    if version is None:
+        try:
+            await conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except errors.InsufficientPrivilege as error:
+            raise DatabaseUnavailable(
+                "The database has no pgvector yet and its user may not add it. As a superuser, run in that database: "
+                "CREATE EXTENSION vector"
+            ) from error
+        except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
+            raise DatabaseUnavailable(
+                "This PostgreSQL server has no pgvector. Install it there (package postgresql-NN-pgvector, image "
+                "pgvector/pgvector), or unset DATABASE_URL to use the embedded database."
+            ) from error
+        version = await _extension_version(conn)
+    if version is not None and tuple(map(int, version.split(".")[:2])) < _OLDEST_PGVECTOR:
         raise DatabaseUnavailable(
-            "The database has no pgvector yet and its user may not add it. As a superuser, run in that database: "
-            "CREATE EXTENSION vector"
-        ) from error
-    except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
-        raise DatabaseUnavailable(
-            "This PostgreSQL server has no pgvector. Install it there (package postgresql-NN-pgvector, image "
-            "pgvector/pgvector), or unset DATABASE_URL to use the embedded database."
-        ) from error
+            f"The database has pgvector {version}, and 0.8 or newer is needed. Install a newer package on the server, "
+            "and then run in that database: ALTER EXTENSION vector UPDATE"
+        )
 
 
-async def _apply(
-    conn: Connection, table: str, migrations: Sequence[str], names: Mapping[str, Identifier] | None = None
-) -> None:
+async def _extension_version(conn: Connection) -> str | None:
+    row = await (await conn.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).fetchone()
+    return None if row is None else str(row["extversion"])
+
+
+async def _apply(conn: Connection, table: str, migrations: Sequence[str]) -> None:
     if not await table_exists(conn, table):
         await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
     row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
     done = -1 if row is None or row["v"] is None else row["v"]
     for version, text in enumerate(migrations[done + 1 :], start=done + 1):
         # CONCURRENTLY is impossible in a transaction, and the transaction is what makes a start all or nothing.
-        statement = SQL(text.replace("CONCURRENTLY ", ""))
-        await conn.execute(statement.format(**names) if names else statement)
+        await conn.execute(text.replace("CONCURRENTLY ", "").encode())
         await conn.execute(SQL("INSERT INTO {} (v) VALUES (%s)").format(Identifier(table)), (version,))
 
 

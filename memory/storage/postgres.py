@@ -2,11 +2,15 @@
 
 It keeps the stock store's tables and semantics. What differs, and why:
 
-- A search is exact within its namespace (see `search`); all searches of a batch are one statement, and a query is
-  embedded as a query, once, however many searches share it.
-- The writes of a batch are one transaction, in statements whose size does not depend on the batch's.
+- A search is exact within its namespace (see `search`), and one that has outgrown that gets an index of its own (see
+  `namespace_indexes`); all searches of a batch are one statement, and a query is embedded as a query, once, however
+  many searches share it.
+- A long text is found by each of its pieces, not by its beginning alone.
+- The writes of a batch are one transaction, in statements of bounded size, without a parameter an item.
 - Updating an item removes the vectors of what it no longer says.
-- No connection is held while a model embeds.
+- No connection is held while a model embeds, and a batch is embedded in bounded parts.
+- While a database moves to another embedding model, reading and writing go on; a process that still has the old one
+  is told so afterwards, and mixes nothing up.
 """
 
 from __future__ import annotations
@@ -35,11 +39,16 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from memory.records import MAX_INDEXED_CHARS
+from memory.retrieval.entries import Entry
+from memory.storage import binary
+from memory.storage.binary import Binary
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.migrations import migrate
-from memory.storage.search import EXACT_SCAN_LIMIT, check_filter, index_search_statement, search_statement
-from memory.storage.text import indexed_texts, storable, to_json, vector_literal
-from memory.storage.writes import Writes, write, write_if
+from memory.storage.model_guard import check_model
+from memory.storage.namespace_indexes import NamespaceIndexes
+from memory.storage.search import BY_INDEX, EXACT_SCAN_LIMIT, OTHER_MODEL, Searches, check_filter, is_complete
+from memory.storage.text import index_entries, storable, to_json
+from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
 from memory.transactions import Guard
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -59,11 +68,14 @@ _REFRESH = """
     FROM unnest(%s::text[], %s::text[]) AS seen (prefix, key)
     WHERE s.prefix = seen.prefix AND s.key = seen.key AND s.ttl_minutes IS NOT NULL
 """
+_EMBEDDED_AT_ONCE = 100
+"""Texts a call of the embedding model: within every provider's limit, and one second of the local model, which other
+callers wait for."""
 _INDEX_SCAN = """
-    SELECT set_config('hnsw.iterative_scan', 'strict_order', TRUE), set_config('hnsw.ef_search', '400', TRUE)
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """
-"""Measured for a namespace of 2,000 among 100,000 vectors: with the default of 40 candidates the index finds 94 of the
-100 nearest, with 400 it finds 97 in the same time, 20 ms, because going on for more costs more than a wide start."""
+"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are
+compared anew in full precision."""
 
 
 class MemoryStore(AsyncPostgresStore):
@@ -91,7 +103,15 @@ class MemoryStore(AsyncPostgresStore):
         super().__init__(pool, index=index, ttl=ttl)
         self.pool = pool
         self.embedding = embedding
-        self.exact_scan_limit = exact_scan_limit
+        self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
+        self._exact_scan_limit = exact_scan_limit
+        self._searches = Searches(embedding.name, embedding.dims, self._omit_expired)
+        self._types: Types | None = None
+
+    async def __aexit__(self, *error: Any) -> None:
+        """Stop what goes on in the background."""
+        await self.indexes.close()
+        await super().__aexit__(*error)
 
     async def setup(self) -> None:
         """Make the tables, or bring them up to date."""
@@ -161,7 +181,12 @@ class MemoryStore(AsyncPostgresStore):
         results: list[Result] = [None] * len(batch)
         if gets or searches or lists:
             async with self.pool.connection() as conn:
-                await self._read(conn, gets, searches, lists, queries, results)
+                try:
+                    await self._read(conn, gets, searches, lists, queries, results)
+                except errors.DataException:
+                    # A query of another length than the vectors' is one of a model that the database has left.
+                    await check_model(conn, self.embedding.name)
+                    raise
         if puts:
             await self._write(writes)
         return results
@@ -177,21 +202,25 @@ class MemoryStore(AsyncPostgresStore):
             Whether it did, and everything was written; otherwise nothing was.
         """
         writes = await self._prepare_writes([op for op in ops if isinstance(op, PutOp)])
+        held = (".".join(guard.namespace), guard.key, guard.value)
         async with self.pool.connection() as conn:
-            return await write_if(conn, writes, ".".join(guard.namespace), guard.key, guard.value)
+            types = await self._read_types(conn)
+            if not await write_if(conn, writes, types, self.embedding.name, held):
+                return False
+            await self._after_deletes(conn, writes)
+            return True
 
-    async def _embed_queries(self, searches: Sequence[SearchOp]) -> dict[str, str]:
+    async def _embed_queries(self, searches: Sequence[SearchOp]) -> dict[str, Binary]:
         """Return a vector for every distinct query of the batch."""
         queries = list(dict.fromkeys(op.query for op in searches if op.query))
         vectors = await asyncio.gather(
             *(self.embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
         )
-        return {query: vector_literal(vector) for query, vector in zip(queries, vectors, strict=True)}
+        return {query: Binary(binary.vector(vector)) for query, vector in zip(queries, vectors, strict=True)}
 
     async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
         writes = Writes()
-        texts: list[str] = []
-        owners: list[tuple[str, str, str]] = []
+        entries: list[tuple[str, str, Entry]] = []
         # The last write of an item is the one that counts.
         for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
             _check_identity(namespace, key)
@@ -199,26 +228,41 @@ class MemoryStore(AsyncPostgresStore):
             if op.value is None:
                 writes.deletes.append((prefix, key))
                 continue
-            writes.items.append((prefix, key, to_json(op.value), op.ttl))
-            for name, text in indexed_texts(op.value, op.index).items():
-                owners.append((prefix, key, name))
-                texts.append(text)
-        if texts:
-            distinct = list(dict.fromkeys(texts))
-            vectors = await self.embedding.embeddings.aembed_documents(distinct)
-            literals = dict(zip(distinct, map(vector_literal, vectors), strict=True))
-            writes.vectors.extend((*owner, literals[text]) for owner, text in zip(owners, texts, strict=True))
+            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
+            entries.extend((prefix, key, entry) for entry in index_entries(op.value, op.index))
+        vectors = await self._embed([entry.text for _, _, entry in entries])
+        writes.rows.extend(index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries)
         return writes
+
+    async def _embed(self, texts: Sequence[str]) -> dict[str, bytes]:
+        """Return the vector of each distinct text."""
+        distinct = list(dict.fromkeys(texts))
+        vectors: dict[str, bytes] = {}
+        for start in range(0, len(distinct), _EMBEDDED_AT_ONCE):
+            part = distinct[start : start + _EMBEDDED_AT_ONCE]
+            made = await self.embedding.embeddings.aembed_documents(part)
+            vectors |= zip(part, map(binary.vector, made), strict=True)
+        return vectors
 
     async def _write(self, writes: Writes) -> None:
         for attempt in range(1, _WRITE_ATTEMPTS + 1):
             try:
                 async with self.pool.connection() as conn:
-                    await write(conn, writes)
+                    await write(conn, writes, await self._read_types(conn), self.embedding.name)
+                    await self._after_deletes(conn, writes)
                 return
             except errors.DeadlockDetected:
                 if attempt == _WRITE_ATTEMPTS:
                     raise
+
+    async def _after_deletes(self, conn: AsyncConnection[DictRow], writes: Writes) -> None:
+        if writes.deletes:
+            await self.indexes.shrunk(conn, (prefix for prefix, _ in writes.deletes))
+
+    async def _read_types(self, conn: AsyncConnection[DictRow]) -> Types:
+        if self._types is None:
+            self._types = await read_types(conn)
+        return self._types
 
     async def _read(
         self,
@@ -226,18 +270,13 @@ class MemoryStore(AsyncPostgresStore):
         gets: Sequence[tuple[int, GetOp]],
         searches: Sequence[tuple[int, SearchOp]],
         lists: Sequence[tuple[int, ListNamespacesOp]],
-        queries: Mapping[str, str],
+        queries: Mapping[str, Binary],
         results: list[Result],
     ) -> None:
-        targets = [(op, queries[op.query] if op.query else None) for _, op in searches]
+        targets = [(number, op, queries[op.query] if op.query else None) for number, (_, op) in enumerate(searches)]
         async with conn.pipeline() as pipeline:  # everything in one round trip
             got = await self._send_gets(conn, gets) if gets else None
-            found = None
-            if targets:
-                statement, parameters = search_statement(
-                    targets, omit_expired=self._omit_expired, exact_limit=self.exact_scan_limit
-                )
-                found = await conn.execute(statement, parameters)
+            found = await self._send_searches(conn, targets) if targets else None
             listed = [
                 await conn.execute(query.encode(), parameters)
                 for query, parameters in self._get_batch_list_namespaces_queries(lists)
@@ -265,34 +304,54 @@ class MemoryStore(AsyncPostgresStore):
         keys = [op.key for _, op in gets]
         return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self._omit_expired))
 
+    async def _send_searches(
+        self, conn: AsyncConnection[DictRow], targets: Sequence[tuple[int, SearchOp, Binary | None]]
+    ) -> AsyncCursor[DictRow]:
+        query, parameters, by_index = self._searches.statement(targets, bounded=True, indexed=self.indexes.within)
+        if not by_index:
+            return await conn.execute(query, parameters)
+        async with conn.transaction():
+            await conn.execute(_INDEX_SCAN)
+            return await conn.execute(query, parameters)
+
     async def _search_rows(
-        self, conn: AsyncConnection[DictRow], targets: Sequence[tuple[SearchOp, str | None]], found: Sequence[DictRow]
+        self,
+        conn: AsyncConnection[DictRow],
+        targets: Sequence[tuple[int, SearchOp, Binary | None]],
+        found: Sequence[DictRow],
     ) -> list[list[DictRow]]:
-        """Sort the rows of the one statement by search, and search the large namespaces that it left out."""
-        rows: list[list[DictRow]] = [[] for _ in targets]
-        large: set[int] = set()
+        """Sort the rows of the one statement by search, and search again what it has not found all of."""
+        rows, totals = await self._by_search(conn, len(targets), found)
+        for number, op, _ in targets:
+            if self._exact_scan_limit < totals[number] < BY_INDEX:
+                self.indexes.outgrown(".".join(op.namespace_prefix))
+        again = [
+            (number, op, vector)
+            for number, op, vector in targets
+            if vector is not None and not is_complete(op, len(rows[number]), totals[number])
+        ]
+        if again:
+            query, parameters, _ = self._searches.statement(again, bounded=False)
+            more, _ = await self._by_search(
+                conn, len(targets), await (await conn.execute(query, parameters)).fetchall()
+            )
+            for number, _, _ in again:
+                rows[number] = more[number]
+        return rows
+
+    async def _by_search(
+        self, conn: AsyncConnection[DictRow], searches: int, found: Sequence[DictRow]
+    ) -> tuple[list[list[DictRow]], list[int]]:
+        rows: list[list[DictRow]] = [[] for _ in range(searches)]
+        totals = [0] * searches
         for row in found:
+            if row["search"] == OTHER_MODEL:
+                await check_model(conn, self.embedding.name)
+                continue
+            totals[row["search"]] = row["total"]
             if row["key"] is not None:
                 rows[row["search"]].append(row)
-            elif row["vectors"] > self.exact_scan_limit:
-                large.add(row["search"])
-        for number in large:
-            op, literal = targets[number]
-            rows[number] = await self._search_large(conn, op, cast(str, literal))
-        return [sorted(hits, key=lambda row: cast(int, row["place"])) for hits in rows]
-
-    async def _search_large(self, conn: AsyncConnection[DictRow], op: SearchOp, literal: str) -> list[DictRow]:
-        statement, parameters = index_search_statement(op, literal, omit_expired=self._omit_expired)
-        async with conn.pipeline(), conn.transaction():
-            await conn.execute(_INDEX_SCAN)
-            cursor = await conn.execute(statement, parameters)
-        rows = await cursor.fetchall()
-        if len(rows) == op.limit:
-            return rows
-        # The index gave up before enough rows passed; whether there are more only the whole namespace can tell.
-        statement, parameters = search_statement([(op, literal)], omit_expired=self._omit_expired, exact_limit=None)
-        cursor = await conn.execute(statement, parameters)
-        return [row for row in await cursor.fetchall() if row["key"] is not None]
+        return [sorted(hits, key=lambda row: cast(int, row["place"])) for hits in rows], totals
 
 
 def _check_identity(namespace: tuple[str, ...], key: str) -> None:

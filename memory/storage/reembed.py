@@ -1,8 +1,12 @@
 """Move a database to another embedding model: `python -m memory.storage.reembed --to MODEL`.
 
-The new vectors are gathered in a table beside the old one and take its place in one transaction at the end. An
-interrupted run goes on where it was; until it ends, the database is what it was before. Stop what writes to the
-database first: it would go on writing vectors of the old model.
+Reading and writing go on meanwhile. The new index is gathered in a table beside the old one, what is written meanwhile
+included, and takes its place in one transaction at the end. An interrupted run goes on where it was; until it ends, the
+database is what it was before. Afterwards, a process that was started with the old model refuses to search and to write
+until it is started again (see `model_guard`).
+
+`--to` the model that the database has already brings its index up to date with this version: texts that an older
+version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words.
 """
 
 from __future__ import annotations
@@ -11,59 +15,102 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
 
+from memory.storage import binary
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
 from memory.storage.errors import StorageError
-from memory.storage.migrations import stored_embedding, table_exists, vectors_index, vectors_table
+from memory.storage.migrations import WHOLE_ROWS, stored_embedding, upgrade
+from memory.storage.model_guard import wait_for_writers
 from memory.storage.server import connected
 from memory.storage.settings import StorageSettings
-from memory.storage.text import text_of_field, vector_literal
+from memory.storage.text import entries_of_fields
+from memory.storage.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
 
 _BATCH = 100
-"""Texts a call: what an interruption costs at most, and within every provider's limit."""
+"""Items a call of the model: what an interruption costs at most, and within every provider's limit."""
 
 _NEXT = "store_vectors_next"
+_PREPARE = (
+    "DROP TABLE IF EXISTS store_vectors_next",
+    "CREATE TABLE store_vectors_next (LIKE store_vectors INCLUDING DEFAULTS)",
+    f"ALTER TABLE store_vectors_next SET ({WHOLE_ROWS})",
+    "ALTER TABLE store_vectors_next ADD CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name)",
+    "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
+    """
+    ALTER TABLE store_vectors_next ADD CONSTRAINT store_vectors_next_prefix_key_fkey
+        FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
+    """,
+)
+# In the order of the primary key, from where the last batch ended: each pass reads every row once.
 _PENDING = """
-    SELECT v.prefix, v.key, v.field_name, v.updated_at, s.value
-    FROM store_vectors v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
+    SELECT v.prefix, v.key, v.fields, v.updated_at, s.value
+    FROM (
+        SELECT prefix, key, array_agg(field_name) AS fields, max(updated_at) AS updated_at
+        FROM store_vectors WHERE (prefix, key) > (%s, %s) GROUP BY prefix, key ORDER BY prefix, key
+    ) v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
     WHERE NOT EXISTS (
-        SELECT FROM store_vectors_next n WHERE n.prefix = v.prefix AND n.key = v.key
-        AND n.field_name = v.field_name AND n.updated_at = v.updated_at
+        SELECT FROM store_vectors_next n WHERE n.prefix = v.prefix AND n.key = v.key AND n.updated_at = v.updated_at
     )
-    LIMIT %s
+    ORDER BY v.prefix, v.key LIMIT %s
 """
-_INSERT = """
-    INSERT INTO store_vectors_next (prefix, key, field_name, embedding, updated_at)
-    SELECT prefix, key, field_name, embedding::vector, updated_at
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[])
-        AS new (prefix, key, field_name, embedding, updated_at)
-    ON CONFLICT (prefix, key, field_name) DO UPDATE
-    SET embedding = excluded.embedding, updated_at = excluded.updated_at
+_CLEAR = """
+    DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[]) AS item (prefix, key)
+    WHERE n.prefix = item.prefix AND n.key = item.key
+"""
+# What was deleted since it was read stays deleted: its row is not there, or is held until this is done.
+_INSERT = f"""
+    INSERT INTO store_vectors_next
+        (prefix, key, field_name, embedding, terms, length, place, said_at, created_at, updated_at)
+    SELECT new.prefix, new.key, new.field_name, new.embedding, new.terms, new.length, new.place, new.said_at,
+        s.created_at, item.updated_at
+    FROM {INDEX_ROWS}
+        JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+            ON item.prefix = new.prefix AND item.key = new.key
+        JOIN store s ON s.prefix = new.prefix AND s.key = new.key
+    FOR KEY SHARE OF s
+"""  # noqa: S608 - of literals
+# An item that has nothing to embed any more is marked as done by a row without a vector: the stock store leaves the
+# vectors of such items behind.
+_MARK = """
+    INSERT INTO store_vectors_next (prefix, key, field_name, updated_at)
+    SELECT item.prefix, item.key, '', item.updated_at
+    FROM unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+        JOIN store s ON s.prefix = item.prefix AND s.key = item.key
+    FOR KEY SHARE OF s
 """
 _SWAP = (
-    # Without an embedding are the vectors of a text that the item no longer has: the stock store leaves them behind.
-    "DELETE FROM store_vectors_next WHERE embedding IS NULL",
-    """DELETE FROM store_vectors_next n WHERE NOT EXISTS (SELECT FROM store_vectors v
-        WHERE v.prefix = n.prefix AND v.key = n.key AND v.field_name = n.field_name)""",
+    """DELETE FROM store_vectors_next n WHERE n.embedding IS NULL OR NOT EXISTS (SELECT FROM store_vectors v
+        WHERE v.prefix = n.prefix AND v.key = n.key)""",
     "DROP TABLE store_vectors",
     "ALTER TABLE store_vectors_next RENAME TO store_vectors",
     "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
-    "ALTER INDEX store_vectors_next_prefix_idx RENAME TO store_vectors_prefix_idx",
-    "ALTER INDEX IF EXISTS store_vectors_next_embedding_idx RENAME TO store_vectors_embedding_idx",
+    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
     """ALTER TABLE store_vectors
         RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
+    "COMMENT ON TABLE store_vectors IS NULL",
+    "DELETE FROM memory_embedding",
 )
 
 Connection = AsyncConnection[DictRow]
 
 
+@dataclass(frozen=True)
+class _Place:
+    """Where a pass over all items is."""
+
+    prefix: str = ""
+    key: str = ""
+
+
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
-    """Embed everything that a database indexes with another model.
+    """Embed everything that a database indexes, with another model or anew.
 
     Args:
         settings: Which database; its `embedding` is not used.
@@ -78,21 +125,31 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
     """
     async with connected(settings) as conn:
         stored = await stored_embedding(conn)
-        if stored is None or (stored.name, stored.dims) == (model.name, model.dims):
+        if stored is None:
+            return 0
+        await upgrade(conn, stored.dims)
+        if (stored.name, stored.dims) == (model.name, model.dims) and not await _is_of_an_older_version(conn):
             return 0
         await _prepare(conn, model)
+        types = await read_types(conn)
         done = 0
+
+        def count(made: int) -> None:
+            nonlocal done
+            done += made
+            report(done)
+
         while True:
-            while (made := await _embed_batch(conn, model)) > 0:
-                done += made
-                report(done)
-            await conn.execute(
-                SQL(vectors_index(model.dims)).format(
-                    index=Identifier(f"{_NEXT}_embedding_idx"), table=Identifier(_NEXT)
-                )
-            )
-            if await _swap(conn, model):
+            # Again for what was written meanwhile, until that is little enough for writers to wait for.
+            while await _pass(conn, model, types, count) > _BATCH:
+                pass
+            if await _swap(conn, model, types, count):
                 return done
+
+
+async def _is_of_an_older_version(conn: Connection) -> bool:
+    row = await (await conn.execute("SELECT 1 FROM store_vectors WHERE terms IS NULL LIMIT 1")).fetchone()
+    return row is not None
 
 
 async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
@@ -102,34 +159,66 @@ async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
     if found is not None and found["model"] == model.name:
         return
     async with conn.transaction():
-        await conn.execute(SQL("DROP TABLE IF EXISTS {}").format(Identifier(_NEXT)))
-        await conn.execute(SQL(vectors_table(model.dims)).format(table=Identifier(_NEXT)))
-        await conn.execute(f"CREATE INDEX {_NEXT}_prefix_idx ON {_NEXT} (prefix text_pattern_ops)")
+        for statement in _PREPARE:
+            await conn.execute(statement)
+        await conn.execute(
+            SQL("ALTER TABLE {} ALTER COLUMN embedding TYPE vector({})").format(Identifier(_NEXT), Literal(model.dims))
+        )
         await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(model.name)))
 
 
-async def _embed_batch(conn: Connection, model: EmbeddingModel) -> int:
-    rows = await (await conn.execute(_PENDING, (_BATCH,))).fetchall()
-    texts = [text_of_field(row["value"], row["field_name"]) for row in rows]
-    wanted = [text for text in texts if text is not None]
-    vectors = iter(await model.embeddings.aembed_documents(wanted) if wanted else [])
-    literals = [None if text is None else vector_literal(next(vectors)) for text in texts]
-    columns = [[row[name] for row in rows] for name in ("prefix", "key", "field_name", "updated_at")]
-    await conn.execute(_INSERT, [*columns[:3], literals, columns[3]])
-    return len(rows)
+async def _pass(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> int:
+    """Embed every item that is still to be done; return how many vectors that made."""
+    total = 0
+    place: _Place | None = _Place()
+    while place is not None:
+        made, place = await _embed_batch(conn, model, types, place)
+        total += made
+        if made:
+            count(made)
+    return total
 
 
-async def _swap(conn: Connection, model: EmbeddingModel) -> bool:
-    """Put the new table in place of the old one, unless something was written meanwhile."""
+async def _embed_batch(
+    conn: Connection, model: EmbeddingModel, types: Types, place: _Place
+) -> tuple[int, _Place | None]:
+    """Embed the next items that are still to be done; return how many vectors that made, and where it ended."""
+    items = await (await conn.execute(_PENDING, (place.prefix, place.key, _BATCH))).fetchall()
+    entries = [
+        (item["prefix"], item["key"], entry)
+        for item in items
+        for entry in entries_of_fields(item["value"], item["fields"])
+    ]
+    vectors: list[bytes] = []
+    for start in range(0, len(entries), _BATCH):
+        texts = [entry.text for _, _, entry in entries[start : start + _BATCH]]
+        vectors += map(binary.vector, await model.embeddings.aembed_documents(texts))
+    rows = [index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
+    indexed = {row[:2] for row in rows}
+    empty = [item for item in items if (item["prefix"], item["key"]) not in indexed]
     async with conn.transaction():
-        await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")
-        if await (await conn.execute(_PENDING, (1,))).fetchone():
+        await conn.execute(_CLEAR, _identities(items)[:2])
+        await conn.execute(_INSERT, [*index_columns(rows, types), *_identities(items)])
+        await conn.execute(_MARK, _identities(empty))
+    last = _Place(items[-1]["prefix"], items[-1]["key"]) if len(items) == _BATCH else None
+    return len(rows), last
+
+
+def _identities(items: Sequence[DictRow]) -> list[Any]:
+    return columns([(item["prefix"], item["key"], item["updated_at"]) for item in items], 3)
+
+
+async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> bool:
+    """Put the new table in place of the old one, unless something was written by who does not wait for that."""
+    async with conn.transaction():
+        await wait_for_writers(conn)
+        await _pass(conn, model, types, count)
+        await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
+        if await (await conn.execute(_PENDING, ("", "", 1))).fetchone():
             return False
         for statement in _SWAP:
             await conn.execute(statement)
-        if await table_exists(conn, "memory_embedding"):
-            await conn.execute("DELETE FROM memory_embedding")
-            await conn.execute("INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (model.name, model.dims))
+        await conn.execute("INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (model.name, model.dims))
     return True
 
 

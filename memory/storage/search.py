@@ -1,65 +1,86 @@
 """The SQL of a search: all searches of a batch in one statement, each exact within its owner.
 
 The stock store orders all tenants' vectors by the HNSW index, takes the first few dozen and then drops those of other
-tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace with
-more than `EXACT_SCAN_LIMIT` vectors is searched by the index, which then goes on (`hnsw.iterative_scan`) until enough
-rows pass the filters.
+tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace that
+has an index of its own (see `namespace_indexes`) is searched by that.
+
+What of a namespace is nearest is a bounded number of candidates, from which the filter and repetitions are taken; where
+too few are left, the caller asks again without the bound.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 
 from langgraph.store.base import SearchOp
-from psycopg.sql import SQL, Composed, Literal, Placeholder
+from psycopg.sql import SQL, Composable, Composed, Literal, Placeholder
 
+from memory.storage.binary import Binary
 from memory.storage.text import storable
 
-EXACT_SCAN_LIMIT = 5_000
-"""Vectors of a namespace up to which every one is compared. Measured with 384 dimensions on a busy machine of two
-cores, a whole search: 2,000 vectors 5 ms, 5,000 9 ms, 10,000 40 to 70 ms; by the index, any number, 5 to 12 ms."""
+EXACT_SCAN_LIMIT = 10_000
+"""Vectors of a namespace up to which every one is compared, and nothing is missed. Measured with 384 dimensions on a
+busy machine of two cores: 2,000 vectors 1 to 4 ms, 10,000 8 to 15 ms, depending on how they lie on disk; twice as many
+take twice as long, and by an index of 20,000 it is 1.5 ms."""
+
+BY_INDEX = 2**62
+"""What `total` says where an index was used, which does not tell."""
+
+_CANDIDATES = 4
+"""Candidates for each result wanted. An item has a candidate for each piece of its text, and a filter takes some away;
+comparing is what costs, not passing on."""
 
 _OPERATORS: dict[str, LiteralString] = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 _COLUMNS = SQL("s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes")
+# OFFSET 0 keeps the distance from being computed later: a vector carried through a window or a sort is 1.5 kB a row,
+# which at 10,000 rows spills to disk, 40 ms instead of 10.
+_EVERY_ONE = SQL("""
+    SELECT compared.*, count(*) OVER () AS total FROM (
+        SELECT v.prefix, v.key, v.embedding <=> {vector}::vector AS distance
+        FROM store_vectors v WHERE {in_namespace} AND v.embedding IS NOT NULL OFFSET 0
+    ) compared
+""")
+_BY_THE_INDEX = SQL("""
+    (SELECT v.prefix, v.key, v.embedding <=> {vector}::vector AS distance, {total}::bigint AS total
+     FROM store_vectors v WHERE v.prefix = {prefix} {passes}
+     ORDER BY v.embedding::halfvec({dims}) <=> {vector}::vector::halfvec({dims}) LIMIT {candidates})
+""")
 _BY_DISTANCE = SQL("""
-    (SELECT {number} AS search, found.vectors, hit.*
-     FROM (SELECT count(*) AS vectors FROM (SELECT FROM store_vectors v WHERE {in_namespace} LIMIT {cap}) capped) found
-     LEFT JOIN LATERAL (
-        SELECT {columns}, 1 - n.distance AS score, row_number() OVER (ORDER BY n.distance, n.prefix, n.key) AS place
+    (WITH near AS MATERIALIZED (
+        SELECT * FROM ({found}) found ORDER BY distance, prefix, key LIMIT {candidates}
+     )
+     SELECT {number} AS search, counted.total, hit.*
+     FROM (SELECT COALESCE(max(total), 0) AS total FROM near) counted LEFT JOIN LATERAL (
+        SELECT {columns}, 1 - best.distance AS score,
+            row_number() OVER (ORDER BY best.distance, best.prefix, best.key) AS place
         FROM (
-            SELECT v.prefix, v.key, min(v.embedding <=> {vector}::vector) AS distance
-            FROM store_vectors v {join}
-            WHERE found.vectors <= {limit_exact} AND {in_namespace} {conditions}
-            GROUP BY v.prefix, v.key ORDER BY distance, v.prefix, v.key LIMIT {limit} OFFSET {offset}
-        ) n JOIN store s ON s.prefix = n.prefix AND s.key = n.key
+            SELECT near.prefix, near.key, min(near.distance) AS distance FROM near {join}
+            GROUP BY near.prefix, near.key ORDER BY distance, near.prefix, near.key LIMIT {limit} OFFSET {offset}
+        ) best JOIN store s ON s.prefix = best.prefix AND s.key = best.key
      ) hit ON TRUE)
 """)
 _BY_TIME = SQL("""
-    (SELECT {number} AS search, NULL::bigint AS vectors, {columns}, NULL::float8 AS score,
+    (SELECT {number} AS search, 0::bigint AS total, {columns}, NULL::float8 AS score,
         row_number() OVER (ORDER BY s.updated_at DESC, s.prefix, s.key) AS place
      FROM store s WHERE {in_namespace} {conditions}
      ORDER BY s.updated_at DESC, s.prefix, s.key LIMIT {limit} OFFSET {offset})
 """)
-_BY_INDEX = SQL("""
-    SELECT {columns}, 1 - n.distance AS score, row_number() OVER (ORDER BY n.distance, n.prefix, n.key) AS place
-    FROM (
-        SELECT nearest.prefix, nearest.key, min(nearest.distance) AS distance
-        FROM (
-            SELECT v.prefix, v.key, v.embedding <=> {vector}::vector AS distance FROM store_vectors v
-            WHERE {in_namespace} {conditions} ORDER BY v.embedding <=> {vector}::vector LIMIT {vectors}
-        ) nearest
-        GROUP BY nearest.prefix, nearest.key ORDER BY distance, nearest.prefix, nearest.key
-        LIMIT {limit} OFFSET {offset}
-    ) n JOIN store s ON s.prefix = n.prefix AND s.key = n.key
+# Vectors of two models may have the same length: their distances would be numbers like any other.
+_OTHER_MODEL = SQL("""
+    (SELECT -1 AS search, 0::bigint AS total, NULL::text, NULL::text, NULL::jsonb, NULL::timestamptz, NULL::timestamptz,
+        NULL::int, NULL::float8, NULL::bigint
+     FROM memory_embedding WHERE name <> {model})
 """)
+OTHER_MODEL = -1
+"""The `search` of the row that says that the database's vectors are of another model than the query's."""
 
 
 @dataclass
-class _Parameters:
+class Parameters:
     """Parameters by name; the same value is sent once."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -70,74 +91,118 @@ class _Parameters:
         return Placeholder(name)
 
 
-Statement = tuple[Composed, dict[str, Any]]
+class Statement(NamedTuple):
+    """A statement, its parameters, and whether it uses an index that may miss rows."""
+
+    query: Composed
+    parameters: dict[str, Any]
+    by_index: bool
 
 
-def search_statement(
-    searches: Sequence[tuple[SearchOp, str | None]], *, omit_expired: bool, exact_limit: int | None
-) -> Statement:
-    """Return one statement for all searches.
-
-    Its rows have `search` (the position), `place` (the rank), `vectors` and the item's columns. A namespace with more
-    than `exact_limit` vectors is not searched: its one row has no item, and `vectors` above the limit.
+@dataclass(frozen=True)
+class Searches:
+    """How searches are carried out.
 
     Args:
-        searches: What to search, each with its query's vector as a literal, or None to list by time.
+        model: What made the queries' vectors.
+        dims: Their length.
         omit_expired: Whether expired items are left out.
-        exact_limit: How many vectors to compare at most; None compares all.
     """
-    parameters = _Parameters()
-    vectors = {literal: parameters.add(literal) for _, literal in searches if literal is not None}
-    parts = []
-    for number, (op, literal) in enumerate(searches):
-        common = {
-            "number": Literal(number),
-            "columns": _COLUMNS,
-            "limit": parameters.add(op.limit),
-            "offset": parameters.add(op.offset),
-        }
-        conditions = _conditions(op, parameters, omit_expired=omit_expired)
-        if literal is None:
-            in_namespace = _in_namespace("s", op.namespace_prefix, parameters)
-            parts.append(_BY_TIME.format(**common, in_namespace=in_namespace, conditions=_all(conditions)))
-            continue
-        # Both tables by the namespace: joined by key alone, all tenants' items would be read.
-        join = SQL("JOIN store s ON s.prefix = v.prefix AND s.key = v.key AND {}").format(
-            _in_namespace("s", op.namespace_prefix, parameters)
-        )
-        parts.append(
-            _BY_DISTANCE.format(
-                **common,
-                in_namespace=_in_namespace("v", op.namespace_prefix, parameters),
-                conditions=_all(conditions),
-                join=join if conditions else SQL(""),
-                vector=vectors[literal],
-                cap=Literal(None if exact_limit is None else exact_limit + 1),
-                limit_exact=Literal(exact_limit if exact_limit is not None else 2**62),
+
+    model: str
+    dims: int
+    omit_expired: bool
+
+    def statement(
+        self,
+        searches: Sequence[tuple[int, SearchOp, Binary | None]],
+        *,
+        bounded: bool,
+        indexed: Callable[[str], Sequence[str]] = lambda path: (),
+    ) -> Statement:
+        """Return one statement for all searches.
+
+        Its rows have `search` (the number given), `place` (the rank), `total` (how many vectors there are) and the
+        item's columns; a search without results has one row without an item.
+
+        Args:
+            searches: What to search, each with a number and its query's vector, or None to list by time.
+            bounded: Whether the nearest few are enough to choose from; see `is_complete`.
+            indexed: Returns the namespaces at a path and below it that have an index of their own.
+        """
+        parameters = Parameters()
+        vectors = {id(vector): parameters.add(vector) for _, _, vector in searches if vector is not None}
+        parts = []
+        by_index = False
+        for number, op, vector in searches:
+            common = {
+                "number": Literal(number),
+                "columns": _COLUMNS,
+                "limit": parameters.add(op.limit),
+                "offset": parameters.add(op.offset),
+            }
+            conditions = _conditions(op, parameters, omit_expired=self.omit_expired)
+            if vector is None:
+                of_namespace = in_namespace("s", ".".join(op.namespace_prefix), parameters)
+                parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=_all(conditions)))
+                continue
+            own = indexed(".".join(op.namespace_prefix)) if bounded else ()
+            by_index = by_index or bool(own)
+            candidates = parameters.add(_candidates(op)) if bounded else SQL("NULL")
+            join = SQL("JOIN store s ON s.prefix = near.prefix AND s.key = near.key {}").format(_all(conditions))
+            parts.append(
+                _BY_DISTANCE.format(
+                    **common,
+                    found=self._found(op, vectors[id(vector)], own, conditions, candidates, parameters),
+                    candidates=candidates,
+                    join=join if conditions else SQL(""),
+                )
             )
+        if vectors:
+            parts.append(_OTHER_MODEL.format(model=parameters.add(self.model)))
+        return Statement(SQL(" UNION ALL ").join(parts), parameters.values, by_index)
+
+    def _found(
+        self,
+        op: SearchOp,
+        vector: Placeholder,
+        own: Sequence[str],
+        conditions: list[Composed],
+        candidates: Composable,
+        parameters: Parameters,
+    ) -> Composed:
+        # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
+        passes = SQL("AND (SELECT TRUE {} FROM store s WHERE s.prefix = v.prefix AND s.key = v.key)").format(
+            _all(conditions)
         )
-    return SQL(" UNION ALL ").join(parts), parameters.values
+        parts = [
+            _BY_THE_INDEX.format(
+                vector=vector,
+                dims=Literal(self.dims),
+                total=Literal(BY_INDEX),
+                prefix=parameters.add(prefix),
+                passes=passes if conditions else SQL(""),
+                candidates=candidates,
+            )
+            for prefix in own
+        ]
+        of_namespace = in_namespace("v", ".".join(op.namespace_prefix), parameters, without=own)
+        return SQL(" UNION ALL ").join([_EVERY_ONE.format(vector=vector, in_namespace=of_namespace), *parts])
 
 
-def index_search_statement(op: SearchOp, literal: str, *, omit_expired: bool) -> Statement:
-    """Return the statement that searches a large namespace by the index; it may find fewer rows than exist."""
-    parameters = _Parameters()
-    conditions = _conditions(op, parameters, omit_expired=omit_expired)
-    # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
-    passes = SQL("AND (SELECT TRUE {} FROM store s WHERE s.prefix = v.prefix AND s.key = v.key)").format(
-        _all(conditions)
-    )
-    statement = _BY_INDEX.format(
-        columns=_COLUMNS,
-        vector=parameters.add(literal),
-        in_namespace=_in_namespace("v", op.namespace_prefix, parameters),
-        conditions=passes if conditions else SQL(""),
-        # An item may have several vectors; with too few distinct items the caller searches exactly.
-        vectors=parameters.add(2 * (op.limit + op.offset)),
-        limit=parameters.add(op.limit),
-        offset=parameters.add(op.offset),
-    )
-    return statement, parameters.values
+def is_complete(op: SearchOp, results: int, total: int) -> bool:
+    """Tell whether a bounded search has found what there is: enough, or all that was there was looked at.
+
+    Args:
+        op: The search.
+        results: How many it has.
+        total: What its rows say.
+    """
+    return results == op.limit or total <= _candidates(op)
+
+
+def _candidates(op: SearchOp) -> int:
+    return _CANDIDATES * (op.limit + op.offset)
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:
@@ -148,35 +213,49 @@ def check_filter(conditions: dict[str, Any] | None) -> None:
         ValueError: If it has an unknown operator.
     """
     for name, expected in (conditions or {}).items():
-        list(_matches([name], expected, _Parameters()))
+        list(_matches([name], expected, Parameters()))
 
 
-def _in_namespace(table: LiteralString, namespace: tuple[str, ...], parameters: _Parameters) -> Composed:
-    if not namespace:
-        return Composed([SQL("TRUE")])
-    path = ".".join(namespace)
+def in_namespace(table: LiteralString, path: str, parameters: Parameters, without: Sequence[str] = ()) -> Composed:
+    """Return the condition that a row is of a namespace or of one below it.
+
+    Args:
+        table: The row's name in the statement.
+        path: The namespace, its labels joined; empty for all there are.
+        parameters: Takes the condition's values.
+        without: Namespaces that are left out.
+    """
+    left_out = [prefix for prefix in without if prefix != path]
+    others: Composable = SQL("")
+    if left_out:
+        others = SQL(" AND {t}.prefix <> ALL({w}::text[])").format(t=SQL(table), w=parameters.add(left_out))
+    if not path:
+        return SQL("(TRUE{})").format(others)
     # '/' follows '.': the range holds what begins with `path.`. Unlike LIKE it needs no escapes, and the operators
     # (byte order) match the index on text_pattern_ops in any collation.
-    return SQL("({t}.prefix = {path} OR ({t}.prefix ~>=~ {first} AND {t}.prefix ~<~ {end}))").format(
+    below = SQL("({t}.prefix ~>=~ {first} AND {t}.prefix ~<~ {end}{others})").format(
         t=SQL(table),
-        path=parameters.add(path),
         first=parameters.add(path + "."),
         end=parameters.add(path + "/"),
+        others=others,
     )
+    if path in without:
+        return below
+    return SQL("({t}.prefix = {path} OR {below})").format(t=SQL(table), path=parameters.add(path), below=below)
 
 
 def _all(conditions: list[Composed]) -> Composed:
     return SQL("").join(SQL(" AND {}").format(condition) for condition in conditions)
 
 
-def _conditions(op: SearchOp, parameters: _Parameters, *, omit_expired: bool) -> list[Composed]:
+def _conditions(op: SearchOp, parameters: Parameters, *, omit_expired: bool) -> list[Composed]:
     conditions = [Composed([SQL("(s.expires_at IS NULL OR s.expires_at > now())")])] if omit_expired else []
     for name, expected in (op.filter or {}).items():
         conditions.extend(_matches([name], expected, parameters))
     return conditions
 
 
-def _matches(path: list[str], expected: Any, parameters: _Parameters) -> Iterator[Composed]:
+def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator[Composed]:
     """Yield the conditions of a filter, with the meaning that `InMemoryStore` gives it.
 
     An order (`$gt` and its like) holds only between values of one JSON type: numbers as numbers, text as text.

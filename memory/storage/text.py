@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from langgraph.store.base import get_text_at_path, tokenize_path
 
-from memory.records import MAX_INDEXED_CHARS
+from memory.retrieval.entries import Entry, entries, whole_text
 
 REPLACEMENT = "\ufffd"
 WHOLE_VALUE = "$"
@@ -43,44 +43,50 @@ def to_json(value: Any) -> str:
     return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
 
 
-def indexed_texts(value: Mapping[str, Any], index: Literal[False] | Sequence[str] | None) -> dict[str, str]:
-    """Return what of a value is embedded, by field name, each at most `MAX_INDEXED_CHARS` long.
+def index_entries(value: Mapping[str, Any], index: Literal[False] | Sequence[str] | None) -> list[Entry]:
+    """Return what the index holds of a value: its texts in pieces, each to be embedded.
 
-    Without paths it is the value's `text`, as records have it, and the whole value where there is none.
+    Without paths it is the value's `text`, as records have it (of a message, all of what its `text` is the beginning
+    of), and the whole value where there is none.
 
-    >>> indexed_texts({"text": "tea", "at": 7}, None)
-    {'text': 'tea'}
-    >>> indexed_texts({"tags": ["a", "b"]}, ["tags[*]"])
-    {'tags[*].0': 'a', 'tags[*].1': 'b'}
+    >>> [(entry.field_name, entry.text) for entry in index_entries({"text": "tea", "at": 7}, None)]
+    [('text', 'tea')]
+    >>> [(entry.field_name, entry.text) for entry in index_entries({"tags": ["a", "b"]}, ["tags[*]"])]
+    [('tags[*].0', 'a'), ('tags[*].1', 'b')]
     """
     if index is False:
-        return {}
+        return []
     paths = list(index) if index is not None else ["text" if isinstance(value.get("text"), str) else WHOLE_VALUE]
-    found: dict[str, str] = {}
+    found: dict[str, Entry] = {}
     for path in paths:
-        texts = get_text_at_path(value, tokenize_path(path) if path != WHOLE_VALUE else WHOLE_VALUE)
+        texts = _texts_at(value, path)
         for number, text in enumerate(texts):
             name = f"{path}.{number}" if len(texts) > 1 else path
             # Nothing can be found by an empty text, and some providers refuse it.
             if text.strip():
-                found[name] = storable(text)[:MAX_INDEXED_CHARS]
-    return found
+                found |= {entry.field_name: entry for entry in entries(name, storable(text), value)}
+    return list(found.values())
 
 
-def text_of_field(value: Mapping[str, Any], field_name: str) -> str | None:
-    """Return the text that `indexed_texts` gave this field name, or None if the value no longer has it."""
-    path, _, number = field_name.rpartition(".")
-    for candidate in (field_name, path) if number.isdigit() else (field_name,):
-        text = indexed_texts(value, [candidate]).get(field_name)
-        if text is not None:
-            return text
-    return None
+def _texts_at(value: Mapping[str, Any], path: str) -> list[str]:
+    if path == "text" and isinstance(value.get("text"), str):
+        return [whole_text(value)]
+    return get_text_at_path(value, tokenize_path(path) if path != WHOLE_VALUE else WHOLE_VALUE)
 
 
-def vector_literal(vector: Sequence[float]) -> str:
-    """Return a vector as pgvector reads it.
+def entries_of_fields(value: Mapping[str, Any], field_names: Iterable[str]) -> list[Entry]:
+    """Return what the index holds of a value by the paths that gave these field names, as far as it still has them.
 
-    >>> vector_literal([0.5, 1.0])
-    '[0.5,1.0]'
+    >>> [entry.field_name for entry in entries_of_fields({"text": "tea", "tags": ["a", "b"]}, ["text", "tags[*].1"])]
+    ['text', 'tags[*].0', 'tags[*].1']
     """
-    return "[" + ",".join(map(repr, vector)) + "]"
+    found: dict[str, Entry] = {}
+    for name in field_names:
+        field, _, _ = name.partition("#")  # of a piece, the field's own
+        path, _, number = field.rpartition(".")
+        for candidate in (field, path) if number.isdigit() else (field,):
+            entries_there = {entry.field_name: entry for entry in index_entries(value, [candidate])}
+            if field in entries_there:
+                found |= entries_there
+                break
+    return list(found.values())

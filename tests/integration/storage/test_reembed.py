@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -102,3 +103,70 @@ def test_the_command(database_url: str, monkeypatch: pytest.MonkeyPatch, capsys:
     assert f"0 texts embedded. The memories are now of {LOCAL_MODEL}: set EMBEDDING_MODEL={LOCAL_MODEL}" in said
     with pytest.raises(SystemExit, match=r"'nobody:nothing' cannot be loaded"):
         reembed.main(["--to", "nobody:nothing"])
+
+
+async def test_reading_and_writing_go_on_meanwhile(database_url: str) -> None:
+    await fill(database_url, 150)
+    async with open_memory_store(database_url, OLD) as store:
+        written: list[str] = []
+        started = asyncio.Event()
+
+        async def use() -> None:
+            while True:
+                found = await store.asearch(ANN, query="tea number 42", limit=1)
+                assert [hit.key for hit in found] == ["42"]
+                await store.aput(ANN, f"new {len(written)}", {"text": f"kettle {len(written)}"})
+                written.append(f"new {len(written)}")
+                if not started.is_set():
+                    await store.adelete(ANN, "7")
+                    started.set()
+
+        using = asyncio.create_task(use())
+        await started.wait()
+        await reembed.reembed(settings(database_url), NEW, lambda count: None)
+        with pytest.raises(EmbeddingMismatch):
+            await using
+    async with open_memory_store(database_url, NEW) as store:
+        assert await store.aget(ANN, "7") is None
+        found = {hit.key for hit in await store.asearch(ANN, query="kettle", limit=10_000)}
+        assert len(found) == 151 - 1 + len(written)
+        assert found >= set(written)
+
+
+@pytest.mark.parametrize("dims", [64, 96])
+async def test_a_process_with_the_old_model_is_told_so_and_mixes_nothing_up(database_url: str, dims: int) -> None:
+    await fill(database_url, 3)
+    new = word_model(dims, "test:new")
+    async with open_memory_store(database_url, OLD) as store:
+        assert len(await store.asearch(ANN, query="tea")) == 4
+        await reembed.reembed(settings(database_url), new, lambda count: None)
+        for using in (
+            lambda: store.asearch(ANN, query="tea"),
+            lambda: store.aput(ANN, "4", {"text": "tea"}),
+        ):
+            with pytest.raises(EmbeddingMismatch, match=r"re-embedded with test:new.*EMBEDDING_MODEL=test:new"):
+                await using()
+        # What needs no vector goes on.
+        assert await store.aget(ANN, "1") is not None
+        assert len(await store.asearch(ANN, limit=10)) == 5
+    async with open_memory_store(database_url, new) as store:
+        assert await store.aget(ANN, "4") is None
+        assert len(await store.asearch(ANN, query="tea", limit=10)) == 4
+
+
+async def test_the_same_model_brings_an_older_index_up_to_date(database_url: str) -> None:
+    long = "\n".join([f"Line {n} of a long text about tea." for n in range(60)] + ["The zebra is at its end."])
+    index = {"dims": OLD.dims, "embed": OLD.embeddings, "fields": ["text"]}
+    async with AsyncPostgresStore.from_conn_string(database_url, index=index) as stock:  # type: ignore[arg-type]
+        await stock.setup()
+        await stock.aput(ANN, "long", {"text": long})
+        await stock.aput(ANN, "short", {"text": "a zebra crossing in town"})
+    async with open_memory_store(database_url, OLD):
+        pass
+    assert await reembed.reembed(settings(database_url), OLD, lambda count: None) > 2
+    async with open_memory_store(database_url, OLD) as store:
+        assert [hit.key for hit in await store.asearch(ANN, query="the zebra is at its end")] == ["long", "short"]
+        async with store.pool.connection() as conn:
+            cursor = await conn.execute("SELECT count(*) AS without FROM store_vectors WHERE terms IS NULL")
+            assert await cursor.fetchone() == {"without": 0}
+    assert await reembed.reembed(settings(database_url), OLD, lambda count: None) == 0
