@@ -43,7 +43,7 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 
 lock: ## Resolve pyproject.toml anew into requirements.lock (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
-	$(UV) pip compile pyproject.toml --all-extras --universal --python-version 3.11 --upgrade --generate-hashes \
+	$(UV) pip compile pyproject.toml --extra local --extra search --extra bench --extra dev --universal --python-version 3.11 --upgrade --generate-hashes \
 	    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet -o $(LOCK)
 
 clean: ## Remove .venv, caches and builds; memories (.react-mem) stay

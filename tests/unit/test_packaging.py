@@ -24,7 +24,7 @@ LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
 
 def declared() -> list[Requirement]:
-    extras = PROJECT["optional-dependencies"].values()
+    extras = [lines for name, lines in PROJECT["optional-dependencies"].items() if name != "mem0"]
     return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
 
 
