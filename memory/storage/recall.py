@@ -71,13 +71,16 @@ DECLARE
 BEGIN
 RETURN QUERY
 WITH texts AS MATERIALIZED (
-    SELECT v.key, v.field_name, v.place, v.said_at, v.terms IS NULL AS unread,
-        1 - (v.embedding <=> question) AS cosine,
-        COALESCE(-(v.terms <#> asked), 0)::bigint AS words,
-        COALESCE(-(v.terms <#> marked), 0)::bigint AS marks,
-        COALESCE(v.length, 0)::float8 AS length,
-        row_number() OVER (ORDER BY v.place, v.key, v.field_name) AS number
-    FROM store_vectors v WHERE v.prefix = space
+    SELECT s.*, row_number() OVER (ORDER BY s.place, s.key, s.field_name) AS number
+    FROM (
+        SELECT v.key, v.field_name, v.place, v.said_at, v.terms IS NULL AS unread,
+            1 - (v.embedding <=> question) AS cosine,
+            COALESCE(-(v.terms <#> asked), 0)::bigint AS words,
+            COALESCE(-(v.terms <#> marked), 0)::bigint AS marks,
+            COALESCE(v.length, 0)::float8 AS length
+        FROM store_vectors v WHERE v.prefix = space
+        OFFSET 0 -- otherwise the vectors themselves would be sorted along
+    ) s
 ), totals AS (
     SELECT count(*)::float8 AS texts, GREATEST(avg(t.length), 1) AS length, count(*) FILTER (WHERE t.unread) AS unread
     FROM texts t
@@ -148,8 +151,9 @@ FROM totals LEFT JOIN LATERAL (
     SELECT f.*, i.value, i.created_at, i.updated_at, CASE WHEN (op->>'pairs')::boolean THEN (
         SELECT jsonb_build_object('id', a.key, 'role', a.value->'role', 'text', a.value->'text')
         FROM store_vectors n JOIN store a ON a.prefix = space AND a.key = n.key
-        WHERE n.prefix = space AND n.place >> 32 = f.place >> 32
-            AND CASE WHEN i.value->>'role' = 'user' THEN n.place > f.place ELSE n.place < f.place END
+        WHERE n.prefix = space AND n.place BETWEEN
+                CASE WHEN i.value->>'role' = 'user' THEN f.place ELSE (f.place >> 32) << 32 END
+                AND CASE WHEN i.value->>'role' = 'user' THEN ((f.place >> 32) + 1 << 32) - 1 ELSE f.place END
             AND n.key <> f.key AND a.value->>'role' IS DISTINCT FROM i.value->>'role'
         ORDER BY abs(n.place - f.place) LIMIT 1
     ) END AS partner
