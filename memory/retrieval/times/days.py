@@ -1,0 +1,76 @@
+"""Days of the calendar, and what comes back every year."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+
+@dataclass(frozen=True, order=True)
+class Period:
+    """The days from `start` to `end`, both included."""
+
+    start: date
+    end: date
+
+
+Recurring = Callable[[int], Period | None]
+"""What comes once a year: the period by the year; None in a year that has none."""
+
+
+def shift(day: date, days: int) -> date:
+    """Return the day so many days later, as far as the calendar goes."""
+    return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))
+
+
+def _month_of(day: date, offset: int) -> Period:
+    year, month = divmod(day.year * 12 + day.month - 1 + offset, 12)
+    return months_of_year(month + 1)(min(max(year, 1), date.max.year)) or Period(day, day)
+
+
+def of_unit(day: date, unit: str, offset: int) -> Period:
+    """Return the day, week, weekend, month or year so many of them from the one that a day is in."""
+    match unit:
+        case "day":
+            moved = shift(day, offset)
+            return Period(moved, moved)
+        case "week" | "weekend":
+            first, last = (5, 6) if unit == "weekend" else (0, 6)
+            monday = day.toordinal() - day.weekday() + 7 * offset
+            return Period(shift(day, monday + first - day.toordinal()), shift(day, monday + last - day.toordinal()))
+        case "month":
+            return _month_of(day, offset)
+        case _:
+            year = min(max(day.year + offset, 1), date.max.year)
+            return Period(date(year, 1, 1), date(year, 12, 31))
+
+
+def months_of_year(first: int, count: int = 1) -> Recurring:
+    """Return the period of so many months from the first, by the year in which it starts."""
+
+    def of(year: int) -> Period | None:
+        over, last = divmod(first + count - 2, 12)
+        if not 1 <= year <= date.max.year - over:
+            return None
+        end = date(year + over, last + 1, calendar.monthrange(year + over, last + 1)[1])
+        return Period(date(year, first, 1), end)
+
+    return of
+
+
+def days_of_year(month: int, day: int, last: int | None = None, last_month: int | None = None) -> Recurring:
+    """Return the period from a day of a year to another, the same day where no other is given."""
+
+    def of(year: int) -> Period | None:
+        try:
+            return _from_to(date(year, month, day), date(year, last_month or month, last or day))
+        except ValueError:  # the 29th of February, the 31st of June
+            return None
+
+    return of
+
+
+def _from_to(start: date, end: date) -> Period | None:
+    return Period(start, end) if start <= end else None
