@@ -38,7 +38,8 @@ check: $(INSTALLED) ## Lint, format, types, and which package may import which
 
 bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.writing --json benchmarks/results/writing.json
-	$(BIN)/python -m benchmarks.latency --json benchmarks/results/latency.json
+	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json
+	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --server
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 
 lock: ## Resolve pyproject.toml anew into requirements.lock (needs uv)

@@ -1,0 +1,233 @@
+"""The loops whose turns are compared: `react`, `react_mem`, and two peers, on one database server."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from langchain.agents import create_agent
+from langchain_core.embeddings import Embeddings
+from langchain_core.messages import AIMessageChunk
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.postgres.aio import AsyncPostgresStore
+from langgraph.store.postgres.base import PostgresIndexConfig
+from langmem import create_manage_memory_tool, create_search_memory_tool
+
+from agents.config import AgentConfig
+from agents.context import AgentContext
+from agents.resolve import build_agent, resolve_agent
+from benchmarks.filling import fill, in_batches, in_bulk, memories
+from benchmarks.locomo.databases import new_database
+from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, question
+from memory.background import background
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy
+from memory.storage import Storage, StorageSettings, open_storage
+from memory.storage.embedded import embedded_database
+
+MANAGERS = ("react", "react_mem")
+PEERS = ("create_agent", "langmem")
+SYSTEM_PROMPT = "You help."
+_BEHIND_SECONDS = 60.0
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a turn cost.
+
+    Args:
+        first_token_ms: From the question to the first word of the answer.
+        turn_ms: From the question to the end of the run.
+        cpu_ms: What of that this process computed, which other work on the machine does not change.
+        embedding_ms: How much of that the embedder was at work.
+        prompt_tokens: Of all its model calls, approximately.
+        model_calls: How many those were.
+        behind_ms: What was done behind it, before the next one.
+        behind_cpu_ms: What of that this process computed.
+        behind_embedding_ms: How much of that the embedder was at work.
+        behind_model_calls: Model calls behind it.
+    """
+
+    first_token_ms: float
+    turn_ms: float
+    cpu_ms: float
+    embedding_ms: float
+    prompt_tokens: int
+    model_calls: int
+    behind_ms: float = 0.0
+    behind_cpu_ms: float = 0.0
+    behind_embedding_ms: float = 0.0
+    behind_model_calls: int = 0
+
+
+@dataclass
+class System:
+    """One of the loops that are compared.
+
+    Args:
+        name: Its name.
+        graph: The loop.
+        model: What answers.
+        embedder: What embeds for it.
+        small: The model that draws facts; None where nothing is done behind a turn.
+    """
+
+    name: str
+    graph: Graph
+    model: InstantModel
+    embedder: TimedEmbeddings
+    small: InstantModel | None = None
+    turns: list[Turn] = field(default_factory=list)
+
+    async def turn(self, user_id: str, thread: str, said: str) -> Turn:
+        """Run a turn, and what follows behind it."""
+        asked, embedding = len(self.model.asked), self.embedder.seconds
+        start, computed = time.perf_counter(), time.process_time()
+        first = 0.0
+        async for message, _ in self.graph.astream(
+            {"messages": [("user", said)]},
+            {"configurable": {"thread_id": f"{self.name} {thread}", "user_id": user_id}},
+            context=AgentContext(user_id=user_id),
+            stream_mode="messages",
+        ):
+            if not first and isinstance(message, AIMessageChunk) and message.text:
+                first = time.perf_counter()
+        end, cpu = time.perf_counter(), time.process_time()
+        embedded = self.embedder.seconds
+        prompts = self.model.prompt_tokens(asked)
+        turn = Turn(
+            first_token_ms=(first - start) * 1000,
+            turn_ms=(end - start) * 1000,
+            cpu_ms=(cpu - computed) * 1000,
+            embedding_ms=(embedded - embedding) * 1000,
+            prompt_tokens=sum(prompts),
+            model_calls=len(prompts),
+        )
+        self.model.asked.clear()
+        if self.small is None:
+            return turn
+        start, computed = time.perf_counter(), time.process_time()
+        if not await background().drain(_BEHIND_SECONDS):
+            raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
+        done = replace(
+            turn,
+            behind_ms=(time.perf_counter() - start) * 1000,
+            behind_cpu_ms=(time.process_time() - computed) * 1000,
+            behind_embedding_ms=(self.embedder.seconds - embedded) * 1000,
+            behind_model_calls=len(self.small.asked),
+        )
+        self.small.asked.clear()
+        return done
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that is measured, open.
+
+    Args:
+        systems: The loops.
+        storage: Where ours keep what they keep, and all of them their threads.
+        peer: Where LangMem keeps its memories.
+        embedder: What embeds for all of them.
+        local: The local embedder.
+        thread_turns: Turns of a conversation.
+    """
+
+    systems: Sequence[System]
+    storage: Storage
+    peer: AsyncPostgresStore
+    embedder: TimedEmbeddings
+    local: Embeddings
+    thread_turns: int = 10
+
+    async def fill(self, sizes: Sequence[int]) -> None:
+        """Let there be a user for each size, named after it, with so many memories; LangMem has the same texts."""
+        async with in_bulk(self.storage.pool), in_bulk(cast(Any, self.peer.conn)):
+            for size in sizes:
+                await fill(MemoryFacade(self.storage.store), str(size), size)
+                said = (
+                    PutOp(("memories", str(size)), record.id, {"content": record.text})
+                    for _, record in memories(str(size), size)
+                )
+                for batch in in_batches(said):
+                    await self.peer.abatch(batch)
+
+    async def run(self, names: Sequence[str], user_id: str, turns: int, *, first: int = 0) -> list[System]:
+        """Run turns on some systems, one after the other; who begins changes, so that no place is better.
+
+        Args:
+            names: The systems.
+            user_id: The user.
+            turns: How many.
+            first: The number of the first; each is another question.
+
+        Returns:
+            The systems, with these turns.
+        """
+        systems = [replace(system, turns=[]) for system in self.systems if system.name in names]
+        known = [record.text for _, record in memories(user_id, min(turns, 100))]
+        for number in range(first, first + turns):
+            said = question(number, known[number % len(known)])
+            place = number % len(systems)
+            for system in (*systems[place:], *systems[:place]):
+                system.turns.append(await system.turn(user_id, f"{user_id} {number // self.thread_turns}", said))
+        return systems
+
+
+@asynccontextmanager
+async def open_bench() -> AsyncIterator[Bench]:
+    """Build every loop on a database that is gone afterwards."""
+    embedder = TimedEmbeddings(HashEmbeddings())
+    async with AsyncExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        server_url = await stack.enter_async_context(embedded_database(Path(folder) / "postgres"))
+        urls = [await new_database(server_url, name) for name in ("ours", "peer")]
+        settings = StorageSettings.model_validate({"database_url": urls[0], "embedding": "local"})
+        storage = await stack.enter_async_context(open_storage(settings))
+        local = storage.embedding.embeddings
+        storage.store.embedding = replace(storage.embedding, embeddings=embedder)
+        index = PostgresIndexConfig(dims=DIMS, embed=embedder)
+        peer = await stack.enter_async_context(
+            AsyncPostgresStore.from_conn_string(urls[1], index=index, pool_config={"min_size": 1, "max_size": 10})
+        )
+        await peer.setup()
+        systems = [*(_manager(name, storage, embedder) for name in MANAGERS), *_peers(storage, peer, embedder)]
+        yield Bench(systems, storage, peer, embedder, local)
+
+
+def _manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
+    # what is done behind a turn waits until it is asked for
+    policy = MemoryPolicy.model_validate({"debounce": 3600})
+    model, small = InstantModel(), InstantModel()
+    config = AgentConfig(name="benchmark", manager=name, system_prompt=SYSTEM_PROMPT, memory=policy)
+    agent = resolve_agent(config, model=model, small_model=small)
+    graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
+    return System(name, graph, model, embedder, small if name == "react_mem" else None)
+
+
+def _peers(storage: Storage, peer: BaseStore, embedder: TimedEmbeddings) -> list[System]:
+    def remember(said: str) -> list[tuple[str, dict[str, Any]]]:
+        return [("search_memory", {"query": said}), ("manage_memory", {"action": "create", "content": said})]
+
+    namespace = ("memories", "{user_id}")
+    tools = [create_manage_memory_tool(namespace), create_search_memory_tool(namespace)]
+    systems = []
+    for name, model, own in zip(PEERS, (InstantModel(), InstantModel(remembers=remember)), ((), tools), strict=True):
+        graph: Any = create_agent(
+            model,
+            list(own),
+            system_prompt=SYSTEM_PROMPT,
+            context_schema=AgentContext,
+            checkpointer=storage.checkpointer,
+            store=peer,
+        )
+        systems.append(System(name, cast("Graph", graph), model, embedder))
+    return systems

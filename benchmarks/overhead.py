@@ -1,0 +1,149 @@
+"""What memory costs a turn: time, model calls and prompt tokens of `react_mem`, beside `react` and two peers.
+
+    python -m benchmarks.overhead --json results/overhead.json [--memories 100 1000 10000 100000] [--turns 500]
+
+The same turns through `react`, `react_mem`, LangChain's `create_agent`, and `create_agent` with LangMem's tools over
+the stock Postgres store, in turn, on one embedded database server. The model is scripted and answers at once, so that
+what is left is the runtime's own time. The embedder is a stand-in that takes next to none (`stub`), and then the local
+one (`local`); `net` times are without the time in which the embedder was at work. LangMem's agent searches and stores
+by one call of its model and answers by a second, which is the least it can do; a real model takes far longer for each.
+
+What `react_mem` does behind a turn is done between the turns here, and reported by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+from benchmarks.locomo.metrics import percentile
+from benchmarks.loops import MANAGERS, PEERS, System, Turn, open_bench
+from benchmarks.report import environment, print_table, write_json
+from benchmarks.stand_ins import HashEmbeddings
+
+EMBEDDERS = ("stub", "local")
+SIZES = (100, 1_000, 10_000)
+MARKS = (10, 50, 100, 200, 300, 400, 500)
+"""Turns of the one growing conversation at which it is looked at."""
+
+GROWING = (*MANAGERS, "create_agent")
+"""LangMem's tools leave what they find in the thread: at 500 turns a prompt of it is half a million tokens."""
+
+_WINDOW = 10
+"""Turns up to a mark that count for it."""
+
+_WARM_UP = 5
+
+Metrics = dict[str, float]
+
+
+def results(systems: Sequence[System]) -> dict[str, Metrics]:
+    """Return what the turns cost, by system."""
+    found = {system.name: _summary(system.turns[_WARM_UP:]) for system in systems}
+    base = found["react"]
+    for metrics in found.values():
+        for name in ("first_token", "turn"):
+            ours, plain = metrics[f"net_{name}_p50_ms"], base[f"net_{name}_p50_ms"]
+            metrics[f"net_{name}_over_react_ms"] = round(ours - plain, 2)
+            metrics[f"net_{name}_times_react"] = round(ours / plain, 2)
+    return found
+
+
+def _summary(turns: Sequence[Turn]) -> Metrics:
+    series = {f.name: [float(getattr(turn, f.name)) for turn in turns] for f in fields(Turn)}
+    # a question is embedded before the first word
+    series["net_first_token_ms"] = [turn.first_token_ms - turn.embedding_ms for turn in turns]
+    series["net_turn_ms"] = [turn.turn_ms - turn.embedding_ms for turn in turns]
+    series["net_behind_ms"] = [turn.behind_ms - turn.behind_embedding_ms for turn in turns]
+    metrics: Metrics = {}
+    for name, values in series.items():
+        if name.endswith("_ms"):
+            metrics[f"{name.removesuffix('_ms')}_p50_ms"] = percentile(values, 50)
+            metrics[f"{name.removesuffix('_ms')}_p95_ms"] = percentile(values, 95)
+        else:
+            metrics[name] = round(statistics.mean(values), 2)
+    return metrics
+
+
+async def measure(
+    sizes: Sequence[int], samples: int, turns: int, embedders: Sequence[str]
+) -> tuple[dict[str, Metrics], dict[str, Metrics]]:
+    """Measure turns beside so many memories, and one conversation that grows.
+
+    Args:
+        sizes: Memories of a user.
+        samples: Turns for each number of memories.
+        turns: Turns of the growing conversation.
+        embedders: Which of `EMBEDDERS`.
+
+    Returns:
+        What a turn costs, by `system.embedder.size`; and as the conversation grows, by `system.turn_N`.
+    """
+    async with open_bench() as bench:
+        await bench.fill(sizes)
+        costs: dict[str, Metrics] = {}
+        for number, embedder in enumerate(embedders):
+            bench.embedder.inner = bench.local if embedder == "local" else HashEmbeddings()
+            for size in sizes:
+                count = samples + _WARM_UP
+                systems = await bench.run((*MANAGERS, *PEERS), str(size), count, first=number * count)
+                costs |= {f"{name}.{embedder}.{size}": cost for name, cost in results(systems).items()}
+        bench.embedder.inner = HashEmbeddings()
+        grown = await replace(bench, thread_turns=turns).run(GROWING, "growing", turns)
+        growth = {
+            f"{system.name}.turn_{mark}": _summary(system.turns[:mark][-_WINDOW:])
+            for mark in dict.fromkeys([*(mark for mark in MARKS if mark < turns), turns])
+            for system in grown
+        }
+        return costs, growth
+
+
+def _print(costs: Mapping[str, Metrics], growth: Mapping[str, Metrics], samples: int) -> None:
+    times = ("first_token_p50_ms", "first_token_p95_ms", "turn_p50_ms", "turn_p95_ms", "cpu_p50_ms")
+    net = ("net_turn_p50_ms", "net_turn_over_react_ms", "net_turn_times_react", "embedding_p50_ms")
+    rest = ("model_calls", "prompt_tokens", "behind_model_calls", "behind_p50_ms", "behind_cpu_p50_ms")
+    print_table(f"A turn, by embedder and memories of the user, {samples} turns each", times, costs)
+    print_table("The same without the embedder", net, costs)
+    print_table("And beside its time", rest, costs)
+    columns = ("prompt_tokens", "model_calls", "behind_model_calls", "turn_p50_ms", "behind_p50_ms")
+    print_table(f"One conversation as it grows, the last {_WINDOW} turns", columns, growth)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print and write.
+
+    Args:
+        argv: The arguments; by default those of the process.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.overhead", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
+    parser.add_argument(
+        "--memories", type=int, nargs="+", default=SIZES, help="memories of a user (default: %(default)s)"
+    )
+    parser.add_argument("--samples", type=int, default=60, help="turns for each number (default: %(default)s)")
+    parser.add_argument("--turns", type=int, default=500, help="turns of the one that grows (default: %(default)s)")
+    parser.add_argument("--embedders", nargs="+", choices=EMBEDDERS, default=EMBEDDERS)
+    arguments = parser.parse_args(argv)
+    load = [os.getloadavg()[0]]
+    costs, growth = asyncio.run(measure(arguments.memories, arguments.samples, arguments.turns, arguments.embedders))
+    _print(costs, growth, arguments.samples)
+    found = {f"{what}.{name}": value for what, row in {**costs, **growth}.items() for name, value in row.items()}
+    ours = {name: value for name, value in found.items() if name.split(".")[0] in MANAGERS}
+    theirs = {
+        peer: {name.removeprefix(f"{peer}."): value for name, value in found.items() if name.startswith(f"{peer}.")}
+        for peer in PEERS
+    }
+    load.append(os.getloadavg()[0])
+    told = {"memories": list(arguments.memories), "samples": arguments.samples, "turns": arguments.turns}
+    write_json(arguments.json, ours, theirs, {**environment(), **told, "load_average": load})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""What stands in for the slow parts, so that a benchmark of time measures the rest: texts, an embedder and a model.
+
+Texts are made of words as common and as rare as in a language, because what a lexical search costs depends on that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable, RunnableLambda
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field
+
+DIMS = 384
+"""As many as the local embedder's."""
+
+_COMMON = """
+    the of and a to in is I that it was for on you with as have but not they at this from we or an my so what if can
+    about all will one there when who more no out up some like time just
+""".split()  # noqa: SIM905 - a list would take a line a word
+_WORDS = 20_000
+"""What one person says in years of chat."""
+
+_FLOOR = 0.75
+"""The share of every vector that all texts have in common: as with e5, no cosine is far below it."""
+
+
+@cache
+def _vocabulary() -> tuple[list[str], list[float]]:
+    """Return the words, the most common first, and their weights added up, after Zipf."""
+    chance = random.Random(7)  # noqa: S311 - no secret
+    made: dict[str, None] = dict.fromkeys(_COMMON)
+    while len(made) < _WORDS:
+        syllables = chance.choices("bdfghklmnprstvwz", k=chance.randint(2, 4))
+        made["".join(consonant + chance.choice("aeiou") for consonant in syllables)] = None
+    return list(made), list(accumulate(1 / (rank + 2.7) for rank in range(_WORDS)))
+
+
+def words(seed: str, number: int) -> str:
+    """Return a text of so many words, always the same for a seed.
+
+    >>> words("tea", 5) == words("tea", 5) != words("milk", 5)
+    True
+    """
+    vocabulary, weights = _vocabulary()
+    return " ".join(random.Random(seed).choices(vocabulary, cum_weights=weights, k=number))  # noqa: S311 - no secret
+
+
+def question(number: int, memory: str) -> str:
+    """Return what a user says in a turn: something new, and a question about something remembered."""
+    rare = sorted(memory.split(), key=len)[-4:]
+    return f"I keep {words(f'new {number}', 6)}. What did I say about {' '.join(rare)}?"
+
+
+class HashEmbeddings(Embeddings):
+    """Unit vectors at once: each word adds a vector of its own, so that texts which share words are near."""
+
+    def __init__(self) -> None:
+        self._of_word: dict[str, Any] = {"": self._random("")}
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts."""
+        return [self._embed(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed a text."""
+        return self._embed(text)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts, without a thread."""
+        return self.embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Embed a text, without a thread."""
+        return self._embed(text)
+
+    def _embed(self, text: str) -> list[float]:
+        total = np.zeros(DIMS, dtype=np.float32)
+        for word in text.lower().split() or [""]:
+            if word not in self._of_word:
+                self._of_word[word] = self._random(word)
+            total += self._of_word[word]
+        vector = _FLOOR**0.5 * self._of_word[""] + (1 - _FLOOR) ** 0.5 * total / np.linalg.norm(total)
+        unit: list[float] = (vector / np.linalg.norm(vector)).tolist()
+        return unit
+
+    @staticmethod
+    def _random(word: str) -> Any:
+        seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+        vector = np.random.default_rng(seed).standard_normal(DIMS, dtype=np.float32)
+        return vector / np.linalg.norm(vector)
+
+
+class TimedEmbeddings(Embeddings):
+    """Another embedder, and the time during which it was at work; calls side by side count once."""
+
+    def __init__(self, inner: Embeddings) -> None:
+        self.seconds = 0.0
+        self.inner = inner
+        self._at_work = 0
+        self._since = 0.0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts."""
+        with self._timed():
+            return self.inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed a text."""
+        with self._timed():
+            return self.inner.embed_query(text)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts."""
+        with self._timed():
+            return await self.inner.aembed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Embed a text."""
+        with self._timed():
+            return await self.inner.aembed_query(text)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        if not self._at_work:
+            self._since = time.perf_counter()
+        self._at_work += 1
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+            if not self._at_work:
+                self.seconds += time.perf_counter() - self._since
+
+
+class InstantModel(BaseChatModel):
+    """Answers at once, and fills in the form of `memory.extraction` with what the user said they keep.
+
+    Args:
+        remembers: The tools that it calls once a turn before it answers, with their arguments, made from what the user
+            says.
+        asked: Every prompt, by reference, so that counting its tokens takes no time of the turn.
+        offered: The tools, as they are sent.
+    """
+
+    remembers: Callable[[str], list[tuple[str, dict[str, Any]]]] | None = None
+    asked: list[list[BaseMessage]] = Field(default_factory=list)
+    offered: list[Any] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "instant"
+
+    def prompt_tokens(self, first: int = 0) -> list[int]:
+        """Return about how many tokens the prompts had, from the `first` on, tools included."""
+        tools = len(json.dumps(self.offered)) // 4 if self.offered else 0
+        return [count_tokens_approximately(prompt) + tools for prompt in self.asked[first:]]
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
+        """Return the model itself: it knows its tools."""
+        self.offered = [convert_to_openai_tool(tool) for tool in tools]
+        return self
+
+    def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Runnable[Any, Any]:
+        """Return what fills in the form."""
+
+        def fill(prompt: list[BaseMessage]) -> dict[str, Any]:
+            self.asked.append(prompt)
+            raw = AIMessage(json.dumps(_proposal(prompt[-1].text)))
+            return {"raw": raw, "parsed": None, "parsing_error": None}
+
+        return RunnableLambda(fill)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self._answer(messages))])
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        """Stream the answer in two parts, or the calls in one."""
+        answer = self._answer(messages)
+        first, _, rest = answer.text.partition(" ")
+        chunks = [AIMessageChunk(content=first), AIMessageChunk(content=f" {rest}", chunk_position="last")]
+        if answer.tool_calls:
+            parts: Any = [
+                {"name": call["name"], "args": json.dumps(call["args"]), "id": call["id"], "index": place}
+                for place, call in enumerate(answer.tool_calls)
+            ]
+            chunks = [AIMessageChunk(content="", tool_call_chunks=parts, chunk_position="last")]
+        for message in chunks:
+            chunk = ChatGenerationChunk(message=message)
+            if run_manager:
+                await run_manager.on_llm_new_token(message.text, chunk=chunk)
+            yield chunk
+
+    def _answer(self, messages: list[BaseMessage]) -> AIMessage:
+        self.asked.append(messages)
+        number = len(self.asked)
+        if self.remembers is None or isinstance(messages[-1], ToolMessage):
+            return AIMessage(words(f"answer {number}", 40))
+        made = self.remembers(messages[-1].text)
+        calls = [tool_call(name=name, args=args, id=f"call-{number}-{n}") for n, (name, args) in enumerate(made)]
+        return AIMessage("", tool_calls=calls)
+
+
+def _proposal(shown: str) -> dict[str, Any]:
+    """Return one fact for each message of the user's in a transcript."""
+    rows = shown.partition("<transcript>\n")[2].partition("\n</transcript>")[0].splitlines()
+    said = [row for row in map(json.loads, rows) if row["role"] == "user"]
+    ops = []
+    for row in said:
+        kept = row["text"].partition(". ")[0].removeprefix("I keep ")
+        fact = {"subject": "user", "predicate": "keeps", "object": kept, "text": f"User keeps {kept}."}
+        ops.append({"source_ids": [row["id"]], "op": "add", "target_id": None, **fact})
+    return {"ops": ops, "profile_changes": [], "episode": None, "summary": ""}

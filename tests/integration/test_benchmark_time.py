@@ -1,0 +1,41 @@
+"""The benchmarks of time run, and count what a turn asks of the models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import load, overhead
+
+
+def test_overhead_runs_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "overhead.json"
+
+    overhead.main(["--json", str(out), "--memories", "30", "--samples", "3", "--turns", "12", "--embedders", "stub"])
+
+    result = json.loads(out.read_text(encoding="utf-8"))
+    ours, peers = result["metrics"], result["peers"]
+    calls = [ours["react.stub.30.model_calls"], ours["react_mem.stub.30.model_calls"]]
+    calls += [peers["create_agent"]["stub.30.model_calls"], peers["langmem"]["stub.30.model_calls"]]
+    assert calls == [1, 1, 1, 2]
+    assert ours["react_mem.stub.30.behind_model_calls"] == 1
+    assert ours["react_mem.stub.30.prompt_tokens"] > ours["react.stub.30.prompt_tokens"]
+    assert ours["react_mem.stub.30.first_token_p50_ms"] < ours["react_mem.stub.30.turn_p50_ms"]
+    assert ours["react.turn_12.prompt_tokens"] == peers["create_agent"]["turn_12.prompt_tokens"]
+    assert "One conversation as it grows" in capsys.readouterr().out
+
+
+def test_load_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "load.json"
+
+    load.main(["--json", str(out), "--users", "3", "--turns", "2"])
+
+    metrics = json.loads(out.read_text(encoding="utf-8"))["metrics"]
+    for manager in ("react", "react_mem"):
+        assert (metrics[f"{manager}.3.errors"], metrics[f"{manager}.3.degraded"]) == (0, 0)
+        assert metrics[f"{manager}.3.turns_per_s"] > 0
+        assert metrics[f"{manager}.3.peak_rss_bytes"] > 0
+    assert metrics["react_mem.3.pool_requests"] > metrics["react.3.pool_requests"]
+    assert "Users at once" in capsys.readouterr().out
