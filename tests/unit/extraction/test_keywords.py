@@ -69,6 +69,11 @@ def test_a_word_too_many_costs_only_itself() -> None:
     assert words("I like tea", entry("tea", "drink", "leaf", "plant", "habit")) == ("drink", "leaf", "plant")
 
 
+def test_no_message_gets_more_words_than_tell_it_apart() -> None:
+    entries = [entry("tea", *(f"kind {letter}" for letter in part)) for part in ("abc", "def", "ghi", "jkl", "mno")]
+    assert words("I like tea", *entries) == tuple(f"kind {letter}" for letter in "abcdefghijkl")
+
+
 def test_what_a_message_says_itself_is_left_out() -> None:
     result = judged("I love green teas", entry("teas", "green tea", "drink", "Drink"), entry("love", " drink. "))
     assert result.keywords["said"] == ("drink",)
