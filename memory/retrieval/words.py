@@ -8,10 +8,18 @@ from functools import lru_cache
 
 import Stemmer
 
-_WORD = re.compile(r"[^\W_]+")
+_MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
+"""Signs that are part of a word though they are no letters: the vowels of Hindi or Thai, an accent with no letter of
+its own."""
+
+_WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
 _POSSESSIVE = re.compile(r"['’](?:s|d|m|ll|re|ve|t)\b")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+_UNSPACED_SCRIPTS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+)
+_UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]")
 """Scripts that do not put spaces between words: two characters in a row are taken for a word."""
+_RUN = re.compile(f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+")
 
 _COMMON = frozenset(
     _WORD.findall(
@@ -43,8 +51,12 @@ def fold(text: str) -> str:
     >>> fold("Đà Nẵng, Café")
     'da nang, cafe'
     """
-    decomposed = unicodedata.normalize("NFKD", text.casefold().replace("đ", "d"))
-    return "".join(char for char in decomposed if not unicodedata.combining(char))
+    if text.isascii():
+        return text.lower()
+    # what one sign stands for may have case: "㎅"
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("đ", "d")
+    bare = "".join(char for char in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare)
 
 
 def words(text: str) -> list[str]:
@@ -55,10 +67,7 @@ def words(text: str) -> list[str]:
     """
     found: list[str] = []
     for word in _WORD.findall(_POSSESSIVE.sub(" ", fold(text))):
-        if _UNSPACED.search(word):
-            found += [word[place : place + 2] for place in range(max(1, len(word) - 1))]
-        else:
-            found.append(word)
+        found += _pairs(word) if _UNSPACED.search(word) else [word]
     return found
 
 
@@ -72,6 +81,8 @@ def terms(text: str) -> list[str]:
     ['paint', 'kitchen']
     >>> terms("bánh mì")
     ['banh', 'bánh', 'mi', 'mì']
+    >>> terms("喜欢Python")
+    ['喜欢', 'python']
     """
     found: list[str] = []
     for word in _WORD.findall(_POSSESSIVE.sub(" ", unicodedata.normalize("NFKC", text).casefold())):
@@ -84,8 +95,17 @@ def _terms_of(word: str) -> tuple[str, ...]:
     if word.isascii():
         return () if word in _COMMON or (len(word) == 1 and not word.isdigit()) else (_stem.stemWord(word),)
     if _UNSPACED.search(word):
-        return tuple(word[place : place + 2] for place in range(max(1, len(word) - 1)))
+        return tuple(term for run in _pairs(word) for term in ((run,) if _UNSPACED.search(run) else _terms_of(run)))
     folded = fold(word)
-    if folded in _COMMON or len(folded) == 1:
+    if folded in _COMMON or (len(folded) == 1 and not folded.isdigit()):
         return ()
-    return (_stem.stemWord(folded), unicodedata.normalize("NFC", word))
+    return tuple(dict.fromkeys((_stem.stemWord(folded), unicodedata.normalize("NFC", word))))
+
+
+def _pairs(word: str) -> list[str]:
+    """Return a word of which some is in a script without spaces as pairs of characters, and the rest as it is."""
+    found: list[str] = []
+    for run in _RUN.findall(word):
+        pairs = [run[place : place + 2] for place in range(max(1, len(run) - 1))]
+        found += pairs if _UNSPACED.search(run) else [run]
+    return found

@@ -20,6 +20,7 @@ from psycopg.sql import SQL, Identifier
 from memory.retrieval.entries import TERM_NUMBERS
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch
+from memory.storage.recall import RECALL_FUNCTION
 
 Connection = AsyncConnection[DictRow]
 
@@ -54,6 +55,9 @@ MIGRATIONS: Sequence[str] = (
     # As the index that it replaces, and in a conversation's order.
     "CREATE INDEX store_vectors_place_idx ON store_vectors (prefix text_pattern_ops, place)",
     "DROP INDEX store_vectors_prefix_idx",
+    # Which model made the vectors says what their cosines mean.
+    "ALTER TABLE memory_embedding ADD COLUMN calibration jsonb",
+    RECALL_FUNCTION,
 )
 
 _VECTORS_TABLE = """

@@ -16,6 +16,7 @@ It keeps the stock store's tables and semantics. What differs, and why:
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
@@ -40,12 +41,17 @@ from psycopg_pool import AsyncConnectionPool
 
 from memory.records import MAX_INDEXED_CHARS
 from memory.retrieval.entries import Entry
+from memory.retrieval.fusion import Arm
+from memory.retrieval.recall import Recall, RecallOp
 from memory.storage import binary
 from memory.storage.binary import Binary
+from memory.storage.calibration import Calibration
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.migrations import migrate
 from memory.storage.model_guard import check_model
 from memory.storage.namespace_indexes import NamespaceIndexes
+from memory.storage.recall import recall_statement, to_recall
+from memory.storage.scale import calibration_of
 from memory.storage.search import BY_INDEX, EXACT_SCAN_LIMIT, OTHER_MODEL, Searches, check_filter, is_complete
 from memory.storage.text import index_entries, storable, to_json
 from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
@@ -78,6 +84,9 @@ _INDEX_SCAN = """
 compared anew in full precision."""
 
 
+log = logging.getLogger(__name__)
+
+
 class MemoryStore(AsyncPostgresStore):
     """A `BaseStore` on PostgreSQL with pgvector.
 
@@ -107,6 +116,7 @@ class MemoryStore(AsyncPostgresStore):
         self._exact_scan_limit = exact_scan_limit
         self._searches = Searches(embedding.name, embedding.dims, self._omit_expired)
         self._types: Types | None = None
+        self._calibration: Calibration | None = None
 
     async def __aexit__(self, *error: Any) -> None:
         """Stop what goes on in the background."""
@@ -191,6 +201,53 @@ class MemoryStore(AsyncPostgresStore):
             await self._write(writes)
         return results
 
+    async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
+        """Run reads and recalls together, in one round trip.
+
+        Where the questions cannot be embedded, the recalls do without vectors and say so.
+
+        Args:
+            ops: Reads and recalls, no writes.
+
+        Returns:
+            Their results, in order.
+        """
+        batch = list(ops)
+        recalls = [(index, op) for index, op in enumerate(batch) if isinstance(op, RecallOp)]
+        gets, searches, lists = _of_type(batch, GetOp), _of_type(batch, SearchOp), _of_type(batch, ListNamespacesOp)
+        (vectors, failure), queries = await asyncio.gather(
+            self._embed_questions([op for _, op in recalls]), self._embed_queries([op for _, op in searches])
+        )
+        results: list[Result | Recall] = [None] * len(batch)
+        async with self.pool.connection() as conn:
+            calibration = await self.calibration(conn)
+            embedded = binary.array((await self._read_types(conn)).vector, vectors)
+            asked = [op for _, op in recalls]
+            statement, parameters = recall_statement(asked, embedded, self.embedding.name, calibration)
+            async with conn.pipeline():
+                cursor = await conn.execute(statement, parameters)
+                await self._read(conn, gets, searches, lists, queries, cast("list[Result]", results))
+            rows = await cursor.fetchall()
+        for number, (index, op) in enumerate(recalls):
+            own = [row for row in rows if row["search"] == number]
+            found = to_recall(op, own, calibration)
+            if failure and Arm.VECTOR in op.arms:
+                found = Recall(found.found, {**found.missing, Arm.VECTOR: failure})
+            results[index] = found
+            if any(row["texts"] > self._exact_scan_limit for row in own):
+                self.indexes.outgrown(".".join(op.namespace))
+        return results
+
+    async def calibration(self, conn: AsyncConnection[DictRow]) -> Calibration:
+        """Return what the cosines of this store's embedding model mean.
+
+        Args:
+            conn: A connection, to look it up with or to keep it once it is measured.
+        """
+        if self._calibration is None:
+            self._calibration = await calibration_of(conn, self.embedding)
+        return self._calibration
+
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write a batch only if an item has not changed meanwhile: what `memory.transactions` builds on.
 
@@ -217,6 +274,18 @@ class MemoryStore(AsyncPostgresStore):
             *(self.embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
         )
         return {query: Binary(binary.vector(vector)) for query, vector in zip(queries, vectors, strict=True)}
+
+    async def _embed_questions(self, ops: Sequence[RecallOp]) -> tuple[list[bytes | None], str]:
+        """Return the vectors of the recalls' questions, and why there are none."""
+        texts = list(dict.fromkeys(op.question.text for op in ops))
+        try:
+            made = await asyncio.gather(*(self.embedding.embeddings.aembed_query(storable(text)) for text in texts))
+        except Exception as error:  # whatever the provider's client raises
+            cause = f"the question cannot be embedded ({type(error).__name__}: {error})"
+            log.warning("memory is searched without vectors: %s", cause)
+            return [None] * len(ops), cause
+        vectors = dict(zip(texts, map(binary.vector, made), strict=True))
+        return [vectors[op.question.text] for op in ops], ""
 
     async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
         writes = Writes()
@@ -362,7 +431,7 @@ def _check_identity(namespace: tuple[str, ...], key: str) -> None:
         )
 
 
-def _of_type(batch: Sequence[Op], kind: type[_AnyOp]) -> list[tuple[int, _AnyOp]]:
+def _of_type(batch: Sequence[Op | RecallOp], kind: type[_AnyOp]) -> list[tuple[int, _AnyOp]]:
     return [(index, op) for index, op in enumerate(batch) if isinstance(op, kind)]
 
 

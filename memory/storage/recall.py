@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, LiteralString
 
 from langgraph.store.base import SearchItem
 from psycopg.rows import DictRow
@@ -23,12 +23,14 @@ from memory.retrieval import fusion
 from memory.retrieval.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, TERM_NUMBERS, mark, piece_of, term_number, whole_text
 from memory.retrieval.fusion import Arm
 from memory.retrieval.recall import Recall, Recalled, RecallOp
+from memory.storage.binary import Binary
 from memory.storage.calibration import Calibration
 
 _CALL = """
-    SELECT o.number - 1 AS search, r.*
-    FROM unnest(%s::jsonb[], %s::vector[]) WITH ORDINALITY AS o (op, question, number),
-    LATERAL memory_recall(o.op, o.question) r
+    SELECT o.number - 1 AS search, model.ours AS same_model, r.*
+    FROM (SELECT name = %s AS ours FROM memory_embedding) model,
+    unnest(%s::jsonb[], %s::vector[]) WITH ORDINALITY AS o (op, question, number),
+    LATERAL memory_recall(o.op, CASE WHEN model.ours THEN o.question END) r
 """
 
 # One comparison tells 24 words or marks apart: the sum of as many powers of two is exact in a single-precision number.
@@ -37,7 +39,7 @@ CREATE OR REPLACE FUNCTION memory_recall(op jsonb, question vector)
 RETURNS TABLE (
     place bigint, prefix text, key text, field_name text, value jsonb, created_at timestamptz, updated_at timestamptz,
     score float8, cosine float8, lexical float8, around float8, speaker float8, said float8, partner jsonb,
-    unread bigint
+    unread bigint, texts bigint
 )
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $function$
 #variable_conflict use_column
@@ -65,6 +67,7 @@ DECLARE
     w_when CONSTANT float8 := (op->>'w_when')::float8;
     k1 CONSTANT float8 := (op->>'k1')::float8;
     b CONSTANT float8 := (op->>'b')::float8;
+    unrelated CONSTANT float8 := (op->>'unrelated')::float8;
     min_cosine CONSTANT float8 := (op->>'min_cosine')::float8;
     seeds CONSTANT int := (op->>'seeds')::int;
     wanted CONSTANT int := (op->>'limit')::int;
@@ -132,8 +135,8 @@ WITH texts AS MATERIALIZED (
 ), scored AS (
     SELECT c.key, c.field_name, c.place, c.cosine,
         w_lexical * COALESCE(w.score, 0) AS lexical,
-        w_cosine * COALESCE(c.cosine, 0) AS vector,
-        w_around * COALESCE(c.around, c.cosine, 0) AS around,
+        w_cosine * COALESCE(c.cosine - unrelated, 0) AS vector,
+        w_around * COALESCE(COALESCE(c.around, c.cosine) - unrelated, 0) AS around,
         w_speaker * (c.marks & speaker_bit <> 0)::int + w_itself * (c.marks & itself_bit <> 0)::int AS speaker,
         w_time * COALESCE((
             SELECT max(exp(-GREATEST(extract(epoch FROM p.first - c.said_at), extract(epoch FROM c.said_at - p.last), 0)
@@ -146,7 +149,8 @@ WITH texts AS MATERIALIZED (
     SELECT DISTINCT ON (s.key) s.* FROM summed s ORDER BY s.key, s.score DESC, s.field_name
 )
 SELECT found.place, space, found.key, found.field_name, found.value, found.created_at, found.updated_at, found.score,
-    found.cosine, found.lexical, found.around, found.speaker, found.said, found.partner, totals.unread
+    found.cosine, found.lexical, found.around, found.speaker, found.said, found.partner, totals.unread,
+    totals.texts::bigint
 FROM totals LEFT JOIN LATERAL (
     SELECT f.*, i.value, i.created_at, i.updated_at, CASE WHEN (op->>'pairs')::boolean THEN (
         SELECT jsonb_build_object('id', a.key, 'role', a.value->'role', 'text', a.value->'text')
@@ -166,17 +170,17 @@ $function$
 
 
 def recall_statement(
-    ops: Sequence[RecallOp], vectors: Mapping[str, str], calibration: Calibration
-) -> tuple[str, tuple[list[str], list[str | None]]]:
+    ops: Sequence[RecallOp], vectors: Binary, model: str, calibration: Calibration
+) -> tuple[LiteralString, tuple[str, list[str], Binary]]:
     """Return the statement for recalls, and its parameters.
 
     Args:
         ops: The recalls.
-        vectors: The vectors of the questions' texts, as literals; those that could not be embedded are missing.
-        calibration: What the cosines of the embedder mean.
+        vectors: The vectors of their questions' texts, in their order; NULL where one could not be embedded.
+        model: The model that made them.
+        calibration: What the cosines of the model mean.
     """
-    calls = [json.dumps(_parameters(op, calibration)) for op in ops]
-    return _CALL, (calls, [vectors.get(op.question.text) for op in ops])
+    return _CALL, (model, [json.dumps(_parameters(op, calibration)) for op in ops], vectors)
 
 
 def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -> Recall:
@@ -189,9 +193,11 @@ def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -
     """
     hits = sorted((row for row in rows if row["key"] is not None), key=lambda row: (-row["score"], row["key"]))
     found = [_recalled(row, calibration) for row in hits]
-    unread = max((row["unread"] or 0 for row in rows), default=0)
+    unread = max((row["unread"] for row in rows), default=0)
     missing = {Arm.LEXICAL: f"the words of {unread} texts are not indexed yet"} if unread else {}
-    return Recall(found, missing)
+    if not all(row["same_model"] for row in rows):
+        missing[Arm.VECTOR] = "the memories have been re-embedded with another model since this process started"
+    return Recall(found, {arm: cause for arm, cause in missing.items() if arm in op.arms})
 
 
 def _recalled(row: DictRow, calibration: Calibration) -> Recalled:
@@ -265,7 +271,9 @@ def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
         "w_when": on[Arm.TIME] * fusion.TELLS_WHEN,
         "k1": fusion.SATURATION,
         "b": fusion.LENGTH,
-        "min_cosine": calibration.cosine(op.similarity) if op.similarity > 0 else -1.0,
+        # so that what has nothing to do with the question adds nothing
+        "unrelated": calibration.cosine(0.5),
+        "min_cosine": calibration.cosine(op.similarity) if calibration.separates else -1.0,
         "seeds": fusion.SEEDS,
         "limit": op.limit,
         "pairs": op.pairs,
