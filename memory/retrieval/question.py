@@ -10,7 +10,7 @@ from datetime import datetime
 from memory.records import MAX_INDEXED_CHARS
 from memory.retrieval.entries import mark
 from memory.retrieval.times import Period, asks_when, named_periods
-from memory.retrieval.words import terms, words
+from memory.retrieval.words import fold, terms, words
 
 MAX_TERMS = 24
 """Words of a question that count: as many as one comparison tells apart (see `memory.storage.recall`)."""
@@ -58,14 +58,30 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
     """
     asked = query[:MAX_INDEXED_CHARS]
     said = set(words(asked))
-    named = [name for name in dict.fromkeys(speakers) if (parts := words(name)) and said.issuperset(parts)]
+    named = _named(asked, said, speakers)
+    text = _without(asked, named)
+    # "Who is Ann?" asks for nothing but her
+    names = {term for name in named for term in terms(name)} if terms(text) else set()
     return Question(
-        text=_without(asked, named),
-        terms=_weighted(asked, {term for name in named for term in terms(name)}),
+        text=text if terms(text) else asked,
+        terms=_weighted(asked, names),
         speaker=_speaker(named, said),
         periods=named_periods(asked, now),
         asks_when=asks_when(asked),
     )
+
+
+def _named(asked: str, said: set[str], speakers: Iterable[str]) -> list[str]:
+    """Return the names that a question has in it, however many ways of writing one there are."""
+    parts = {name: frozenset(words(name)) for name in speakers}
+    found = [name for name, its in parts.items() if its and its <= said and _is_name(name, asked)]
+    # who asks for "Ann Lee" asks for one, though there is an "Ann" too
+    return [name for name in found if not any(parts[name] < parts[other] for other in found)]
+
+
+def _is_name(name: str, asked: str) -> bool:
+    """Return whether a name is meant where its words stand: "will" is no person, "Will" is."""
+    return bool(terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
 
 
 def _weighted(asked: str, names: set[str]) -> tuple[tuple[str, float], ...]:
@@ -77,14 +93,17 @@ def _weighted(asked: str, names: set[str]) -> tuple[tuple[str, float], ...]:
 
 
 def _speaker(named: list[str], said: set[str]) -> str:
-    if len(named) == 1:
-        return mark("speaker", named[0])
+    marks = {mark("speaker", name) for name in named}
+    if len(marks) == 1:
+        return marks.pop()
     return mark("role", "user") if not named and said & _SELF else ""
 
 
 def _without(asked: str, named: list[str]) -> str:
     if not named:
         return asked
-    pattern = "|".join(re.escape(name) for name in sorted(named, key=len, reverse=True))
-    left = re.sub(rf"\b(?:{pattern})\b(?:['’]s?)?", " ", asked, flags=re.IGNORECASE)
-    return re.sub(r"\s+", " ", left).strip(" ,") or asked
+    # a name may be typed without its diacritics
+    ways = sorted({way for name in named for way in (name, fold(name))}, key=len, reverse=True)
+    pattern = "|".join(map(re.escape, ways))
+    left = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)(?:['’]s?)?", " ", asked, flags=re.IGNORECASE)
+    return re.sub(r"\s+", " ", left).strip(" ,")
