@@ -8,7 +8,8 @@ CHUNK_CHARS = 800
 """Characters of a piece, about 200 tokens: e5 reads 512 at most, and a piece should be about one thing."""
 
 MAX_CHUNKS = 20
-"""Pieces of one text: 16,000 characters. What is pasted beyond that is kept, and not searched."""
+"""Pieces of one text: 16,000 characters at most and 8,000 at least, as pieces end where sentences do. What is pasted
+beyond that is kept, and not searched."""
 
 _SLACK = 1.25
 """A text this little longer stays whole: a last piece of a few words is found by everything and says nothing."""

@@ -87,9 +87,10 @@ def piece_name(field_name: str, number: int) -> str:
 
 def piece_of(field_name: str, text: str) -> str:
     """Return the piece of a text that an entry's field name stands for; the whole text where it has just one."""
-    _, _, number = field_name.partition("#")
+    _, sign, after = field_name.rpartition("#")
+    number = int(after) if sign and after.isdecimal() else 0
     pieces = chunks(text)
-    return pieces[int(number or 0)] if int(number or 0) < len(pieces) else text
+    return pieces[number] if number < len(pieces) else text
 
 
 def whole_text(value: Mapping[str, Any]) -> str:
@@ -132,7 +133,7 @@ def _place(value: Mapping[str, Any], number: int) -> int | None:
         return None
     digest = hashlib.blake2b(session.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     # 31 bits of conversation, 24 of turn, 8 of piece: within a signed 64-bit number
-    return (int.from_bytes(digest) >> 1) << 32 | min(turn, 0xFF_FFFF) << 8 | min(number, MAX_CHUNKS)
+    return (int.from_bytes(digest) >> 1) << 32 | min(max(turn, 0), 0xFF_FFFF) << 8 | min(number, MAX_CHUNKS)
 
 
 def _said_at(value: Mapping[str, Any]) -> datetime | None:
