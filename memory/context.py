@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from memory.interface import MemoryResultItem, MemoryScope
+from memory.interface import Fragment, MemoryResultItem, MemoryScope
 from memory.records import normalise
 
 MAX_LINE_CHARS = 600
@@ -38,8 +38,8 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
     """Render what was read for the prompt.
 
     The profile always comes first. The rest is taken best first, a scope in turn so that none starves another, and
-    stands with the most relevant last, nearest to the query. A message that says word for word what a fact says is
-    left out.
+    stands with the most relevant last, nearest to the query. What is said twice word for word is shown once: a message
+    that says what a fact says is left out, and so is an answer beside its question where it has a line of its own.
 
     Args:
         results: What `Memory.read` returned.
@@ -50,18 +50,28 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
     """
     profile, about_user, dropped = _profile(results, max_tokens * CHARS_PER_TOKEN)
     ranked = _by_turns([item for item in results if item.scope is not MemoryScope.PROFILE])
+    keys = [normalise(_own(item)) for item in ranked]
+    own_line = {item.id for item in ranked} | set(keys)
     kept: list[tuple[MemoryResultItem, str]] = []
     said: set[str] = set()
     room = max_tokens * CHARS_PER_TOKEN - sum(len(line) + 1 for line in about_user)
-    for item in ranked:
-        key = normalise(_own(item))
+    for item, key in zip(ranked, keys, strict=True):
         if not key or key in said:
             continue
         said.add(key)
-        line = _line(item)
+        beside = {
+            text: part
+            for part in item.fragments
+            if (text := normalise(part.content)) and own_line.isdisjoint((part.id, text)) and text not in said
+        }
+        line = _line(item, beside.values())
+        if len(line) > room:
+            # the memory itself counts more than what was said beside it
+            beside, line = {}, _line(item, ())
         if len(line) > room:
             dropped += 1
             continue
+        said.update(beside)
         room -= len(line) + 1
         kept.append((item, line))
     if not kept and not profile:
@@ -107,7 +117,7 @@ def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
     return [scopes[scope][rank] for rank in range(longest) for scope in in_turn if rank < len(scopes.get(scope, ()))]
 
 
-def _line(item: MemoryResultItem) -> str:
+def _line(item: MemoryResultItem, beside: Iterable[Fragment]) -> str:
     payload = item.payload
     date = str(payload.get("created_at", ""))[:10]
     role = f", {payload['role']}" if "role" in payload else ""
@@ -116,7 +126,6 @@ def _line(item: MemoryResultItem) -> str:
         kind = "former fact"
         date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date
     own = f"- [{kind} {date}{role}] {_flat(_own(item))}"
-    beside = [fragment for fragment in item.fragments if fragment.id != item.id and fragment.content.strip()]
     return own + "".join(f" ({part.role}: {_flat(part.content, MAX_PARTNER_CHARS)})" for part in beside)
 
 
