@@ -30,7 +30,7 @@ SYSTEMS = ["react_mem", "bm25", "dense", "store", "langmem"]
 def conversations(tmp_path: Path) -> list[Conversation]:
     """Two owners whose turns have the same ids: what one is asked must not be answered by the other."""
     other = sample()
-    other["conversation"]["session_2"][1]["text"] = "I bought a red kayak."
+    other["conversation"]["session_2"][1]["text"] = "For my red kayak I bought a paddle."
     return load([write(tmp_path / "set.json", other, sample())])
 
 
