@@ -19,7 +19,7 @@ _UNSPACED_SCRIPTS = (
 )
 _UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]")
 """Scripts that do not put spaces between words: two characters in a row are taken for a word."""
-_RUN = re.compile(f"[{_UNSPACED_SCRIPTS}]+|[^{_UNSPACED_SCRIPTS}]+")
+_RUN = re.compile(f"[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}{_MARKS}]*|[^{_UNSPACED_SCRIPTS}]+")
 
 _COMMON = frozenset(
     _WORD.findall(

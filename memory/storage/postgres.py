@@ -45,13 +45,12 @@ from memory.retrieval.fusion import Arm
 from memory.retrieval.recall import Recall, RecallOp
 from memory.storage import binary
 from memory.storage.binary import Binary
-from memory.storage.calibration import Calibration
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.migrations import migrate
 from memory.storage.model_guard import check_model
 from memory.storage.namespace_indexes import NamespaceIndexes
 from memory.storage.recall import recall_statement, to_recall
-from memory.storage.scale import calibration_of
+from memory.storage.scale import Scale
 from memory.storage.search import BY_INDEX, EXACT_SCAN_LIMIT, OTHER_MODEL, Searches, check_filter, is_complete
 from memory.storage.text import index_entries, storable, to_json
 from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
@@ -112,15 +111,16 @@ class MemoryStore(AsyncPostgresStore):
         super().__init__(pool, index=index, ttl=ttl)
         self.pool = pool
         self.embedding = embedding
+        self.scale = Scale(pool, embedding)
         self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
         self._exact_scan_limit = exact_scan_limit
         self._searches = Searches(embedding.name, embedding.dims, self._omit_expired)
         self._types: Types | None = None
-        self._calibration: Calibration | None = None
 
     async def __aexit__(self, *error: Any) -> None:
         """Stop what goes on in the background."""
         await self.indexes.close()
+        await self.scale.close()
         await super().__aexit__(*error)
 
     async def setup(self) -> None:
@@ -219,8 +219,8 @@ class MemoryStore(AsyncPostgresStore):
             self._embed_questions([op for _, op in recalls]), self._embed_queries([op for _, op in searches])
         )
         results: list[Result | Recall] = [None] * len(batch)
+        calibration = self.scale.calibration
         async with self.pool.connection() as conn:
-            calibration = await self.calibration(conn)
             embedded = binary.array((await self._read_types(conn)).vector, vectors)
             asked = [op for _, op in recalls]
             statement, parameters = recall_statement(asked, embedded, self.embedding.name, calibration)
@@ -237,16 +237,6 @@ class MemoryStore(AsyncPostgresStore):
             if any(row["texts"] > self._exact_scan_limit for row in own):
                 self.indexes.outgrown(".".join(op.namespace))
         return results
-
-    async def calibration(self, conn: AsyncConnection[DictRow]) -> Calibration:
-        """Return what the cosines of this store's embedding model mean.
-
-        Args:
-            conn: A connection, to look it up with or to keep it once it is measured.
-        """
-        if self._calibration is None:
-            self._calibration = await calibration_of(conn, self.embedding)
-        return self._calibration
 
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write a batch only if an item has not changed meanwhile: what `memory.transactions` builds on.

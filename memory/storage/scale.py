@@ -1,11 +1,13 @@
-"""Which calibration belongs to a database: known, kept beside its vectors, or measured once."""
+"""Which calibration belongs to a database: known, kept beside its vectors, or measured once, behind what goes on."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
 
 from memory.storage.calibration import KNOWN, Calibration, calibrate
 from memory.storage.embeddings import EmbeddingModel
@@ -13,26 +15,59 @@ from memory.storage.embeddings import EmbeddingModel
 _STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
 _STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
 
+_UNMEASURED = Calibration(
+    points=((-1, 0), (0.051, 0.5), (0.168, 0.7), (0.285, 0.8), (0.520, 0.9), (1, 1)), separation={}
+)
+"""all-MiniLM-L6-v2, as measured: the shape of most models. It separates nothing, so that no threshold is applied until
+the model's own is known."""
+
 log = logging.getLogger(__name__)
 
 
-async def calibration_of(conn: AsyncConnection[DictRow], model: EmbeddingModel) -> Calibration:
-    """Return what the cosines of a database's model mean; a model that nobody knows is measured once.
+class Scale:
+    """What the cosines of a store's embedding model mean.
 
     Args:
-        conn: A connection.
-        model: The model whose vectors the database holds. What it raises is passed on.
+        pool: Connections to the database that keeps it.
+        model: The model.
     """
-    if model.name in KNOWN:
-        return KNOWN[model.name]
-    row = await (await conn.execute(_STORED, (model.name,))).fetchone()
-    if row is not None:
-        return Calibration.model_validate(row["calibration"])
-    calibration = await calibrate(model.embeddings)
-    await conn.execute(_STORE, (calibration.model_dump_json(), model.name))
-    if not calibration.separates:
-        log.warning(
-            "The embedding model %s hardly tells an answer from an unrelated text; similarity_threshold is not applied",
-            model.name,
-        )
-    return calibration
+
+    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], model: EmbeddingModel) -> None:
+        self._pool = pool
+        self._model = model
+        self._known = KNOWN.get(model.name)
+        self._measuring: asyncio.Task[None] | None = None
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is known of it by now; the first question to an unknown model has it looked up or measured."""
+        if self._known is None and (self._measuring is None or self._measuring.done()):
+            self._measuring = asyncio.create_task(self._find_out())
+        return self._known or _UNMEASURED
+
+    async def close(self) -> None:
+        """Stop measuring; the next process begins anew."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+            await asyncio.wait([self._measuring])
+
+    async def settle(self) -> None:
+        """Wait until nothing is being measured."""
+        if self._measuring is not None:
+            await asyncio.wait([self._measuring])
+
+    async def _find_out(self) -> None:
+        try:
+            async with self._pool.connection() as conn:
+                row = await (await conn.execute(_STORED, (self._model.name,))).fetchone()
+            if row is not None:
+                self._known = Calibration.model_validate(row["calibration"])
+                return
+            self._known = await calibrate(self._model.embeddings)  # no connection is held meanwhile
+            async with self._pool.connection() as conn:
+                await conn.execute(_STORE, (self._known.model_dump_json(), self._model.name))
+        except Exception as error:  # whatever the provider's client raises; the next question tries again
+            log.warning("the scale of %s is not known yet: %s: %s", self._model.name, type(error).__name__, error)
+            return
+        if not self._known.separates:
+            log.warning("%s hardly tells an answer from an unrelated text: no threshold is applied", self._model.name)

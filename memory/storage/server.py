@@ -123,8 +123,6 @@ async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> Async
         await stack.enter_async_context(pool)
         store = MemoryStore(pool, model)
         await stack.enter_async_context(store)
-        async with pool.connection() as conn:
-            await store.calibration(conn)  # an unknown model is measured now, not in the first turn
         yield store
 
 
