@@ -5,7 +5,7 @@ dates, and questions with the turns that bear the answer. Categories: 1 several 
 `asked_date_time`, beside LoCoMo's keys, is when the questions are asked, for those that say "last winter".
 
 - `english_long_answers`: one user, and an assistant whose answers are thousands of characters long. Most of what is
-  asked for was said by the user in passing, in a conversation about something else; some of it by the assistant.
+  asked for was said by the user in passing, while asking for something else; some of it by the assistant.
 - `developer`: the same with code and logs, in the messages of both.
 - `vietnamese`: the same in Vietnamese; some of the questions are typed without diacritics.
 - `mixed_languages`: a user who mixes English and Vietnamese in one message, and writes lists and tables.
@@ -17,10 +17,10 @@ questions use other words than the turn they look for. Where something was said 
 turn and the new one are both evidence. Some questions need two to four turns.
 
 How it was made: what users say, the questions, the first lines of the answers and whatever is asked about them were
-written one by one for this set; people, places to eat, books and events are invented. Logs and the
-rest of each long answer were put together by a script that is not kept, from some 1,300 sentences that were
-written for their subjects. They are there to be long and to the point, and a sentence comes back now and then; they are
-no advice. Text is from no other data set, and nothing in memory may be fitted to this one alone.
+written one by one for this set; people, places to eat, books and events are invented. Logs and the rest of each long
+answer were put together by a script that is not kept, from some 1,300 sentences that were written for their subjects:
+they are there to be long and to the point, they are no advice, and in one conversation the same sentence comes back two
+or three times. Nothing was taken from another data set, and no weight may be fitted to this one alone.
 """
 
 from __future__ import annotations
