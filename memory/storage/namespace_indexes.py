@@ -34,7 +34,7 @@ _QUIET = 60.0
 vectors than the limit for ever, and another process may be building what is missing here."""
 
 _PREFIX = "store_vectors_near_"
-_LARGE = SQL("SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}")
+_LARGE = "SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}"
 _SMALL = """
     SELECT wanted.prefix FROM unnest(%s::text[]) AS wanted (prefix)
     WHERE NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = wanted.prefix OFFSET %s)
@@ -123,7 +123,7 @@ class NamespaceIndexes:
         parameters = Parameters()
         query = _LARGE.format(of=in_namespace("v", path, parameters), limit=parameters.add(self._limit))
         async with self._pool.connection() as conn:
-            rows = await (await conn.execute(query, parameters.values)).fetchall()
+            rows = await (await conn.execute(query.encode(), parameters.values)).fetchall()
             large = [row["prefix"] for row in rows]
             existing = await _read_indexes(conn, large)
         for prefix in large:

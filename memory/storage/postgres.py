@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Literal, TypeVar, cast
 
 from langgraph.store.base import (
@@ -333,14 +335,15 @@ class MemoryStore(AsyncPostgresStore):
         results: list[Result],
     ) -> None:
         targets = [(number, op, queries[op.query] if op.query else None) for number, (_, op) in enumerate(searches)]
-        async with conn.pipeline() as pipeline:  # everything in one round trip
+        # Everything in one round trip; a pipeline of one statement would only cost.
+        together = conn.pipeline() if bool(gets) + bool(targets) + len(lists) > 1 else nullcontext()
+        async with together:
             got = await self._send_gets(conn, gets) if gets else None
             found = await self._send_searches(conn, targets) if targets else None
             listed = [
                 await conn.execute(query.encode(), parameters)
                 for query, parameters in self._get_batch_list_namespaces_queries(lists)
             ]
-            await pipeline.sync()
         refreshed: list[DictRow] = []
         if got is not None:
             for row in await got.fetchall():
@@ -369,7 +372,7 @@ class MemoryStore(AsyncPostgresStore):
         query, parameters, by_index = self._searches.statement(targets, bounded=True, indexed=self.indexes.within)
         if not by_index:
             return await conn.execute(query, parameters)
-        async with conn.transaction():
+        async with conn.pipeline(), conn.transaction():
             await conn.execute(_INDEX_SCAN)
             return await conn.execute(query, parameters)
 
@@ -410,7 +413,7 @@ class MemoryStore(AsyncPostgresStore):
             totals[row["search"]] = row["total"]
             if row["key"] is not None:
                 rows[row["search"]].append(row)
-        return [sorted(hits, key=lambda row: cast(int, row["place"])) for hits in rows], totals
+        return [sorted(hits, key=_rank) for hits in rows], totals
 
 
 def _check_identity(namespace: tuple[str, ...], key: str) -> None:
@@ -444,6 +447,12 @@ def _search_item(row: DictRow) -> SearchItem:
         updated_at=row["updated_at"],
         score=row["score"],
     )
+
+
+def _rank(row: DictRow) -> tuple[float, str, str]:
+    # Nearest first, or else latest; what cannot be compared last.
+    rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
+    return math.inf if math.isnan(rank) else rank, row["prefix"], row["key"]
 
 
 async def _refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
