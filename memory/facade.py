@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.store.base import BaseStore, GetOp, Item
+from langgraph.store.base import BaseStore, GetOp, Item, Result
 
 from memory import erasure, last_known, portability
 from memory.changes import Change, write
@@ -17,6 +19,7 @@ from memory.owned import WHOLE, everything
 from memory.portability import ImportReport
 from memory.retrieval.question import Question, read_question
 from memory.retrieval.recall import Recall, recall
+from memory.retrieval.reranking import rerank
 from memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,
@@ -28,6 +31,8 @@ from memory.scopes import (
     StateMemoryStore,
 )
 from memory.speakers import speakers_of
+
+log = logging.getLogger(__name__)
 
 
 class MemoryFacade:
@@ -92,6 +97,9 @@ class MemoryFacade:
         ]
         answers = await recall(self.store, [operation for _, part in asked for operation in part])
         results = MemoryResults()
+        answers, failure = await self._reranked(answers, query.query or "")
+        if failure:
+            results.missing["reranker"] = failure
         for scope, part in asked:
             if part:
                 results += scope.results(answers[: len(part)], query)
@@ -115,6 +123,26 @@ class MemoryFacade:
             The results, of which `missing` says that they are old; None if nothing was read before.
         """
         return last_known.recall(self.store, query)
+
+    async def _reranked(self, answers: list[Result | Recall], query: str) -> tuple[list[Result | Recall], str]:
+        """Return the answers as the reranker orders them, and why it could not."""
+        path = self.policy.reranker
+        if not path:
+            return answers, ""
+
+        async def ordered(answer: Result | Recall) -> Result | Recall:
+            if not isinstance(answer, Recall):
+                return answer
+            return Recall(await rerank(path, query, answer.found), answer.missing)
+
+        try:
+            # half of what the read may take: if it is late, there is still the order without it
+            async with asyncio.timeout(self.policy.read_timeout / 2):
+                return await asyncio.gather(*map(ordered, answers)), ""
+        except Exception as error:  # whatever it raises: it is somebody else's
+            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            log.warning("the order of memories is not checked by %s: %s", path, cause)
+            return answers, cause
 
     async def _question(self, query: MemoryQuery) -> Question | None:
         if not query.query or not query.query.strip():

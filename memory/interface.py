@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 from memory.profile_schema import ProfileSchema
 from memory.retrieval.fusion import ALL_ARMS, Arm
+from memory.retrieval.reranking import check_reranker
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
@@ -162,6 +163,11 @@ class MemoryPolicy(BaseModel):
         "anyway. 0.5 is unrelated, 0.7 what nine in ten answers reach, with any embedding model.",
     )
     arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
+    reranker: Annotated[str, AfterValidator(check_reranker)] = Field(
+        "",
+        description="The path 'package.module:attribute' of a LangChain document compressor that orders what was found "
+        "anew, such as a cross-encoder. It takes its time before the answer; none by default.",
+    )
     max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
     max_docs: int = Field(5, ge=1, le=100, description="Documents in the prompt, at most.")
     max_skills: int = Field(3, ge=1, le=100, description="Skills in the prompt, at most.")

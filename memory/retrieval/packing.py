@@ -45,7 +45,7 @@ def distinct(found: Sequence[Recalled]) -> list[Recalled]:
     kept: list[tuple[Recalled, _Said]] = []
     repeated: list[Recalled] = []
     for one in found:
-        said = _said(_text(one))
+        said = _said(one.text)
         if any(said.repeats(other) for _, other in kept):
             repeated.append(one)
         else:
@@ -66,14 +66,10 @@ def fragments(recalled: Recalled) -> tuple[Fragment, ...]:
         recalled: A message with its partner, or any other memory.
     """
     role = str(recalled.item.value.get("role", ""))
-    own = Fragment(id=recalled.item.key, role=role, content=_text(recalled))
+    own = Fragment(id=recalled.item.key, role=role, content=recalled.text)
     if recalled.partner is None:
         return (own,)
     other = Fragment(
         id=recalled.partner["id"], role=recalled.partner["role"] or "", content=recalled.partner["text"] or ""
     )
     return (own, other) if role == "user" else (other, own)
-
-
-def _text(recalled: Recalled) -> str:
-    return recalled.passage or str(recalled.item.value.get("text", ""))

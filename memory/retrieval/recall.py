@@ -57,6 +57,11 @@ class Recalled:
     passage: str = ""
     partner: Mapping[str, Any] | None = None
 
+    @property
+    def text(self) -> str:
+        """What it says: of a long text, the part that matched."""
+        return self.passage or str(self.item.value.get("text", ""))
+
 
 @dataclass(frozen=True)
 class Recall:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -48,10 +49,10 @@ class SemanticMemoryStore(ScopeStore):
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return facts and documents in one order of relevance."""
         facts, documents, *former = (super(SemanticMemoryStore, self).results([answer], query) for answer in answers)
-        found = [*facts[: self._policy.max_memories], *documents[: self._policy.max_docs]]
-        for past in former:
-            found += past[: self._policy.max_memories]
-        return sorted(found, key=lambda item: -(item.score or 0.0))
+        limit = self._policy.max_memories
+        parts = [facts[:limit], documents[: self._policy.max_docs], *(past[:limit] for past in former)]
+        # each part stays in its order, which a reranker may have made
+        return list(heapq.merge(*parts, key=lambda item: -(item.score or 0.0)))
 
     async def search(
         self, query_text: str, filters: Mapping[str, Any] | None = None, top_k: int = 5, *, user_id: str

@@ -1,0 +1,83 @@
+"""A second opinion on the order of what was recalled: any LangChain document compressor, off unless one is named.
+
+A cross-encoder or a small model reads question and text together, and takes its time before the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import cast
+
+from langchain_core.documents import BaseDocumentCompressor, Document
+
+from memory.retrieval.recall import Recalled
+
+_PLACE = "place"
+
+
+def check_reranker(path: str) -> str:
+    """Return the path of a reranker that can be imported.
+
+    Args:
+        path: `package.module:attribute`, a compressor or a function without arguments that makes one; empty for none.
+
+    Raises:
+        ValueError: If it is no such path, or nothing is there.
+    """
+    if path:
+        _at(path)
+    return path
+
+
+@lru_cache(maxsize=8)
+def load_reranker(path: str) -> BaseDocumentCompressor:
+    """Return the reranker at a path, made once. Blocks: it may load a model.
+
+    Args:
+        path: As `check_reranker` takes it.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    found = _at(path)
+    made = found if isinstance(found, BaseDocumentCompressor) else found() if callable(found) else found
+    if not isinstance(made, BaseDocumentCompressor):
+        raise ValueError(f"the reranker {path!r} is no LangChain document compressor but {type(made).__name__}")
+    return made
+
+
+async def rerank(path: str, query: str, found: Sequence[Recalled]) -> list[Recalled]:
+    """Order what was recalled anew; what the reranker leaves out comes last.
+
+    Args:
+        path: The reranker.
+        query: What was asked.
+        found: What was recalled, the best first.
+
+    Raises:
+        ValueError: If there is no such reranker. What it raises itself is passed on.
+    """
+    if len(found) < 2:
+        return list(found)
+    reranker = await asyncio.to_thread(load_reranker, path)
+    documents = [
+        Document(page_content=one.text, metadata={_PLACE: place, "source": str(one.item.value.get("kind", ""))})
+        for place, one in enumerate(found)
+    ]
+    ordered = await reranker.acompress_documents(documents, query)
+    places = [place for document in ordered if isinstance(place := document.metadata.get(_PLACE), int)]
+    first = [place for place in dict.fromkeys(places) if 0 <= place < len(found)]
+    return [found[place] for place in [*first, *(place for place in range(len(found)) if place not in first)]]
+
+
+def _at(path: str) -> object:
+    module, colon, attribute = path.partition(":")
+    if not (module and colon and attribute):
+        raise ValueError(f"the reranker {path!r} is no path; write 'package.module:attribute'")
+    try:
+        return cast(object, getattr(importlib.import_module(module), attribute))
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"the reranker {path!r} cannot be imported: {error}") from error
