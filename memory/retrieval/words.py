@@ -97,7 +97,7 @@ def _terms_of(word: str) -> tuple[str, ...]:
     if _UNSPACED.search(word):
         return tuple(term for run in _pairs(word) for term in ((run,) if _UNSPACED.search(run) else _terms_of(run)))
     folded = fold(word)
-    if folded in _COMMON or (len(folded) == 1 and not folded.isdigit()):
+    if not folded or folded in _COMMON or (len(folded) == 1 and not folded.isdigit()):
         return ()
     return tuple(dict.fromkeys((_stem.stemWord(folded), unicodedata.normalize("NFC", word))))
 

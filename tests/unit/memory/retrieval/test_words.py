@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.retrieval.words import fold, terms, words
@@ -16,6 +16,7 @@ unusual = st.one_of(anything, latin, st.text(st.sampled_from("aÀđĐ猫カ한�
 
 
 @given(unusual)
+@example("ก\u0300\u0300")  # marks behind a word without spaces
 def test_any_text_has_words(text: str) -> None:
     folded = fold(text)
     assert fold(folded) == folded

@@ -1,0 +1,110 @@
+"""How what was recalled is ordered and packed: repetitions last, a message with the one that belongs to it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.store.base import SearchItem
+
+from memory.interface import Fragment
+from memory.retrieval.packing import distinct, fragments
+from memory.retrieval.recall import Recalled
+
+AT = datetime(2024, 5, 15, tzinfo=UTC)
+
+
+def found(text: str, key: str = "", *, passage: str = "", partner: Any = None, **value: Any) -> Recalled:
+    item = SearchItem(("memory",), key or text, {"text": text, **value}, AT, AT)
+    return Recalled(item, arms={}, similarity=None, passage=passage, partner=partner)
+
+
+def order(*texts: str) -> list[str]:
+    return [one.item.value["text"] for one in distinct([found(text) for text in texts])]
+
+
+LONG = "In the old town of Hue we found a small house with a garden, a well and a view of the river"
+
+
+@pytest.mark.parametrize(
+    ("text", "again"),
+    [
+        ("I like green tea", "I like green tea"),
+        ("I like green tea.", "Green tea, I LIKE!"),
+        ("She painted the kitchen", "She is painting the kitchens"),
+        ("Tôi thích trà xanh", "tôi rất thích trà xanh nhé"),
+        (LONG, f"{LONG}, really"),
+        ("No, never tea", "never tea"),
+    ],
+)
+def test_what_repeats_something_better_comes_last(text: str, again: str) -> None:
+    assert order(text, again, "coffee") == [text, "coffee", again]
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("I like green tea", "I like black tea"),
+        ("I like tea", "I don't like tea"),
+        ("I can eat peanuts", "I can't eat peanuts"),
+        ("I can eat peanuts", "I can’t eat peanuts"),
+        (LONG, LONG.replace("we found", "we never found")),
+        ("Tôi ăn thịt", "Tôi không ăn thịt"),
+        ("Do I like tea?", "I like tea"),
+        ("I like tea", "do i like tea"),
+        (f"{LONG} for 500 dollars", f"{LONG} for 900 dollars"),
+        ("The meeting is at 5", "The meeting is at 6"),
+        ("👍", "👎"),
+        ("", ""),
+    ],
+)
+def test_what_says_something_else_stays_in_its_place(text: str, other: str) -> None:
+    assert order(text, other, "coffee") == [text, other, "coffee"]
+    assert order(other, text, "coffee") == [other, text, "coffee"]
+
+
+def test_long_texts_are_compared_by_what_matched() -> None:
+    coffee = found("coffee")
+    same = [found("One long text", passage="the kitchen is green"), found("Another", passage="The kitchen is green.")]
+    assert distinct([*same, coffee]) == [same[0], coffee, same[1]]
+    other = [found("one text", "1", passage="the kitchen is green"), found("one text", "2", passage="the well is dry")]
+    assert distinct([*other, coffee]) == [*other, coffee]
+
+
+said = st.sampled_from(["tea", "green tea", "no tea", "tea?", "TEA", "", "👍", "tea 5", "coffee"])
+
+
+@given(st.lists(said, max_size=12))
+def test_nothing_is_lost_and_the_best_stays_first(texts: list[str]) -> None:
+    given_ = [found(text, str(place)) for place, text in enumerate(texts)]
+    kept = distinct(given_)
+    assert sorted(one.item.key for one in kept) == sorted(one.item.key for one in given_)
+    assert kept[:1] == given_[:1]
+    # those moved behind, like those that were not, stay in their order
+    places = [int(one.item.key) for one in kept]
+    assert sum(later < earlier for earlier, later in pairwise(places)) <= 1
+
+
+def test_a_memory_by_itself_is_one_fragment() -> None:
+    assert fragments(found("User likes tea", "1")) == (Fragment(id="1", role="", content="User likes tea"),)
+
+
+def test_of_a_long_text_what_matched_is_the_fragment() -> None:
+    [fragment] = fragments(found("the beginning", "1", passage="the middle", role="user"))
+    assert (fragment.content, fragment.role) == ("the middle", "user")
+
+
+def test_a_question_stands_before_its_answer_whichever_was_found() -> None:
+    question, answer = {"id": "q", "role": "user", "text": "Cat?"}, {"id": "a", "role": "assistant", "text": "Rex."}
+    pair = (Fragment(id="q", role="user", content="Cat?"), Fragment(id="a", role="assistant", content="Rex."))
+    assert fragments(found("Cat?", "q", role="user", partner=answer)) == pair
+    assert fragments(found("Rex.", "a", role="assistant", partner=question)) == pair
+
+
+def test_a_partner_that_lacks_something_is_still_one() -> None:
+    *_, other = fragments(found("Cat?", "q", role="user", partner={"id": "a", "role": None, "text": None}))
+    assert other == Fragment(id="a", role="", content="")

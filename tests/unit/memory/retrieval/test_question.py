@@ -1,0 +1,189 @@
+"""What a question says: its words, whom it is about, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.retrieval.entries import entries, mark
+from memory.retrieval.question import MAX_TERMS, Question, read_question
+from memory.retrieval.times import Period
+from memory.retrieval.words import terms, words
+
+NOW = datetime(2024, 5, 15, 10)
+BY_THE_USER = mark("role", "user")
+names = st.one_of(
+    st.sampled_from(["Ann", "Ann Lee", "Hùng", "Will", "Dr. J.", "田中", "(", "\\", ""]), st.text(max_size=20)
+)
+
+
+def read(query: str, *speakers: str) -> Question:
+    return read_question(query, NOW, speakers)
+
+
+def terms_of(question: Question) -> list[str]:
+    return [term for term, _ in question.terms]
+
+
+# --- names ---
+
+
+@pytest.mark.parametrize(
+    ("query", "speakers", "text", "who"),
+    [
+        ("What did Ann paint?", ["Ann", "Bob"], "What did paint?", "Ann"),
+        ("what did ann paint?", ["Ann", "Bob"], "what did paint?", "Ann"),
+        ("What is Ann's cat called?", ["Ann"], "What is cat called?", "Ann"),
+        ("What is Ann’s cat called?", ["Ann"], "What is cat called?", "Ann"),
+        ("Is this James' cat?", ["James"], "Is this cat?", "James"),
+        ("Ann, where is the cat?", ["Ann"], "where is the cat?", "Ann"),
+        ("Con mèo của Hùng tên gì?", ["Hùng"], "Con mèo của tên gì?", "Hùng"),
+        ("con meo cua hung ten gi", ["Hùng"], "con meo cua ten gi", "Hùng"),
+        ("What did Mary Ann paint?", ["Mary Ann"], "What did paint?", "Mary Ann"),
+        ("What did Ann Lee paint?", ["Ann", "Ann Lee"], "What did paint?", "Ann Lee"),
+        ("What did Ann paint?", ["Ann", "Ann Lee"], "What did paint?", "Ann"),
+        ("What did Ann paint?", ["Ann", "ann", "ANN"], "What did paint?", "Ann"),
+        ("What did Dr. J. paint?", ["Dr. J."], "What did paint?", "Dr. J."),
+        ("What did c++ (the bot) paint?", ["c++ (the bot)"], "What did paint?", "c++ (the bot)"),
+    ],
+)
+def test_who_is_named_must_have_said_it_and_is_not_looked_for(
+    query: str, speakers: list[str], text: str, who: str
+) -> None:
+    question = read(query, *speakers)
+    assert (question.text, question.speaker) == (text, mark("speaker", who))
+    assert not set(terms_of(question)) & set(terms(who))
+
+
+def test_the_mark_is_the_one_that_messages_have() -> None:
+    [entry] = entries("text", "tea", {"speaker": "HÙNG"})
+    assert read("Hùng thích gì", "Hùng").speaker in entry.terms
+
+
+def test_of_two_who_are_named_neither_is_the_one() -> None:
+    question = read("What did Ann tell Bob about my kitchen?", "Ann", "Bob")
+    assert question.speaker == ""
+    assert question.text == "What did tell about my kitchen?"
+    assert terms_of(question) == ["kitchen"]
+
+
+@pytest.mark.parametrize("query", ["How was the annual dinner?", "Was it planned?", "The Anna Karenina book?"])
+def test_a_name_within_a_word_is_none(query: str) -> None:
+    question = read(query, "Ann")
+    assert (question.text, question.speaker) == (query, "")
+
+
+@pytest.mark.parametrize("query", ["Ann?", "Ann", "Who is Ann?", "What about Ann?"])
+def test_a_name_is_looked_for_where_nothing_else_is_asked(query: str) -> None:
+    question = read(query, "Ann")
+    assert question.text == query
+    assert terms_of(question) == ["ann"]
+    assert question.speaker == mark("speaker", "Ann")
+
+
+def test_a_name_that_is_a_common_word_is_one_as_it_is_written() -> None:
+    assert read("What will the painter do?", "Will").speaker == ""
+    assert read("What did Will paint?", "Will").speaker == mark("speaker", "Will")
+    assert read("mình thích gì", "Minh").speaker == BY_THE_USER
+
+
+def test_nobody_is_named_by_a_name_without_words() -> None:
+    assert read("What did 👍 paint?", "👍", "", "...").speaker == ""
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did I paint?",
+        "what's my cat called",
+        "I'm looking for mine",
+        "Where were we?",
+        "Tôi thích gì?",
+        "toi thich gi",
+    ],
+)
+def test_i_is_the_user(query: str) -> None:
+    assert read(query, "Ann").speaker == BY_THE_USER
+
+
+@pytest.mark.parametrize("query", ["What is painted?", "Where is the mice trap?", "in the iPhone", ""])
+def test_who_said_it_does_not_show(query: str) -> None:
+    assert read(query, "Ann").speaker == ""
+
+
+def test_a_name_counts_more_than_i() -> None:
+    assert read("What did Ann tell me?", "Ann").speaker == mark("speaker", "Ann")
+
+
+# --- words ---
+
+
+def test_each_word_counts_once_and_what_kind_of_answer_is_wanted_counts_less() -> None:
+    weights = dict(read("What kind of pet, what name of a pet?").terms)
+    assert list(weights) == ["kind", "pet", "name"]
+    assert weights["pet"] == 1.0
+    assert 0 < weights["kind"] == weights["name"] < 1
+
+
+def test_of_a_long_question_the_words_that_say_most_count() -> None:
+    many = [f"word{'x' * length}" for length in range(MAX_TERMS)]
+    question = read(" ".join(["kind", "day", *many, "ox"]))
+    assert terms_of(question) == many
+
+
+def test_without_words_there_are_no_terms() -> None:
+    for query in ("", " ", "?!", "What was that?", "👍"):
+        question = read(query)
+        assert (question.text, question.terms, question.periods) == (query, (), ())
+
+
+@given(st.one_of(st.text(), st.text(st.characters())), st.lists(names, max_size=5))
+def test_any_question_is_read(query: str, speakers: list[str]) -> None:
+    question = read(query, *speakers)
+    assert len(question.terms) <= MAX_TERMS
+    assert all(0 < weight <= 1 for _, weight in question.terms)
+    assert set(terms_of(question)) <= set(terms(query))
+    assert bool(question.text) == bool(query)
+    # what is left is of the question, in its order
+    rest = iter(words(query))
+    assert all(word in rest for word in words(question.text))
+
+
+some_words = st.lists(st.sampled_from(["Ann", "Bob", "paint", "kitchen", "my", "the", "in 2021", "Will"]), max_size=8)
+
+
+@given(some_words, st.permutations(["Ann", "Bob", "Will"]))
+def test_the_order_of_speakers_does_not_matter(said: list[str], speakers: Sequence[str]) -> None:
+    query = " ".join(said)
+    assert read(query, *speakers) == read(query, "Ann", "Bob", "Will")
+
+
+@pytest.mark.parametrize("piece", ["tea ", "Ann ", "Ann's ", "(", "猫", "I ", "\x00", "in 2021 "])
+def test_a_megabyte_is_read_as_far_as_it_can_be_a_question(piece: str) -> None:
+    # anything worse than linear does not end within the time of a test
+    huge = piece * (1_000_000 // len(piece))
+    question = read(huge, "Ann", "Ann Lee", *(f"Speaker {number}" for number in range(100)))
+    assert len(question.text) < 10_000
+    assert len(question.terms) <= MAX_TERMS
+    assert "kitchen" not in terms_of(read(huge + " kitchen"))
+
+
+# --- times ---
+
+
+def test_times_are_read_as_of_when_it_is_asked() -> None:
+    assert read("What did Ann paint last week?", "Ann").periods == (Period(date(2024, 5, 6), date(2024, 5, 12)),)
+    assert read_question("What was last week?", datetime(2020, 1, 1)).periods == (
+        Period(date(2019, 12, 23), date(2019, 12, 29)),
+    )
+    assert read("When did Ann paint?", "Ann").asks_when
+    assert not read("What did Ann paint?", "Ann").asks_when
+    assert read("What did Ann paint?", "Ann").periods == ()
+
+
+def test_a_speaker_named_like_a_month_is_no_time_taken_away() -> None:
+    assert read("What did June paint in May 2023?", "June").periods == (Period(date(2023, 5, 1), date(2023, 5, 31)),)
