@@ -64,11 +64,10 @@ def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> Mem
             for part in item.fragments
             if (text := normalise(part.content)) and own_line.isdisjoint((part.id, text)) and text not in said
         }
-        line = _line(item, beside.values())
-        if len(line) > room:
-            # the memory itself counts more than what was said beside it
-            beside, line = {}, _line(item, ())
-        if len(line) > room:
+        # the memory itself counts more than what was said beside it
+        ways = (_line(item, beside.values()), _line(item, ()))
+        line = next((way for way in ways if len(way) <= room), None)
+        if line is None:
             dropped += 1
             continue
         said.update(beside)
