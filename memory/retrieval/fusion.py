@@ -25,19 +25,19 @@ ALL_ARMS = frozenset(Arm)
 LEXICAL = 1.0
 """BM25 in its own units: the sum of the words' rarities (natural logarithm), saturated."""
 
-VECTOR = 21.0
+VECTOR = 32.0
 """A similarity, calibrated (0.5 unrelated, 0.9 nearest): the same whatever the embedder."""
 
-WINDOW = 22.0
+WINDOW = 25.0
 """The mean similarity of the neighbours, on the same scale."""
 
-SPEAKER = 4.5
+SPEAKER = 5.5
 """Said by whom the question names, or by the user where it says "I"."""
 
-SPEAKS_OF_ITSELF = 1.0
+SPEAKS_OF_ITSELF = 0.8
 """Said in the first person: people are asked about, not what they remarked on."""
 
-TIME = 7.0
+TIME = 7.5
 """Said in a time that the question names, falling with the distance."""
 
 TIME_DECAY_DAYS = 14.0
