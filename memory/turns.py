@@ -316,7 +316,7 @@ class Turns:
                 text=drafts.whole_text(m),
                 at=m.created_at,
                 # what was said before has its words from its own turn
-                enrich=m.id in known and wants_keywords(m.text),
+                enrich=self.memory.policy.keywords and m.id in known and wants_keywords(m.text),
             )
             for m in shown
         ]

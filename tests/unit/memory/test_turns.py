@@ -264,9 +264,12 @@ async def test_a_second_extraction_replaces_the_words_of_the_first() -> None:
     assert (await said(store))[0]["keywords"] == "water"
 
 
-async def test_words_are_wanted_for_what_a_turn_tells_and_each_message_is_dated() -> None:
+@pytest.mark.parametrize("keywords", [True, False])
+async def test_words_are_wanted_for_what_a_turn_tells_where_the_policy_wants_them_and_each_message_is_dated(
+    keywords: bool,
+) -> None:
     store, reader = InMemoryStore(), Reader()
-    one = turns(store, reader)
+    one = turns(store, reader, keywords=keywords)
     history: list[BaseMessage] = [HumanMessage("I went surfing.", id="q1"), AIMessage("Great!", id="a1")]
     await one.close(history, None)
     await one.extract()
@@ -278,7 +281,7 @@ async def test_words_are_wanted_for_what_a_turn_tells_and_each_message_is_dated(
         ("user", "I went surfing.", False),
         ("assistant", "Great!", False),
         ("user", "Thanks!", False),
-        ("assistant", "Shall I look for a course?", True),
+        ("assistant", "Shall I look for a course?", keywords),
     ]
     assert all(m.at is not None for m in reader.shown if m.role != "tool")
     assert not any(m.enrich for m in reader.shown if m.role == "tool")
