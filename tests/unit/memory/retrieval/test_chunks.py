@@ -66,6 +66,14 @@ def test_pieces_end_where_lines_and_sentences_do() -> None:
     assert chunks("これは文です。" * 400)[0]
 
 
+@pytest.mark.parametrize("piece", ["A sentence. ", "A line\n", "One! Two?\tThree.\n\n"])
+def test_words_stay_apart(piece: str) -> None:
+    text = piece * (CHUNK_CHARS * 4 // len(piece))
+    pieces = chunks(text)
+    assert len(pieces) > 3
+    assert " ".join(pieces).split() == text.split()
+
+
 def test_a_line_keeps_how_far_it_is_indented() -> None:
     code = "def f():\n" + "".join(f"    line_{n} = {n}\n" for n in range(200))
     assert "\n    line_10 = 10\n    line_11 = 11\n" in chunks(code)[0]

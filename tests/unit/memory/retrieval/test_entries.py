@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -175,6 +177,17 @@ def test_when_it_was_said(at: datetime) -> None:
     assert entry.said_at.isoformat() == expected.isoformat()
 
 
+@pytest.fixture
+def in_hue(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine that does not live by UTC."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC-7")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_hue")
 def test_a_zone_is_kept_and_a_time_without_one_is_utc() -> None:
     at = datetime(2024, 5, 15, 9, tzinfo=timezone(timedelta(hours=7)))
     assert of("tea", created_at="2024-05-15T09:00:00+07:00")[0].said_at == at
