@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -22,7 +23,7 @@ TERM_NUMBERS = 1_000_000_000
 TELLS_WHEN = "\x1ftells_when"
 SPEAKS_OF_ITSELF = "\x1fspeaks_of_itself"
 
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|our|toi|minh|em|chung toi|chung minh)\b")
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|our|ours|tôi|toi|mình|minh|(?<!['’])em)\b")
 _SAID_AT = ("said_at", "created_at")
 
 
@@ -61,7 +62,7 @@ def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]
     for number, piece in enumerate(chunks(text)):
         said = terms(piece)
         about = {TELLS_WHEN} if tells_when(piece) else set()
-        if _FIRST_PERSON.search(fold(piece)):
+        if says_i(piece):
             about.add(SPEAKS_OF_ITSELF)
         found.append(
             Entry(
@@ -106,6 +107,15 @@ def whole_text(value: Mapping[str, Any]) -> str:
         said = [str(block.get("text") or "") for block in content if isinstance(block, Mapping)]
         return " ".join(filter(None, said)) or text
     return text
+
+
+def says_i(text: str) -> bool:
+    """Return whether a text is in the first person, in English or Vietnamese, with or without diacritics.
+
+    >>> says_i("It's my cat"), says_i("Tôi có mèo"), says_i("toi co meo"), says_i("Trời tối rồi")
+    (True, True, True, False)
+    """
+    return bool(_FIRST_PERSON.search(unicodedata.normalize("NFC", text).casefold()))
 
 
 def mark(name: str, value: Any) -> str:

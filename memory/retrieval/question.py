@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.records import MAX_INDEXED_CHARS
-from memory.retrieval.entries import mark
+from memory.retrieval.entries import mark, says_i
 from memory.retrieval.times import Period, asks_when, named_periods
 from memory.retrieval.words import fold, terms, words
 
@@ -25,7 +25,6 @@ _WEAK_WORDS = frozenset(
         "specific feel enjoy likely consider take give find loai ten ngay thang nam tuan nguoi thich"
     )
 )
-_SELF = frozenset(["i", "me", "my", "mine", "myself", "we", "our", "ours", "toi", "minh", "em", "chung"])
 
 
 @dataclass(frozen=True)
@@ -57,22 +56,22 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         speakers: The names of those who take part in the owner's conversations.
     """
     asked = query[:MAX_INDEXED_CHARS]
-    said = set(words(asked))
-    named = _named(asked, said, speakers)
+    named = _named(asked, speakers)
     text = _without(asked, named)
     # "Who is Ann?" asks for nothing but her
     names = {term for name in named for term in terms(name)} if terms(text) else set()
     return Question(
         text=text if terms(text) else asked,
         terms=_weighted(asked, names),
-        speaker=_speaker(named, said),
+        speaker=_speaker(named, asked),
         periods=named_periods(asked, now),
         asks_when=asks_when(asked),
     )
 
 
-def _named(asked: str, said: set[str], speakers: Iterable[str]) -> list[str]:
+def _named(asked: str, speakers: Iterable[str]) -> list[str]:
     """Return the names that a question has in it, however many ways of writing one there are."""
+    said = set(words(asked))
     parts = {name: frozenset(words(name)) for name in speakers}
     found = [name for name, its in parts.items() if its and its <= said and _is_name(name, asked)]
     # who asks for "Ann Lee" asks for one, though there is an "Ann" too
@@ -92,11 +91,11 @@ def _weighted(asked: str, names: set[str]) -> tuple[tuple[str, float], ...]:
     return tuple((term, weights[term]) for term in weights if term in set(kept))
 
 
-def _speaker(named: list[str], said: set[str]) -> str:
+def _speaker(named: list[str], asked: str) -> str:
     marks = {mark("speaker", name) for name in named}
     if len(marks) == 1:
         return marks.pop()
-    return mark("role", "user") if not named and said & _SELF else ""
+    return mark("role", "user") if not named and says_i(asked) else ""
 
 
 def _without(asked: str, named: list[str]) -> str:

@@ -121,6 +121,8 @@ def test_a_text_cannot_forge_a_mark(text: str, name: str) -> None:
         ("I moved yesterday", {SPEAKS_OF_ITSELF, TELLS_WHEN}),
         ("Mine fields are dangerous in theory", {SPEAKS_OF_ITSELF}),
         ("She has an idea", set()),
+        ("Trời đẹp, cô ấy tới nơi", set()),
+        ("Give 'em tea", set()),
     ],
 )
 def test_a_text_says_whether_it_speaks_of_itself_and_of_a_time(text: str, about: set[str]) -> None:

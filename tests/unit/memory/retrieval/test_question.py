@@ -110,7 +110,9 @@ def test_i_is_the_user(query: str) -> None:
     assert read(query, "Ann").speaker == BY_THE_USER
 
 
-@pytest.mark.parametrize("query", ["What is painted?", "Where is the mice trap?", "in the iPhone", ""])
+@pytest.mark.parametrize(
+    "query", ["What is painted?", "Where is the mice trap?", "in the iPhone", "Ai tới?", "Chung cư nào?", ""]
+)
 def test_who_said_it_does_not_show(query: str) -> None:
     assert read(query, "Ann").speaker == ""
 
