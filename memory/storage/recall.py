@@ -72,11 +72,16 @@ DECLARE
     seeds CONSTANT int := (op->>'seeds')::int;
     wanted CONSTANT int := (op->>'limit')::int;
 BEGIN
+IF NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = space) THEN
+    RETURN;
+END IF;
 RETURN QUERY
 WITH texts AS MATERIALIZED (
-    SELECT s.*, row_number() OVER (ORDER BY s.place, s.key, s.field_name) AS number
+    -- narrow: keys are looked up for those that are proposed
+    SELECT s.*, row_number() OVER (ORDER BY s.place) AS number,
+        s.marks & required = required AND s.marks & refused = 0 AS eligible
     FROM (
-        SELECT v.key, v.field_name, v.place, v.said_at, v.terms IS NULL AS unread,
+        SELECT v.ctid AS id, v.place, v.said_at, v.terms IS NULL AS unread,
             1 - (v.embedding <=> question) AS cosine,
             COALESCE(-(v.terms <#> asked), 0)::bigint AS words,
             COALESCE(-(v.terms <#> marked), 0)::bigint AS marks,
@@ -84,12 +89,13 @@ WITH texts AS MATERIALIZED (
         FROM store_vectors v WHERE v.prefix = space
         OFFSET 0 -- otherwise the vectors themselves would be sorted along
     ) s
-), totals AS (
-    SELECT count(*)::float8 AS texts, GREATEST(avg(t.length), 1) AS length, count(*) FILTER (WHERE t.unread) AS unread
-    FROM texts t
-), sets AS (
-    SELECT t.words, count(*)::float8 AS texts FROM texts t WHERE t.words <> 0 GROUP BY t.words
-), rarity AS (
+), sets AS MATERIALIZED (
+    SELECT t.words, count(*)::float8 AS texts, sum(t.length) AS length, count(*) FILTER (WHERE t.unread) AS unread
+    FROM texts t GROUP BY t.words
+), totals AS MATERIALIZED (
+    SELECT sum(s.texts) AS texts, GREATEST(sum(s.length) / sum(s.texts), 1) AS length, sum(s.unread)::bigint AS unread
+    FROM sets s
+), rarity AS MATERIALIZED (
     SELECT w.bit, w.weight * ln(1 + (totals.texts - having_it.texts + 0.5) / (having_it.texts + 0.5)) AS idf
     FROM totals,
     (SELECT 1::bigint << (n.ordinality::int - 1) AS bit, n.weight
@@ -97,44 +103,63 @@ WITH texts AS MATERIALIZED (
     LATERAL (SELECT COALESCE(sum(s.texts), 0) AS texts FROM sets s WHERE s.words & w.bit <> 0) having_it
 ), said_words AS (
     SELECT s.words, sum(r.idf) AS idf FROM sets s JOIN rarity r ON s.words & r.bit <> 0 GROUP BY s.words
-), open AS (
-    SELECT t.*, 1 / (1 - b + b * t.length / totals.length) AS norm FROM texts t, totals
 ), proposed AS (
-    (SELECT o.number, o.place FROM open o
-        WHERE o.marks & required = required AND o.marks & refused = 0 AND o.cosine >= min_cosine
-        ORDER BY o.cosine DESC LIMIT seeds)
+    (SELECT t.number, t.place FROM texts t
+        WHERE t.eligible AND t.cosine >= min_cosine
+        ORDER BY t.cosine DESC LIMIT seeds)
     UNION
-    (SELECT o.number, o.place FROM open o JOIN said_words s ON s.words = o.words
-        WHERE o.marks & required = required AND o.marks & refused = 0
+    (SELECT o.number, o.place FROM (
+            SELECT t.number, t.place, t.words, 1 / (1 - b + b * t.length / (SELECT length FROM totals)) AS norm
+            FROM texts t WHERE t.eligible AND t.words <> 0
+        ) o JOIN said_words s ON s.words = o.words
         ORDER BY s.idf * o.norm * (k1 + 1) / (k1 + o.norm) DESC LIMIT seeds)
     UNION
-    (SELECT o.number, o.place FROM open o
-        WHERE o.marks & required = required AND o.marks & refused = 0 AND EXISTS (
-            SELECT FROM unnest(starts, ends) AS p (first, last) WHERE o.said_at BETWEEN p.first AND p.last)
-        ORDER BY o.cosine DESC NULLS LAST LIMIT seeds)
-), candidates AS (
-    SELECT DISTINCT o.* FROM proposed p CROSS JOIN generate_series(-2, 2) AS d (away)
-    JOIN open o ON o.number = p.number + d.away AND (d.away = 0 OR o.place >> 32 = p.place >> 32)
-    WHERE o.marks & required = required AND o.marks & refused = 0 AND o.key <> ALL (skipped)
-), near AS (
-    SELECT c.number, d.away, o.key, o.field_name, o.place, o.said_at, o.marks, o.words, o.cosine,
-        kernel[d.away + 3] * o.norm AS norm
-    FROM candidates c CROSS JOIN generate_series(-2, 2) AS d (away)
-    JOIN open o ON o.number = c.number + d.away AND (d.away = 0 OR o.place >> 32 = c.place >> 32)
+    (SELECT t.number, t.place FROM texts t
+        WHERE cardinality(starts) > 0 AND t.eligible AND EXISTS (
+            SELECT FROM unnest(starts, ends) AS p (first, last) WHERE t.said_at BETWEEN p.first AND p.last)
+        ORDER BY t.cosine DESC NULLS LAST LIMIT seeds)
+), region AS MATERIALIZED (
+    -- the neighbours of what is proposed, which are scored too, and theirs, which count for them
+    SELECT t.* FROM (
+        SELECT DISTINCT p.number + d.away AS number FROM proposed p CROSS JOIN generate_series(-4, 4) AS d (away)
+    ) n JOIN texts t ON t.number = n.number
+), candidates AS MATERIALIZED (
+    SELECT r.*, r.place >> 32 AS conversation FROM region r JOIN (
+        SELECT DISTINCT m.number FROM (
+            SELECT p.number + d.away AS number, d.away, p.place >> 32 AS conversation
+            FROM proposed p CROSS JOIN generate_series(-2, 2) AS d (away) OFFSET 0
+        ) n JOIN region m ON m.number = n.number
+        WHERE m.eligible AND (n.away = 0 OR m.place >> 32 = n.conversation)
+    ) c ON c.number = r.number
+), near AS MATERIALIZED (
+    SELECT n.number, n.away, r.words, r.cosine,
+        kernel[n.away + 3] / (1 - b + b * r.length / (SELECT length FROM totals)) AS norm
+    FROM (
+        SELECT c.number, d.away, c.number + d.away AS neighbour, c.conversation
+        FROM candidates c CROSS JOIN generate_series(-2, 2) AS d (away) OFFSET 0
+    ) n JOIN region r ON r.number = n.neighbour
+    WHERE n.away = 0 OR r.place >> 32 = n.conversation
 ), matched AS (
     SELECT n.number, r.idf, sum(n.norm) AS times FROM near n JOIN rarity r ON n.words & r.bit <> 0
     WHERE n.words <> 0 GROUP BY n.number, r.bit, r.idf
 ), worded AS (
     SELECT m.number, sum(m.idf * m.times * (k1 + 1) / (k1 + m.times)) AS score FROM matched m GROUP BY m.number
 ), gathered AS (
-    SELECT n.number, avg(n.cosine) FILTER (WHERE n.away <> 0) AS around,
-        max(n.key) FILTER (WHERE n.away = 0) AS key, max(n.field_name) FILTER (WHERE n.away = 0) AS field_name,
-        max(n.place) FILTER (WHERE n.away = 0) AS place, max(n.cosine) FILTER (WHERE n.away = 0) AS cosine,
-        max(n.marks) FILTER (WHERE n.away = 0) AS marks, max(n.said_at) FILTER (WHERE n.away = 0) AS said_at
-    FROM near n GROUP BY n.number
+    -- grouped, not joined: the planner cannot know how few these are, and would compare each with each
+    SELECT g.number, max(g.id) AS id, max(g.place) AS place, max(g.said_at) AS said_at, max(g.marks) AS marks,
+        max(g.cosine) AS cosine, max(g.around) AS around, max(g.worded) AS worded
+    FROM (
+        SELECT c.number, c.id, c.place, c.said_at, c.marks, c.cosine, NULL::float8 AS around, NULL::float8 AS worded
+        FROM candidates c
+        UNION ALL
+        SELECT n.number, NULL, NULL, NULL, NULL, NULL, avg(n.cosine), NULL
+        FROM near n WHERE n.away <> 0 GROUP BY n.number
+        UNION ALL
+        SELECT w.number, NULL, NULL, NULL, NULL, NULL, NULL, w.score FROM worded w
+    ) g GROUP BY g.number
 ), scored AS (
-    SELECT c.key, c.field_name, c.place, c.cosine,
-        w_lexical * COALESCE(w.score, 0) AS lexical,
+    SELECT c.id, c.place, c.cosine,
+        w_lexical * COALESCE(c.worded, 0) AS lexical,
         w_cosine * COALESCE(c.cosine - unrelated, 0) AS vector,
         w_around * COALESCE(COALESCE(c.around, c.cosine) - unrelated, 0) AS around,
         w_speaker * (c.marks & speaker_bit <> 0)::int + w_itself * (c.marks & itself_bit <> 0)::int AS speaker,
@@ -142,9 +167,14 @@ WITH texts AS MATERIALIZED (
             SELECT max(exp(-GREATEST(extract(epoch FROM p.first - c.said_at), extract(epoch FROM c.said_at - p.last), 0)
                 / 86400 / decay))
             FROM unnest(starts, ends) AS p (first, last)), 0) + w_when * (c.marks & when_bit <> 0)::int AS said
-    FROM gathered c LEFT JOIN worded w USING (number)
+    FROM gathered c
 ), summed AS (
-    SELECT s.*, s.lexical + s.vector + s.around + s.speaker + s.said AS score FROM scored s
+    SELECT s.*, v.key, v.field_name, s.lexical + s.vector + s.around + s.speaker + s.said AS score
+    FROM scored s, LATERAL (
+        SELECT v.key, v.field_name FROM store_vectors v WHERE v.ctid = s.id
+        OFFSET 0 -- one by one: otherwise all of the table could be read
+    ) v
+    WHERE v.key <> ALL (skipped)
 ), best AS (
     SELECT DISTINCT ON (s.key) s.* FROM summed s ORDER BY s.key, s.score DESC, s.field_name
 )
