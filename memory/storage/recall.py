@@ -20,11 +20,23 @@ from langgraph.store.base import SearchItem
 from psycopg.rows import DictRow
 
 from memory.retrieval import fusion
+from memory.retrieval.chunks import MAX_CHUNKS
 from memory.retrieval.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, TERM_NUMBERS, mark, piece_of, term_number, whole_text
 from memory.retrieval.fusion import Arm
 from memory.retrieval.recall import Recall, Recalled, RecallOp
 from memory.storage.binary import Binary
 from memory.storage.calibration import Calibration
+from memory.storage.text import storable
+
+_PARTNER_PIECES = 2 * MAX_CHUNKS
+"""Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and
+another one it belongs to something else."""
+
+_NO_COSINE = 2.0
+"""More than any cosine: nothing is as near."""
+
+_MOST = 2**31 - 1
+"""PostgreSQL's largest integer."""
 
 _CALL = """
     SELECT o.number - 1 AS search, model.ours AS same_model, r.*
@@ -41,7 +53,7 @@ RETURNS TABLE (
     score float8, cosine float8, lexical float8, around float8, speaker float8, said float8, partner jsonb,
     unread bigint, texts bigint
 )
-LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $function$
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET jit = off AS $function$
 #variable_conflict use_column
 DECLARE
     space CONSTANT text := op->>'space';
@@ -53,6 +65,8 @@ DECLARE
     speaker_bit CONSTANT bigint := (op->>'speaker')::bigint;
     itself_bit CONSTANT bigint := (op->>'itself')::bigint;
     when_bit CONSTANT bigint := (op->>'when')::bigint;
+    equal CONSTANT jsonb := op->'equal';
+    unequal CONSTANT jsonb[] := ARRAY(SELECT jsonb_array_elements(op->'unequal'));
     skipped CONSTANT text[] := ARRAY(SELECT jsonb_array_elements_text(op->'without'));
     starts CONSTANT timestamptz[] := ARRAY(SELECT jsonb_array_elements_text(op->'starts')::timestamptz);
     ends CONSTANT timestamptz[] := ARRAY(SELECT jsonb_array_elements_text(op->'ends')::timestamptz);
@@ -69,7 +83,9 @@ DECLARE
     b CONSTANT float8 := (op->>'b')::float8;
     unrelated CONSTANT float8 := (op->>'unrelated')::float8;
     min_cosine CONSTANT float8 := (op->>'min_cosine')::float8;
+    reach CONSTANT int := (op->>'reach')::int;
     seeds CONSTANT int := (op->>'seeds')::int;
+    partners CONSTANT int := (op->>'partners')::int;
     wanted CONSTANT int := (op->>'limit')::int;
 BEGIN
 IF NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = space) THEN
@@ -79,12 +95,18 @@ RETURN QUERY
 WITH texts AS MATERIALIZED (
     -- narrow: keys are looked up for those that are proposed
     SELECT s.*, row_number() OVER (ORDER BY s.place) AS number,
-        s.marks & required = required AND s.marks & refused = 0 AS eligible
+        s.free AND s.marks & required = required AND s.marks & refused = 0 AS eligible
     FROM (
         SELECT v.ctid AS id, v.place, v.said_at, v.terms IS NULL AS unread,
-            1 - (v.embedding <=> question) AS cosine,
+            cardinality(skipped) = 0 OR v.key NOT IN (SELECT unnest(skipped)) AS free,
+            -- a vector of zeros has no direction
+            NULLIF(1 - (v.embedding <=> question), 'NaN') AS cosine,
             COALESCE(-(v.terms <#> asked), 0)::bigint AS words,
-            COALESCE(-(v.terms <#> marked), 0)::bigint AS marks,
+            CASE WHEN v.terms IS NOT NULL THEN (-(v.terms <#> marked))::bigint ELSE (
+                SELECT CASE WHEN i.value @> equal THEN required ELSE 0 END
+                    | CASE WHEN i.value @> ANY (unequal) THEN refused ELSE 0 END
+                FROM store i WHERE i.prefix = space AND i.key = v.key
+            ) END AS marks,
             COALESCE(v.length, 0)::float8 AS length
         FROM store_vectors v WHERE v.prefix = space
         OFFSET 0 -- otherwise the vectors themselves would be sorted along
@@ -127,7 +149,7 @@ WITH texts AS MATERIALIZED (
     SELECT r.*, r.place >> 32 AS conversation FROM region r JOIN (
         SELECT DISTINCT m.number FROM (
             SELECT p.number + d.away AS number, d.away, p.place >> 32 AS conversation
-            FROM proposed p CROSS JOIN generate_series(-2, 2) AS d (away) OFFSET 0
+            FROM proposed p CROSS JOIN generate_series(-reach, reach) AS d (away) OFFSET 0
         ) n JOIN region m ON m.number = n.number
         WHERE m.eligible AND (n.away = 0 OR m.place >> 32 = n.conversation)
     ) c ON c.number = r.number
@@ -174,7 +196,6 @@ WITH texts AS MATERIALIZED (
         SELECT v.key, v.field_name FROM store_vectors v WHERE v.ctid = s.id
         OFFSET 0 -- one by one: otherwise all of the table could be read
     ) v
-    WHERE v.key <> ALL (skipped)
 ), best AS (
     SELECT DISTINCT ON (s.key) s.* FROM summed s ORDER BY s.key, s.score DESC, s.field_name
 )
@@ -184,15 +205,26 @@ SELECT found.place, space, found.key, found.field_name, found.value, found.creat
 FROM totals LEFT JOIN LATERAL (
     SELECT f.*, i.value, i.created_at, i.updated_at, CASE WHEN (op->>'pairs')::boolean THEN (
         SELECT jsonb_build_object('id', a.key, 'role', a.value->'role', 'text', a.value->'text')
-        FROM store_vectors n JOIN store a ON a.prefix = space AND a.key = n.key
-        WHERE n.prefix = space AND n.place BETWEEN
-                CASE WHEN i.value->>'role' = 'user' THEN f.place ELSE (f.place >> 32) << 32 END
-                AND CASE WHEN i.value->>'role' = 'user' THEN ((f.place >> 32) + 1 << 32) - 1 ELSE f.place END
-            AND n.key <> f.key AND a.value->>'role' IS DISTINCT FROM i.value->>'role'
+        FROM (
+            (SELECT n.key, n.place FROM store_vectors n
+                WHERE i.value->>'role' = 'user' AND n.prefix = space AND n.place > f.place
+                    AND n.place <= (f.place | 4294967295)
+                ORDER BY n.place LIMIT partners)
+            UNION ALL
+            (SELECT n.key, n.place FROM store_vectors n
+                WHERE i.value->>'role' <> 'user' AND n.prefix = space AND n.place < f.place
+                    AND n.place >= (f.place >> 32) << 32
+                ORDER BY n.place DESC LIMIT partners)
+        ) n JOIN store a ON a.prefix = space AND a.key = n.key
+        WHERE a.value->>'role' <> i.value->>'role'
         ORDER BY abs(n.place - f.place) LIMIT 1
     ) END AS partner
-    FROM (SELECT * FROM best ORDER BY score DESC, key LIMIT wanted) f
-    JOIN store i ON i.prefix = space AND i.key = f.key AND (i.expires_at IS NULL OR i.expires_at > now())
+    FROM (SELECT * FROM best ORDER BY score DESC, key) f, LATERAL (
+        SELECT i.value, i.created_at, i.updated_at FROM store i
+        WHERE i.prefix = space AND i.key = f.key AND (i.expires_at IS NULL OR i.expires_at > now())
+        OFFSET 0 -- one by one, until there are enough
+    ) i
+    ORDER BY f.score DESC, f.key LIMIT wanted
 ) found ON TRUE;
 END
 $function$
@@ -272,24 +304,30 @@ def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
                 marks.append(term)
         return sum(1 << marks.index(term) for term in set(wanted) if term)
 
-    required = [mark(name, value) for name, value in op.conditions.items() if not isinstance(value, Mapping)]
-    refused = [mark(name, value["$ne"]) for name, value in op.conditions.items() if isinstance(value, Mapping)]
+    equal = {name: value for name, value in op.conditions.items() if not isinstance(value, Mapping)}
+    unequal = [(name, value["$ne"]) for name, value in op.conditions.items() if isinstance(value, Mapping)]
     on = {arm: float(arm in op.arms) for arm in Arm}
+    # what an arm that is off would be asked, is not: it proposes nothing
+    terms = question.terms if Arm.LEXICAL in op.arms else ()
+    periods = question.periods if Arm.TIME in op.arms else ()
     window = on[Arm.WINDOW]
     middle = len(fusion.KERNEL) // 2
     return {
         "space": ".".join(op.namespace),
-        "words": _sparse([term for term, _ in question.terms]),
-        "weights": [weight for _, weight in question.terms],
-        "required": bits(*required),
-        "refused": bits(*refused),
+        "words": _sparse([term for term, _ in terms]),
+        "weights": [weight for _, weight in terms],
+        "required": bits(*(mark(name, value) for name, value in equal.items())),
+        "refused": bits(*(mark(name, value) for name, value in unequal)),
+        # what the marks stand for, where there are none yet
+        "equal": storable(equal),
+        "unequal": [storable({name: value}) for name, value in unequal],
         "speaker": bits(question.speaker),
         "itself": bits(SPEAKS_OF_ITSELF),
         "when": bits(TELLS_WHEN) if question.asks_when else 0,
         "marks": _sparse(marks),
-        "without": list(op.without),
-        "starts": [period.start.isoformat() for period in question.periods],
-        "ends": [(period.end + timedelta(days=1)).isoformat() for period in question.periods],
+        "without": [storable(key) for key in op.without],
+        "starts": [period.start.isoformat() for period in periods],
+        "ends": [(period.end + timedelta(days=1)).isoformat() for period in periods],
         "decay": fusion.TIME_DECAY_DAYS,
         "kernel": [weight if place == middle else weight * window for place, weight in enumerate(fusion.KERNEL)],
         "w_cosine": on[Arm.VECTOR] * fusion.VECTOR * calibration.rise,
@@ -303,11 +341,19 @@ def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
         "b": fusion.LENGTH,
         # so that what has nothing to do with the question adds nothing
         "unrelated": calibration.cosine(0.5),
-        "min_cosine": calibration.cosine(op.similarity) if calibration.separates else -1.0,
-        "seeds": fusion.SEEDS,
-        "limit": op.limit,
+        "min_cosine": _least_cosine(op, calibration),
+        "reach": middle if Arm.WINDOW in op.arms else 0,
+        "seeds": min(max(fusion.SEEDS, op.limit), _MOST),
+        "limit": min(op.limit, _MOST),
+        "partners": _PARTNER_PIECES,
         "pairs": op.pairs,
     }
+
+
+def _least_cosine(op: RecallOp, calibration: Calibration) -> float:
+    if Arm.VECTOR not in op.arms:
+        return _NO_COSINE
+    return calibration.cosine(op.similarity) if calibration.separates else -1.0
 
 
 def _sparse(terms: Sequence[str]) -> str:
