@@ -30,9 +30,44 @@ _OLDEST_PGVECTOR = (0, 8)
 _MIGRATION_LOCK = 0x7265_6163_746D_656D
 """`reactmem`: what starting processes queue for."""
 
-WHOLE_ROWS = "toast_tuple_target = 8160"
-"""Keep a row in one piece, if it fits a page: PostgreSQL would move the vector of one over 2 kB to another table, from
-where comparing it takes ten times as long."""
+NEXT_VECTORS: Sequence[str] = (
+    "DROP TABLE IF EXISTS store_vectors_next",
+    # What every row of an owner is compared by comes first: a column costs all that stand before it. All are compared
+    # in half precision, which the database makes of the vector, so that whoever writes one need not know.
+    f"""
+    CREATE TABLE store_vectors_next (
+        half halfvec({{dims}}) GENERATED ALWAYS AS (embedding::halfvec({{dims}})) STORED,
+        terms sparsevec({TERM_NUMBERS}),
+        length real,
+        place bigint,
+        said_at timestamptz,
+        prefix text NOT NULL,
+        key text NOT NULL,
+        field_name text NOT NULL,
+        embedding vector({{dims}}),
+        created_at timestamptz DEFAULT CURRENT_TIMESTAMP,
+        updated_at timestamptz DEFAULT CURRENT_TIMESTAMP,
+        CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name),
+        CONSTRAINT store_vectors_next_prefix_key_fkey
+            FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
+    )
+    """,
+    # The bytes up to which a row stays in one piece: the half vector and a hundred words, but not the whole vector,
+    # which few are compared by. The largest column is moved out first.
+    "ALTER TABLE store_vectors_next SET (toast_tuple_target = {inline})",
+    # An owner's rows, in the order of the conversation. By a range of prefixes, whatever the database's collation.
+    "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
+)
+"""A table as that of the vectors, to be filled and then to take its place."""
+
+SWAP_VECTORS: Sequence[str] = (
+    "DROP TABLE store_vectors",
+    "ALTER TABLE store_vectors_next RENAME TO store_vectors",
+    "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
+    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
+    """ALTER TABLE store_vectors
+        RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
+)
 
 MIGRATIONS: Sequence[str] = (
     """
@@ -44,17 +79,14 @@ MIGRATIONS: Sequence[str] = (
     """,
     # A search reads one owner's vectors by a range of prefixes, whatever the database's collation.
     "CREATE INDEX IF NOT EXISTS store_vectors_prefix_idx ON store_vectors (prefix text_pattern_ops)",
-    # Over all tenants it is most of the cost of a write, and no good for a search within one (see namespace_indexes).
-    "DROP INDEX IF EXISTS store_vectors_embedding_idx",
-    # What a row is found by beside its vector. Adding columns that may be NULL rewrites nothing.
-    f"""
-    ALTER TABLE store_vectors ADD COLUMN terms sparsevec({TERM_NUMBERS}), ADD COLUMN length real,
-        ADD COLUMN place bigint, ADD COLUMN said_at timestamptz
+    # With what a row is found by beside its vector, and without an index over all tenants, which is most of the cost of
+    # a write and no good for a search within one (see `namespace_indexes`).
+    *NEXT_VECTORS,
+    """
+    INSERT INTO store_vectors_next (prefix, key, field_name, embedding, created_at, updated_at)
+    SELECT prefix, key, field_name, embedding, created_at, updated_at FROM store_vectors ORDER BY prefix, key
     """,
-    f"ALTER TABLE store_vectors SET ({WHOLE_ROWS})",
-    # As the index that it replaces, and in a conversation's order.
-    "CREATE INDEX store_vectors_place_idx ON store_vectors (prefix text_pattern_ops, place)",
-    "DROP INDEX store_vectors_prefix_idx",
+    *SWAP_VECTORS,
     # Which model made the vectors says what their cosines mean.
     "ALTER TABLE memory_embedding ADD COLUMN calibration jsonb",
     RECALL_FUNCTION,
@@ -168,9 +200,19 @@ async def _apply_all(conn: Connection, dims: int, *, checkpoints: bool) -> None:
     await _apply(conn, "store_migrations", STORE_MIGRATIONS)
     await _create_extension(conn)
     # The stock store's three, but for the index, which ours would drop.
-    vectors = ("SELECT 'the extension'", _VECTORS_TABLE.replace("{dims}", str(int(dims))), "SELECT 'no index'")
-    await _apply(conn, "vector_migrations", vectors)
-    await _apply(conn, "memory_migrations", MIGRATIONS)
+    await _apply(conn, "vector_migrations", ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'"))
+    await _apply(conn, "memory_migrations", [of_dims(statement, dims) for statement in MIGRATIONS])
+
+
+def of_dims(statement: str, dims: int) -> str:
+    """Return a statement for vectors of a length.
+
+    Args:
+        statement: One of this module, with `{dims}` and `{inline}`.
+        dims: The length.
+    """
+    # 1,500 bytes for what is no vector: a piece of text has 100 words, of 8 bytes each
+    return statement.replace("{dims}", str(int(dims))).replace("{inline}", str(min(8_160, 2 * int(dims) + 1_500)))
 
 
 async def _create_extension(conn: Connection) -> None:

@@ -33,7 +33,13 @@ _QUIET = 60.0
 """Seconds in which a namespace that was looked at is not looked at again: one that holds many small ones has more
 vectors than the limit for ever, and another process may be building what is missing here."""
 
-_PREFIX = "store_vectors_near_"
+_MEASURED_FOR = 600.0
+"""Seconds. Counting costs a third of a search, and is not urgent: a namespace that outgrows the exact scan meanwhile is
+searched exactly a little longer."""
+_MOST_MEASURED = 10_000
+"""Paths remembered as measured: a megabyte."""
+
+_PREFIX = "store_vectors_half_"
 _LARGE = "SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}"
 _SMALL = """
     SELECT wanted.prefix FROM unnest(%s::text[]) AS wanted (prefix)
@@ -50,7 +56,7 @@ _INDEXES = """
 """
 _CREATE = SQL("""
     CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON store_vectors
-    USING hnsw ((embedding::halfvec({dims})) halfvec_cosine_ops) WHERE prefix = {prefix}
+    USING hnsw (half halfvec_cosine_ops) WHERE prefix = {prefix}
 """)
 _DROP = SQL("DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
@@ -71,6 +77,7 @@ class NamespaceIndexes:
         self._dims = dims
         self._limit = limit
         self._indexed: set[str] = set()
+        self._measured_until: dict[str, float] = {}
         self._quiet_until: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._working = asyncio.Lock()
@@ -79,6 +86,16 @@ class NamespaceIndexes:
         """Return the namespaces at a path and below it that are known to have an index."""
         below = path + "." if path else ""
         return [prefix for prefix in self._indexed if prefix == path or prefix.startswith(below)]
+
+    def is_due(self, path: str) -> bool:
+        """Tell whether it is time to see how many vectors there are at a path and below it, and take it for seen."""
+        now = time.monotonic()
+        if self._measured_until.get(path, 0.0) > now:
+            return False
+        if len(self._measured_until) >= _MOST_MEASURED:
+            self._measured_until.clear()
+        self._measured_until[path] = now + _MEASURED_FOR
+        return True
 
     def outgrown(self, path: str) -> None:
         """Take note that more vectors than the limit were found at a path and below it."""
@@ -139,7 +156,7 @@ class NamespaceIndexes:
         async with await self._connect() as conn:
             if anew:  # what an interrupted build left behind
                 await conn.execute(_DROP.format(name=name))
-            await conn.execute(_CREATE.format(name=name, dims=Literal(self._dims), prefix=Literal(prefix)))
+            await conn.execute(_CREATE.format(name=name, prefix=Literal(prefix)))
 
     async def _drop_where_small(self, prefixes: Sequence[str]) -> None:
         async with self._pool.connection() as conn:

@@ -53,7 +53,7 @@ from memory.storage.model_guard import check_model
 from memory.storage.namespace_indexes import NamespaceIndexes
 from memory.storage.recall import recall_statement, to_recall
 from memory.storage.scale import Scale
-from memory.storage.search import BY_INDEX, EXACT_SCAN_LIMIT, OTHER_MODEL, Searches, check_filter, is_complete
+from memory.storage.search import EXACT_SCAN_LIMIT, Searches, Target, check_filter
 from memory.storage.text import index_entries, storable, to_json
 from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
 from memory.transactions import Guard
@@ -116,7 +116,7 @@ class MemoryStore(AsyncPostgresStore):
         self.scale = Scale(pool, embedding)
         self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
         self._exact_scan_limit = exact_scan_limit
-        self._searches = Searches(embedding.name, embedding.dims, self._omit_expired)
+        self._searches = Searches(exact_scan_limit, self._omit_expired)
         self._types: Types | None = None
 
     async def __aexit__(self, *error: Any) -> None:
@@ -334,7 +334,9 @@ class MemoryStore(AsyncPostgresStore):
         queries: Mapping[str, Binary],
         results: list[Result],
     ) -> None:
-        targets = [(number, op, queries[op.query] if op.query else None) for number, (_, op) in enumerate(searches)]
+        targets = [
+            self._target(number, op, queries[op.query] if op.query else None) for number, (_, op) in enumerate(searches)
+        ]
         # Everything in one round trip; a pipeline of one statement would only cost.
         together = conn.pipeline() if bool(gets) + bool(targets) + len(lists) > 1 else nullcontext()
         async with together:
@@ -366,54 +368,38 @@ class MemoryStore(AsyncPostgresStore):
         keys = [op.key for _, op in gets]
         return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self._omit_expired))
 
-    async def _send_searches(
-        self, conn: AsyncConnection[DictRow], targets: Sequence[tuple[int, SearchOp, Binary | None]]
-    ) -> AsyncCursor[DictRow]:
-        query, parameters, by_index = self._searches.statement(targets, bounded=True, indexed=self.indexes.within)
-        if not by_index:
-            return await conn.execute(query, parameters)
+    async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
+        statement = self._searches.statement(targets, bounded=True)
+        if not any(target.indexed for target in targets):
+            return await conn.execute(*statement)
         async with conn.pipeline(), conn.transaction():
             await conn.execute(_INDEX_SCAN)
-            return await conn.execute(query, parameters)
+            return await conn.execute(*statement)
+
+    def _target(self, number: int, op: SearchOp, vector: Binary | None) -> Target:
+        if vector is None:
+            return Target(number, op, None)
+        path = ".".join(op.namespace_prefix)
+        indexed = self.indexes.within(path)
+        return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
 
     async def _search_rows(
-        self,
-        conn: AsyncConnection[DictRow],
-        targets: Sequence[tuple[int, SearchOp, Binary | None]],
-        found: Sequence[DictRow],
+        self, conn: AsyncConnection[DictRow], targets: Sequence[Target], found: Sequence[DictRow]
     ) -> list[list[DictRow]]:
         """Sort the rows of the one statement by search, and search again what it has not found all of."""
-        rows, totals = await self._by_search(conn, len(targets), found)
-        for number, op, _ in targets:
-            if self._exact_scan_limit < totals[number] < BY_INDEX:
-                self.indexes.outgrown(".".join(op.namespace_prefix))
-        again = [
-            (number, op, vector)
-            for number, op, vector in targets
-            if vector is not None and not is_complete(op, len(rows[number]), totals[number])
-        ]
+        if any(row["model"] not in (None, self.embedding.name) for row in found):
+            await check_model(conn, self.embedding.name)
+        rows = [[row for row in found if row["search"] == target.number] for target in targets]
+        for target in targets:
+            if any(row["more"] for row in rows[target.number]):
+                self.indexes.outgrown(".".join(target.op.namespace_prefix))
+        again = [target for target in targets if not target.is_complete(rows[target.number])]
         if again:
-            query, parameters, _ = self._searches.statement(again, bounded=False)
-            more, _ = await self._by_search(
-                conn, len(targets), await (await conn.execute(query, parameters)).fetchall()
-            )
-            for number, _, _ in again:
-                rows[number] = more[number]
-        return rows
-
-    async def _by_search(
-        self, conn: AsyncConnection[DictRow], searches: int, found: Sequence[DictRow]
-    ) -> tuple[list[list[DictRow]], list[int]]:
-        rows: list[list[DictRow]] = [[] for _ in range(searches)]
-        totals = [0] * searches
-        for row in found:
-            if row["search"] == OTHER_MODEL:
-                await check_model(conn, self.embedding.name)
-                continue
-            totals[row["search"]] = row["total"]
-            if row["key"] is not None:
-                rows[row["search"]].append(row)
-        return [sorted(hits, key=_rank) for hits in rows], totals
+            cursor = await conn.execute(*self._searches.statement(again, bounded=False))
+            more = await cursor.fetchall()
+            for target in again:
+                rows[target.number] = [row for row in more if row["search"] == target.number]
+        return [sorted(hits, key=_rank) for hits in rows]
 
 
 def _check_identity(namespace: tuple[str, ...], key: str) -> None:

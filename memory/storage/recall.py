@@ -100,7 +100,7 @@ WITH texts AS MATERIALIZED (
         SELECT v.ctid AS id, v.place, v.said_at, v.terms IS NULL AS unread,
             cardinality(skipped) = 0 OR v.key NOT IN (SELECT unnest(skipped)) AS free,
             -- a vector of zeros has no direction
-            NULLIF(1 - (v.embedding <=> question), 'NaN') AS cosine,
+            NULLIF(1 - (v.half <=> question::halfvec), 'NaN') AS cosine,
             COALESCE(-(v.terms <#> asked), 0)::bigint AS words,
             CASE WHEN v.terms IS NOT NULL THEN (-(v.terms <#> marked))::bigint ELSE (
                 SELECT CASE WHEN i.value @> equal THEN required ELSE 0 END

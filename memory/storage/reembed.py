@@ -26,7 +26,7 @@ from rich.console import Console
 from memory.storage import binary
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
 from memory.storage.errors import StorageError
-from memory.storage.migrations import WHOLE_ROWS, stored_embedding, upgrade
+from memory.storage.migrations import NEXT_VECTORS, SWAP_VECTORS, of_dims, stored_embedding, upgrade
 from memory.storage.model_guard import wait_for_writers
 from memory.storage.server import connected
 from memory.storage.settings import StorageSettings
@@ -37,17 +37,6 @@ _BATCH = 100
 """Items a call of the model: what an interruption costs at most, and within every provider's limit."""
 
 _NEXT = "store_vectors_next"
-_PREPARE = (
-    "DROP TABLE IF EXISTS store_vectors_next",
-    "CREATE TABLE store_vectors_next (LIKE store_vectors INCLUDING DEFAULTS)",
-    f"ALTER TABLE store_vectors_next SET ({WHOLE_ROWS})",
-    "ALTER TABLE store_vectors_next ADD CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name)",
-    "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
-    """
-    ALTER TABLE store_vectors_next ADD CONSTRAINT store_vectors_next_prefix_key_fkey
-        FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
-    """,
-)
 # In the order of the primary key, from where the last batch ended: each pass reads every row once.
 _PENDING = """
     SELECT v.prefix, v.key, v.fields, v.updated_at, s.value
@@ -85,18 +74,10 @@ _MARK = """
         JOIN store s ON s.prefix = item.prefix AND s.key = item.key
     FOR KEY SHARE OF s
 """
-_SWAP = (
-    """DELETE FROM store_vectors_next n WHERE n.embedding IS NULL OR NOT EXISTS (SELECT FROM store_vectors v
-        WHERE v.prefix = n.prefix AND v.key = n.key)""",
-    "DROP TABLE store_vectors",
-    "ALTER TABLE store_vectors_next RENAME TO store_vectors",
-    "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
-    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
-    """ALTER TABLE store_vectors
-        RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
-    "COMMENT ON TABLE store_vectors IS NULL",
-    "DELETE FROM memory_embedding",
-)
+_FORGET_LEFTOVERS = """
+    DELETE FROM store_vectors_next n WHERE n.embedding IS NULL
+        OR NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = n.prefix AND v.key = n.key)
+"""
 
 Connection = AsyncConnection[DictRow]
 
@@ -159,11 +140,8 @@ async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
     if found is not None and found["model"] == model.name:
         return
     async with conn.transaction():
-        for statement in _PREPARE:
-            await conn.execute(statement)
-        await conn.execute(
-            SQL("ALTER TABLE {} ALTER COLUMN embedding TYPE vector({})").format(Identifier(_NEXT), Literal(model.dims))
-        )
+        for statement in NEXT_VECTORS:
+            await conn.execute(of_dims(statement, model.dims).encode())
         await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(model.name)))
 
 
@@ -216,8 +194,10 @@ async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Ca
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
         if await (await conn.execute(_PENDING, ("", "", 1))).fetchone():
             return False
-        for statement in _SWAP:
-            await conn.execute(statement)
+        for statement in (_FORGET_LEFTOVERS, *SWAP_VECTORS):
+            await conn.execute(statement.encode())
+        await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
+        await conn.execute("DELETE FROM memory_embedding")
         await conn.execute("INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (model.name, model.dims))
     return True
 

@@ -4,8 +4,9 @@ The stock store orders all tenants' vectors by the HNSW index, takes the first f
 tenants. Here the namespace comes first: its vectors are found by prefix and compared one by one. Only a namespace that
 has an index of its own (see `namespace_indexes`) is searched by that.
 
-What of a namespace is nearest is a bounded number of candidates, from which the filter and repetitions are taken; where
-too few are left, the caller asks again without the bound.
+All are compared in half precision, which lies in half the pages; a bounded number of candidates is then compared in
+full. Of these, what the filter refuses and further pieces of the same item go; where too few are left, the caller asks
+again without the bound.
 
 Statements are put together as text, of literals and placeholders only: psycopg's composing of them takes a third of a
 small search.
@@ -14,7 +15,7 @@ small search.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,57 +29,46 @@ EXACT_SCAN_LIMIT = 10_000
 busy machine of two cores: 2,000 vectors 1 to 4 ms, 10,000 8 to 15 ms, depending on how they lie on disk; twice as many
 take twice as long, and by an index of 20,000 it is 1.5 ms."""
 
-BY_INDEX = 2**62
-"""What `total` says where an index was used, which does not tell."""
-
-OTHER_MODEL = -1
-"""The `search` of the row that says that the database's vectors are of another model than the query's."""
-
-_CANDIDATES = 4
-"""Candidates for each result wanted. An item has a candidate for each piece of its text, and a filter takes some away;
-comparing is what costs, not passing on."""
+_SPARE = 20
+"""Candidates beyond twice the results wanted. They are chosen in half precision, which confuses neighbours in rank
+(measured: what is among the ten nearest is among the eleven), and an item has one for each piece of its text."""
 
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 _COLUMNS = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
-# OFFSET 0 keeps the distance from being computed later: a vector carried through a window or a sort is 1.5 kB a row,
-# which at 10,000 rows spills to disk, 40 ms instead of 10.
 _EVERY_ONE = """
-    SELECT compared.*, count(*) OVER () AS total FROM (
-        SELECT v.prefix, v.key, v.embedding <=> {vector}::vector AS distance
-        FROM store_vectors v WHERE {in_namespace} AND v.embedding IS NOT NULL OFFSET 0
-    ) compared
+    SELECT v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v
+    WHERE {in_namespace} AND v.half IS NOT NULL
 """
-_BY_THE_INDEX = """
-    (SELECT v.prefix, v.key, v.embedding <=> {vector}::vector AS distance, {total}::bigint AS total
-     FROM store_vectors v WHERE v.prefix = {prefix} {passes}
-     ORDER BY v.embedding::halfvec({dims}) <=> {vector}::vector::halfvec({dims}) LIMIT {candidates})
+# Only the distance is computed of every row, and only the nearest are read whole. Among equals the place in the table
+# decides: whatever the number of candidates, they are the first of one order, so that pages neither repeat nor miss.
+_NEAREST = """
+    (SELECT v.prefix, v.key, v.embedding, v.ctid AS at FROM (
+        SELECT v.ctid AS at FROM store_vectors v WHERE {in_namespace} {passes} AND v.half IS NOT NULL
+        ORDER BY v.half <=> {vector}::vector::halfvec, v.ctid LIMIT {candidates}
+     ) nearest JOIN store_vectors v ON v.ctid = nearest.at)
+"""
+# By nothing but the distance: the index knows no other order.
+_NEAREST_BY_INDEX = """
+    (SELECT v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v WHERE v.prefix = {prefix} {passes}
+     ORDER BY v.half <=> {vector}::vector::halfvec LIMIT {candidates})
 """
 _PASSES = "AND (SELECT TRUE {conditions} FROM store s WHERE s.prefix = v.prefix AND s.key = v.key)"
-# Grouped before it is joined: an item may have several candidates.
 _BY_DISTANCE = """
-    (WITH near AS MATERIALIZED (
-        SELECT * FROM ({found}) found ORDER BY distance, prefix, key LIMIT {candidates}
-     )
-     SELECT {number} AS search, counted.total, hit.*
-     FROM (SELECT COALESCE(max(total), 0) AS total FROM near) counted LEFT JOIN LATERAL (
-        SELECT {columns}, 1 - best.distance AS score
-        FROM (
-            SELECT near.prefix, near.key, min(near.distance) AS distance FROM near {join}
-            GROUP BY near.prefix, near.key ORDER BY distance, near.prefix, near.key LIMIT {limit} OFFSET {offset}
-        ) best JOIN store s ON s.prefix = best.prefix AND s.key = best.key
-     ) hit ON TRUE)
+    (SELECT {number} AS search, {more} AS more, best.taken, (SELECT name FROM memory_embedding) AS model, {columns},
+        1 - best.distance AS score
+     FROM (
+        SELECT near.prefix, near.key, min(near.embedding <=> {vector}::vector) AS distance, min(near.at) AS at,
+            max(near.taken) AS taken
+        FROM (SELECT found.*, count(*) OVER () AS taken FROM ({found}) found) near {join}
+        GROUP BY near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
+     ) best JOIN store s ON s.prefix = best.prefix AND s.key = best.key)
 """
+_MORE = "EXISTS (SELECT FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
 _BY_TIME = """
-    (SELECT {number} AS search, 0::bigint AS total, {columns}, NULL::float8 AS score
+    (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns}, NULL::float8 AS score
      FROM store s WHERE {in_namespace} {conditions}
      ORDER BY s.updated_at DESC, s.prefix, s.key LIMIT {limit} OFFSET {offset})
-"""
-# Vectors of two models may have the same length: their distances would be numbers like any other.
-_OTHER_MODEL = """
-    (SELECT {number} AS search, 0::bigint AS total, NULL::text, NULL::text, NULL::jsonb, NULL::timestamptz,
-        NULL::timestamptz, NULL::int, NULL::float8
-     FROM memory_embedding WHERE name <> {model})
 """
 
 
@@ -95,101 +85,104 @@ class Parameters:
         return f"%({name})s"
 
 
+class Target(NamedTuple):
+    """A search, and how it is carried out.
+
+    Args:
+        number: What its rows have as `search`.
+        op: The search.
+        vector: The query's; None to list by time.
+        indexed: The namespaces, of those it is about, that have an index of their own.
+        measured: Whether its rows should tell if there are more vectors than the limit of the exact scan.
+    """
+
+    number: int
+    op: SearchOp
+    vector: Binary | None
+    indexed: Sequence[str] = ()
+    measured: bool = False
+
+    def is_complete(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        """Tell whether a bounded search has found what there is: enough, or all that was there was looked at."""
+        if self.vector is None or len(rows) == self.op.limit:
+            return True
+        if rows:
+            return not self.indexed and rows[0]["taken"] < _candidates(self.op)
+        return not self.op.filter and not self.op.offset
+
+
 class Statement(NamedTuple):
-    """A statement, its parameters, and whether it uses an index that may miss rows."""
+    """A statement and its parameters."""
 
     query: bytes
     parameters: dict[str, Any]
-    by_index: bool
 
 
 @dataclass(frozen=True)
 class Searches:
-    """How searches are carried out.
+    """What all searches of a store have in common.
 
     Args:
-        model: What made the queries' vectors.
-        dims: Their length.
+        limit: Vectors of a namespace up to which every one is compared.
         omit_expired: Whether expired items are left out.
     """
 
-    model: str
-    dims: int
+    limit: int
     omit_expired: bool
 
-    def statement(
-        self,
-        searches: Sequence[tuple[int, SearchOp, Binary | None]],
-        *,
-        bounded: bool,
-        indexed: Callable[[str], Sequence[str]] = lambda path: (),
-    ) -> Statement:
+    def statement(self, targets: Sequence[Target], *, bounded: bool) -> Statement:
         """Return one statement for all searches.
 
-        Its rows have `search` (the number given), `total` (how many vectors there are), `score` and the item's columns,
-        in no order; a search by a vector that finds nothing has one row without an item.
+        Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (what made the vectors),
+        `score` and the item's columns.
 
         Args:
-            searches: What to search, each with a number and its query's vector, or None to list by time.
-            bounded: Whether the nearest few are enough to choose from; see `is_complete`.
-            indexed: Returns the namespaces at a path and below it that have an index of their own.
+            targets: The searches.
+            bounded: Whether the nearest few are enough to choose from; see `Target.is_complete`.
         """
         parameters = Parameters()
-        vectors = {id(vector): parameters.add(vector) for _, _, vector in searches if vector is not None}
+        vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
         parts = []
-        by_index = False
-        for number, op, vector in searches:
-            path = ".".join(op.namespace_prefix)
+        for target in targets:
+            op, path = target.op, ".".join(target.op.namespace_prefix)
             common = {
-                "number": number,
+                "number": target.number,
                 "columns": _COLUMNS,
                 "limit": parameters.add(op.limit),
                 "offset": parameters.add(op.offset),
             }
             conditions = _conditions(op, parameters, omit_expired=self.omit_expired)
-            if vector is None:
+            if target.vector is None:
                 of_namespace = in_namespace("s", path, parameters)
                 parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions))
                 continue
-            own = indexed(path) if bounded else ()
-            by_index = by_index or bool(own)
-            candidates = parameters.add(_candidates(op)) if bounded else "NULL"
-            found = self._found(path, vectors[id(vector)], own, conditions, candidates, parameters)
+            vector = vectors[id(target.vector)]
+            of_namespace = in_namespace("v", path, parameters)
+            found = _EVERY_ONE.format(in_namespace=of_namespace)
+            if bounded:
+                found = _nearest(target, path, vector, conditions, parameters)
+            more = "FALSE"
+            if target.measured:
+                more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(self.limit))
             join = f"JOIN store s ON s.prefix = near.prefix AND s.key = near.key {conditions}" if conditions else ""
-            parts.append(_BY_DISTANCE.format(**common, found=found, candidates=candidates, join=join))
-        if vectors:
-            parts.append(_OTHER_MODEL.format(number=OTHER_MODEL, model=parameters.add(self.model)))
-        return Statement(" UNION ALL ".join(parts).encode(), parameters.values, by_index)
-
-    def _found(
-        self, path: str, vector: str, own: Sequence[str], conditions: str, candidates: str, parameters: Parameters
-    ) -> str:
-        # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
-        passes = _PASSES.format(conditions=conditions)
-        parts = [
-            _BY_THE_INDEX.format(
-                vector=vector,
-                dims=self.dims,
-                total=BY_INDEX,
-                prefix=parameters.add(prefix),
-                passes=passes if conditions else "",
-                candidates=candidates,
-            )
-            for prefix in own
-        ]
-        of_namespace = in_namespace("v", path, parameters, without=own)
-        return " UNION ALL ".join([_EVERY_ONE.format(vector=vector, in_namespace=of_namespace), *parts])
+            parts.append(_BY_DISTANCE.format(**common, found=found, vector=vector, join=join, more=more))
+        return Statement(" UNION ALL ".join(parts).encode(), parameters.values)
 
 
-def is_complete(op: SearchOp, results: int, total: int) -> bool:
-    """Tell whether a bounded search has found what there is: enough, or all that was there was looked at.
-
-    Args:
-        op: The search.
-        results: How many it has.
-        total: What its rows say.
-    """
-    return results == op.limit or total <= _candidates(op)
+def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
+    candidates = parameters.add(_candidates(target.op))
+    if not target.indexed:
+        of_namespace = in_namespace("v", path, parameters)
+        return _NEAREST.format(in_namespace=of_namespace, passes="", vector=vector, candidates=candidates)
+    # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
+    common = {
+        "vector": vector,
+        "candidates": candidates,
+        "passes": _PASSES.format(conditions=conditions) if conditions else "",
+    }
+    others = in_namespace("v", path, parameters, without=target.indexed)
+    parts = [_NEAREST_BY_INDEX.format(**common, prefix=parameters.add(prefix)) for prefix in target.indexed]
+    return " UNION ALL ".join([*parts, _NEAREST.format(**common, in_namespace=others)])
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:
@@ -224,7 +217,7 @@ def in_namespace(table: str, path: str, parameters: Parameters, without: Sequenc
 
 
 def _candidates(op: SearchOp) -> int:
-    return _CANDIDATES * (op.limit + op.offset)
+    return 2 * (op.limit + op.offset) + _SPARE
 
 
 def _conditions(op: SearchOp, parameters: Parameters, *, omit_expired: bool) -> str:

@@ -181,7 +181,7 @@ class TestTheIndexOfALargeNamespace:
         await keys(store, 0)
         await store.indexes.settle()
         async with store.pool.connection() as conn:
-            await conn.execute("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid::regclass::text LIKE '%near%'")
+            await conn.execute("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid::regclass::text LIKE '%half%'")
         other = MemoryStore(store.pool, store.embedding, exact_scan_limit=self.LIMIT)
         await keys(other, 0)
         await other.indexes.settle()
