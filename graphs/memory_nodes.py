@@ -102,19 +102,26 @@ class MemoryNodes:
         query = self._query(identity, state["messages"])
         try:
             async with asyncio.timeout(self._policy.read_timeout):
-                results, _ = await asyncio.gather(
-                    turns.memory.read(query), turns.open(state["messages"], state.get("remembered"))
+                results, opened = await asyncio.gather(
+                    turns.memory.read(query),
+                    turns.open(state["messages"], state.get("remembered")),
+                    return_exceptions=True,
                 )
+            if isinstance(results, BaseException):
+                raise results
         except Exception as error:
             known = turns.memory.last_known(query)
             if known is None:
                 _degrade(writer, "retrieve", error)
                 return fresh
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", _cause(error))
-            results = known
+            results, opened = known, None
         else:
             # what could not be stored stays in the prompt with the whole thread
-            fresh |= {"recalls": True, "remembered": last_id(state["messages"])}
+            if opened is None:
+                fresh |= {"recalls": True, "remembered": last_id(state["messages"])}
+            else:
+                _degrade(writer, "store", opened)
         block = render_memories(results, self._policy.memory_tokens)
         details = [
             {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
@@ -258,7 +265,7 @@ def _is_noise(message: AnyMessage) -> bool:
     return isinstance(message, HumanMessage) and is_empty(message)
 
 
-def _degrade(writer: Any, operation: Any, error: Exception) -> None:
+def _degrade(writer: Any, operation: Any, error: BaseException) -> None:
     """Go on without memory, and say so: once in the log with the cause, once to whoever watches the stream."""
     cause = _cause(error)
     log.warning("memory is unavailable for this turn (%s): %s", operation, cause)
@@ -266,5 +273,5 @@ def _degrade(writer: Any, operation: Any, error: Exception) -> None:
     events.memory(writer, operation, "degraded", f"Memory could not be reached, {missing}: {cause}")
 
 
-def _cause(error: Exception) -> str:
+def _cause(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

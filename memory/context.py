@@ -124,8 +124,9 @@ def _line(item: MemoryResultItem, beside: Iterable[Fragment]) -> str:
     if payload.get("current") is False:
         kind = "former fact"
         date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date
+    # on lines of their own: they are not what the memory itself says
     own = f"- [{kind} {date}{role}] {_flat(_own(item))}"
-    return own + "".join(f" ({part.role}: {_flat(part.content, MAX_PARTNER_CHARS)})" for part in beside)
+    return own + "".join(f"\n  ({part.role}: {_flat(part.content, MAX_PARTNER_CHARS)})" for part in beside)
 
 
 def _own(item: MemoryResultItem) -> str:

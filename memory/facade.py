@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import Any, cast
@@ -76,8 +77,9 @@ class MemoryFacade:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
-        `MemoryStore` does). Without the embedder, words, neighbours and times still find; without the index of words,
-        vectors do; without the database, `last_known` has what was read before.
+        `MemoryStore` does); now and then one more, for the names of those who speak. Without the embedder, words,
+        neighbours and times still find; without the index of words, vectors do; without the database, `last_known` has
+        what was read before.
 
         Args:
             query: What to read. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
@@ -90,6 +92,7 @@ class MemoryFacade:
         Raises:
             ValueError: If `extra["now"]` is no time.
         """
+        started = time.monotonic()
         question = await self._question(query)
         asked = [
             (scope, scope.operations(query, question))
@@ -110,7 +113,7 @@ class MemoryFacade:
                     for arm, cause in answer.missing.items()
                 }
                 answers = answers[len(part) :]
-        last_known.keep(self.store, query, results)
+        last_known.keep(self.store, query, results, since=started)
         return results
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
@@ -145,7 +148,7 @@ class MemoryFacade:
             return answers, cause
 
     async def _question(self, query: MemoryQuery) -> Question | None:
-        if not query.query or not query.query.strip():
+        if not query.query or not query.query.strip() or not query.scopes:
             return None
         told = query.extra.get("now")
         try:

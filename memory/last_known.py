@@ -20,6 +20,9 @@ DATABASE = "database"
 _MAX_READS = 500
 """Reads kept: a few kilobytes each."""
 
+_MAX_AGE = 3600.0
+"""Seconds after which what was read is no longer of use: another process may have forgotten it meanwhile."""
+
 _Key = tuple[str, str, tuple[str, ...]]
 
 
@@ -29,19 +32,28 @@ class _Read:
     results: MemoryResults
 
 
+_forgotten: weakref.WeakKeyDictionary[BaseStore, dict[str, float]] = weakref.WeakKeyDictionary()
 _kept: weakref.WeakKeyDictionary[BaseStore, OrderedDict[_Key, _Read]] = weakref.WeakKeyDictionary()
 
 
-def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults) -> None:
+def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since: float) -> None:
     """Keep what was read, in place of what was kept before for the same user, agent and scopes.
 
     Args:
         store: Where it was read from.
         query: What was asked for.
         results: What was found.
+        since: When the read began, on the monotonic clock: what was forgotten after that is not kept.
     """
+    if _forgotten.setdefault(store, {}).get(query.user_id, since) > since:
+        return
     reads = _kept.setdefault(store, OrderedDict())
-    reads[_key(query)] = _Read(time.monotonic(), results)
+    # without the whole of long messages, of which the matched part is in the fragments
+    items = [
+        item.model_copy(update={"payload": {name: v for name, v in item.payload.items() if name != "content"}})
+        for item in results
+    ]
+    reads[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))
     reads.move_to_end(_key(query))
     while len(reads) > _MAX_READS:
         reads.popitem(last=False)
@@ -55,9 +67,9 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
         query: What is asked for now.
     """
     read = _kept.setdefault(store, OrderedDict()).get(_key(query))
-    if read is None:
+    age = 0 if read is None else round(time.monotonic() - read.at)
+    if read is None or age > _MAX_AGE:
         return None
-    age = round(time.monotonic() - read.at)
     return MemoryResults(
         read.results,
         {**read.results.missing, DATABASE: f"is down; this was read {age} seconds ago, for another question"},
@@ -65,7 +77,10 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
 
 
 def forget(store: BaseStore, user_id: str) -> None:
-    """Drop what is kept of a user."""
+    """Drop what is kept of a user, and what is being read right now."""
+    now = time.monotonic()
+    marks = _forgotten.setdefault(store, {})
+    _forgotten[store] = {user: at for user, at in marks.items() if now - at < _MAX_AGE} | {user_id: now}
     reads = _kept.setdefault(store, OrderedDict())
     for key in [key for key in reads if key[0] == user_id]:
         del reads[key]

@@ -61,6 +61,7 @@ def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message])
     owners = _known.setdefault(store, OrderedDict())
     _, known = owners.get(user_id, (0.0, ()))
     new = sorted({message.speaker for message in messages if message.speaker} - set(known))
+    new = new[: max(0, _MAX_SPEAKERS - len(known))]
     if new:
         # read anew: what is written now may fail
         owners.pop(user_id, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.records import MAX_INDEXED_CHARS
@@ -38,6 +38,7 @@ class Question:
         speaker: The mark of whoever must have said what is asked for; empty if it does not show.
         periods: The times it names.
         asks_when: Whether it asks for a time.
+        names: The names of those who speak that it has in it, as words; they are not among its `terms`.
     """
 
     text: str
@@ -45,6 +46,14 @@ class Question:
     speaker: str
     periods: tuple[Period, ...]
     asks_when: bool
+    names: tuple[str, ...] = ()
+
+    def naming(self) -> Question:
+        """Return the question with the names among its words: a fact names people, a message is said by them."""
+        if not self.names:
+            return self
+        named = tuple((name, 1.0) for name in self.names)
+        return replace(self, terms=(*named, *self.terms)[:MAX_TERMS], speaker="")
 
 
 def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Question:
@@ -66,6 +75,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         speaker=_speaker(named, asked),
         periods=named_periods(asked, now),
         asks_when=asks_when(asked),
+        names=tuple(sorted(names)),
     )
 
 

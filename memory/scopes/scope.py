@@ -63,7 +63,7 @@ class ScopeStore:
             answers: What the store answered, one answer an operation.
             query: The query. What its `extra["seen"]` lists the caller has already.
         """
-        seen = set(query.extra.get("seen", ()))
+        seen = set(query.extra.get("seen") or ())
         found = [result for answer in answers for result in self._results(answer)]
         return [result for result in found if result.id not in seen]
 
@@ -169,7 +169,7 @@ class ScopeStore:
     def _search(
         self, query: MemoryQuery, question: Question | None, limit: int, *, pairs: bool = False, **conditions: Any
     ) -> Op | RecallOp:
-        seen = tuple(query.extra.get("seen", ()))
+        seen = tuple(query.extra.get("seen") or ())
         if question is None:
             # what the caller has already is dropped from the result and must not crowd out the rest
             return SearchOp(self.namespace(query.user_id), conditions or None, limit + len(seen))
@@ -178,7 +178,7 @@ class ScopeStore:
     def _recall(self, user_id: str, question: Question, limit: int, conditions: Mapping[str, Any]) -> RecallOp:
         return RecallOp(
             self.namespace(user_id),
-            question,
+            question if self.scope is MemoryScope.DIALOG else question.naming(),
             conditions,
             limit,
             similarity=self._policy.similarity_threshold,
@@ -188,9 +188,9 @@ class ScopeStore:
     async def _find(
         self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
     ) -> list[MemoryResultItem]:
-        if not query or not set(conditions) <= set(FILTERED):
+        if not query.strip() or not set(conditions) <= set(FILTERED):
             found = await self._store.asearch(
-                self.namespace(user_id), query=query or None, filter=dict(conditions) or None, limit=limit
+                self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
             )
             return self._results(found)
         question = read_question(query, now(), await speakers_of(self._store, user_id))

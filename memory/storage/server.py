@@ -67,7 +67,11 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
         StorageError: If it cannot be opened; the message names the cause and the fix.
     """
     async with _open(settings, checkpoints=True) as store:
-        yield Storage(store, AsyncPostgresSaver(store.pool), store.pool, store.embedding)
+        checkpointer = AsyncPostgresSaver(store.pool)
+        # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
+        # pool to itself. Half of the connections stay free for memory.
+        checkpointer.lock = asyncio.Semaphore(max(1, store.pool.max_size // 2))  # type: ignore[assignment]
+        yield Storage(store, checkpointer, store.pool, store.embedding)
 
 
 @asynccontextmanager

@@ -143,19 +143,8 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
     Raises:
         EmbeddingMismatch: If the database has moved on to another model.
     """
-    items = sorted(writes.items, key=_item)
-    rows = sorted(writes.rows, key=_item)
     async with conn.pipeline(), conn.transaction():
-        if rows:
-            await hold_model(conn, model)
-        for gone in _parts(sorted(writes.deletes)):
-            await conn.execute(_DELETE, columns(gone, 2))
-        for part in _parts(items):
-            await conn.execute(_UPSERT, columns(part, 4))
-            first, last = bisect_left(rows, part[0][:2], key=_item), bisect_right(rows, part[-1][:2], key=_item)
-            await conn.execute(_DELETE_STALE_ROWS, [*columns(part, 4)[:2], *columns(rows[first:last], 8)[:3]])
-            for entries in _parts(rows[first:last]):
-                await conn.execute(_UPSERT_ROWS, index_columns(entries, types))
+        await _send(conn, writes, types, model)
 
 
 async def write_if(
@@ -175,13 +164,29 @@ async def write_if(
         held: (prefix, key, value) of the item; None for nothing.
     """
     prefix, key, value = held
-    async with conn.transaction():
+    # two round trips: what is held now, and then everything else
+    async with conn.pipeline(), conn.transaction():
         await conn.execute(_LOCK, (f"{prefix}/{key}",))
         row = await (await conn.execute(_HOLDS, (prefix, key))).fetchone()
         if (row["value"] if row else None) != value:
             return False
-        await write(conn, writes, types, model)
+        await _send(conn, writes, types, model)
         return True
+
+
+async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
+    items = sorted(writes.items, key=_item)
+    rows = sorted(writes.rows, key=_item)
+    if rows:
+        await hold_model(conn, model)
+    for gone in _parts(sorted(writes.deletes)):
+        await conn.execute(_DELETE, columns(gone, 2))
+    for part in _parts(items):
+        await conn.execute(_UPSERT, columns(part, 4))
+        first, last = bisect_left(rows, part[0][:2], key=_item), bisect_right(rows, part[-1][:2], key=_item)
+        await conn.execute(_DELETE_STALE_ROWS, [*columns(part, 4)[:2], *columns(rows[first:last], 8)[:3]])
+        for entries in _parts(rows[first:last]):
+            await conn.execute(_UPSERT_ROWS, index_columns(entries, types))
 
 
 def _item(row: ItemRow | IndexRow) -> tuple[str, str]:

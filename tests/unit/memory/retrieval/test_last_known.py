@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from memory import last_known
 from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
+from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 
 WHO = {"session_id": "monday", "agent_id": "assistant"}
 FACTS = [MemoryScope.SEMANTIC]
@@ -63,7 +64,7 @@ async def test_what_was_read_stands_in_and_says_that_it_is_old(memory: MemoryFac
 async def test_what_was_missing_then_is_missing_still(memory: MemoryFacade, store: Failing) -> None:
     results = await memory.read(query())
     results.missing["vector"] = "no embedder"
-    last_known.keep(store, query(), results)
+    last_known.keep(store, query(), results, since=time.monotonic())
     known = memory.last_known(query())
     assert known is not None
     assert set(known.missing) == {"vector", "database"}
@@ -118,3 +119,27 @@ async def test_what_a_process_keeps_is_bounded(memory: MemoryFacade, monkeypatch
     for agent in ("0", "1", "2", "0", "3"):
         await memory.read(query(agent_id=agent))
     assert [agent for agent in "0123" if memory.last_known(query(agent_id=agent))] == ["0", "2", "3"]
+
+
+async def test_what_is_forgotten_while_it_is_read_is_not_kept() -> None:
+    store = InMemoryStore()
+    began = time.monotonic()
+    last_known.forget(store, query().user_id)
+    last_known.keep(store, query(), MemoryResults(), since=began)
+    assert last_known.recall(store, query()) is None
+
+
+async def test_what_is_kept_is_a_copy_without_the_whole_of_messages() -> None:
+    store, item = (
+        InMemoryStore(),
+        MemoryResultItem(
+            scope=MemoryScope.DIALOG, id="m", payload={"text": "long", "content": "long " * 9}, source="message"
+        ),
+    )
+    results = MemoryResults([item])
+    last_known.keep(store, query(), results, since=time.monotonic())
+    results.clear()
+    kept = last_known.recall(store, query())
+    assert kept is not None
+    assert [found.payload for found in kept] == [{"text": "long"}]
+    assert item.payload["content"]

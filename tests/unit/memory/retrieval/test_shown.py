@@ -30,7 +30,8 @@ def fact(text: str) -> MemoryResultItem:
 
 
 def shown(*items: MemoryResultItem, tokens: int = 1000) -> list[str]:
-    return render_memories(items, tokens).text.splitlines()
+    """Return a line a memory, with its other half behind it."""
+    return render_memories(items, tokens).text.replace("\n  (", " (").splitlines()
 
 
 QUESTION, ANSWER = ("q", "What is the cat called?"), ("a", "It is called Rex.")
@@ -42,6 +43,15 @@ def test_a_message_is_shown_with_its_other_half() -> None:
     ]
     assert shown(message(ANSWER, QUESTION, role="assistant")) == [
         "- [message 2026-01-02, assistant] It is called Rex. (user: What is the cat called?)"
+    ]
+
+
+def test_the_other_half_has_a_line_of_its_own() -> None:
+    # whoever reads a memory's line as what was said does not take the answer for the user's words
+    text = render_memories([message(QUESTION, ANSWER)], 1000).text
+    assert text.splitlines() == [
+        "- [message 2026-01-02, user] What is the cat called?",
+        "  (assistant: It is called Rex.)",
     ]
 
 
@@ -134,5 +144,5 @@ def test_the_budget_holds_with_other_halves(given_: list[tuple[str, str | None, 
     ]
     block = render_memories(items, tokens)
     assert len(block.text) <= tokens * 3
-    assert len(block.text.splitlines()) == len(block.items)
+    assert len(block.text.replace("\n  (", " (").splitlines()) == len(block.items)
     assert len(block.items) + block.dropped <= len(items)
