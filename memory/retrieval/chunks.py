@@ -14,7 +14,7 @@ beyond that is kept, and not searched."""
 _SLACK = 1.25
 """A text this little longer stays whole: a last piece of a few words is found by everything and says nothing."""
 
-_BREAK = re.compile(r"(?<=\n)|(?<=[.!?。！？])\s")
+_BREAK = re.compile(r"(?<=\n)|(?<=[.!?。！？][^\S\n])")
 
 
 def chunks(text: str) -> list[str]:
@@ -37,9 +37,9 @@ def chunks(text: str) -> list[str]:
             piece = ""
             found.append(part[:CHUNK_CHARS])
             part = part[CHUNK_CHARS:]
-        if piece and len(piece) + len(part) + 1 > CHUNK_CHARS:
+        if piece and len(piece) + len(part) > CHUNK_CHARS:
             found.append(piece)
             piece = ""
-        piece += part if not piece or piece.endswith("\n") else f" {part}"
+        piece += part
     found.append(piece)
     return [stripped for piece in found if (stripped := piece.strip())][:MAX_CHUNKS]
