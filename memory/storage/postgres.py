@@ -20,7 +20,7 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, LiteralString, TypeVar, cast
 
 from langgraph.store.base import (
     NOT_PROVIDED,
@@ -225,11 +225,9 @@ class MemoryStore(AsyncPostgresStore):
         async with self.pool.connection() as conn:
             embedded = binary.array((await self._read_types(conn)).vector, vectors)
             asked = [op for _, op in recalls]
-            statement, parameters = recall_statement(asked, embedded, self.embedding.name, calibration)
-            async with conn.pipeline():
-                cursor = await conn.execute(statement, parameters)
-                await self._read(conn, gets, searches, lists, queries, cast("list[Result]", results))
-            rows = await cursor.fetchall()
+            statement = recall_statement(asked, embedded, self.embedding.name, calibration) if asked else None
+            read = cast("list[Result]", results)
+            rows = await self._read(conn, gets, searches, lists, queries, read, recalls=statement)
         for number, (index, op) in enumerate(recalls):
             own = [row for row in rows if row["search"] == number]
             found = to_recall(op, own, calibration)
@@ -333,13 +331,17 @@ class MemoryStore(AsyncPostgresStore):
         lists: Sequence[tuple[int, ListNamespacesOp]],
         queries: Mapping[str, Binary],
         results: list[Result],
-    ) -> None:
+        *,
+        recalls: tuple[LiteralString, Any] | None = None,
+    ) -> list[DictRow]:
+        """Put the results of reads where they belong, and return the rows of recalls."""
         targets = [
             self._target(number, op, queries[op.query] if op.query else None) for number, (_, op) in enumerate(searches)
         ]
         # Everything in one round trip; a pipeline of one statement would only cost.
-        together = conn.pipeline() if bool(gets) + bool(targets) + len(lists) > 1 else nullcontext()
+        together = conn.pipeline() if bool(recalls) + bool(gets) + bool(targets) + len(lists) > 1 else nullcontext()
         async with together:
+            recalled = await conn.execute(*recalls) if recalls else None
             got = await self._send_gets(conn, gets) if gets else None
             found = await self._send_searches(conn, targets) if targets else None
             listed = [
@@ -360,6 +362,7 @@ class MemoryStore(AsyncPostgresStore):
         for (index, _), cursor in zip(lists, listed, strict=True):
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
         await _refresh(conn, refreshed)
+        return await recalled.fetchall() if recalled is not None else []
 
     async def _send_gets(
         self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
