@@ -42,6 +42,16 @@ async def test_store_and_checkpointer_share_one_pool(storage: Storage) -> None:
     assert storage.store.pool is storage.checkpointer.conn is storage.pool
 
 
+async def test_a_connection_that_the_server_closed_is_replaced(storage: Storage, database_url: str) -> None:
+    await storage.store.aput(ANN, "1", {"text": "tea"}, index=False)
+    async with await AsyncConnection.connect(database_url, autocommit=True) as conn:
+        await conn.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    assert await storage.store.aget(ANN, "1") is not None
+
+
 async def test_the_embedded_database_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("DATABASE_URL", "LANGSERVE_GRAPHS", "EMBEDDING_MODEL"):
         monkeypatch.delenv(variable, raising=False)

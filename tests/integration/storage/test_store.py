@@ -167,6 +167,44 @@ class TestBeyondTheStockStore:
         assert keys(await memory_store.asearch(ANN, query="tea")) == ["1", "2"]
         assert keys(await memory_store.asearch(ANN, query="tea", limit=1, offset=1)) == ["2"]
 
+    async def test_a_long_text_is_found_by_every_part_of_it(self, memory_store: MemoryStore) -> None:
+        lines = [f"Line {n} says something about the weather of day {n}." for n in range(80)] + ["zebra baobab"] * 70
+        await memory_store.aput(ANN, "long", {"text": lines[0], "content": "\n".join(lines), "kind": "message"})
+        await memory_store.aput(ANN, "short", {"text": "the zebra of the zoo"})
+        assert len(await vectors(memory_store)) > 3
+        hits = await memory_store.asearch(ANN, query="zebra baobab", limit=2)
+        assert keys(hits) == ["long", "short"]
+        # What becomes short leaves no part of itself behind.
+        await memory_store.aput(ANN, "long", {"text": "nothing any more"})
+        assert await vectors(memory_store) == [("long", "text"), ("short", "text")]
+
+    async def test_pages_of_equals_neither_repeat_nor_miss(self, memory_store: MemoryStore) -> None:
+        await memory_store.abatch([PutOp(ANN, str(n), {"text": "tea"}) for n in range(100)])
+        pages = [await memory_store.asearch(ANN, query="tea", limit=10, offset=start) for start in range(0, 100, 10)]
+        assert sorted(key for page in pages for key in keys(page)) == sorted(str(n) for n in range(100))
+
+    async def test_a_filter_that_few_pass_still_finds_them(self, memory_store: MemoryStore) -> None:
+        await memory_store.abatch(
+            [PutOp(ANN, str(n), {"text": "tea " + "x" * (n % 7), "rare": n % 90 == 0}) for n in range(270)]
+        )
+        found = await memory_store.asearch(ANN, query="tea", filter={"rare": True}, limit=3)
+        assert sorted(keys(found)) == ["0", "180", "90"]
+        assert await memory_store.asearch(ANN, query="tea", filter={"rare": "no"}) == []
+
+    async def test_many_texts_are_embedded_a_bounded_number_at_once(self, database_url: str) -> None:
+        class Counting(WordEmbeddings):
+            most = 0
+
+            async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+                self.most = max(self.most, len(texts))
+                return self.embed_documents(texts)
+
+        counting = Counting()
+        async with open_memory_store(database_url, EmbeddingModel("test:counting", 64, counting)) as store:
+            await store.abatch([PutOp(ANN, str(n), {"text": f"tea {n}"}) for n in range(1_050)])
+            assert len(await store.asearch(ANN, query="tea", limit=2_000)) == 1_050
+        assert 0 < counting.most <= 100
+
     async def test_a_value_without_text_is_searched_whole(self, memory_store: MemoryStore) -> None:
         await memory_store.aput(ANN, "1", {"content": {"likes": "tea"}})
         assert keys(await memory_store.asearch(ANN, query="tea")) == ["1"]

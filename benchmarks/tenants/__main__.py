@@ -1,0 +1,225 @@
+"""Writing and searching the memories of many tenants of very different sizes, beside the stock store and raw SQL.
+
+    python -m benchmarks.tenants --rows 1000 10000 100000 --json results/tenants.json
+
+Every system has the same memories, in the same order, on one embedded server, and is asked the same questions in turn,
+so that a busy machine is busy for all. The stock store is measured as it is by default, and in the two ways of making
+it find what there is: an index scan that goes on until it has enough, and no index. No embedder takes part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import psutil  # type: ignore[import-untyped]
+
+from benchmarks.report import Metrics, environment, print_table, write_json
+from benchmarks.tenants.data import PROBES, WANTED, Data, Question
+from benchmarks.tenants.systems import System, opened
+from memory.storage.embedded import embedded_database
+from memory.storage.search import EXACT_SCAN_LIMIT
+
+OURS = "react_mem"
+STOCK_ROWS = 100_000
+"""The stock store is measured up to here: it writes some 400 rows a second, and slower the more there are."""
+DIMS = 384
+
+_WRITTEN_AT_ONCE = 500
+_QUESTIONS = 200
+_PROBE_QUESTIONS = 40
+_WARM_UP = 5
+
+_WRITING = ("writes_per_second", "disk_bytes_per_memory", "peak_memory_bytes")
+_SEARCHING = ("p50_ms", "p95_ms", "p50_ms_by_rows", "p95_ms_by_rows", "recall_to_10k", "recall_above_10k")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a system answered a question.
+
+    Args:
+        question: The question.
+        milliseconds: How long it took.
+        recall: The share of what should have been found that was.
+    """
+
+    question: Question
+    milliseconds: float
+    recall: float
+
+
+async def measure(url: str, data: Data, peers: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Measure every system with the same memories; return its metrics."""
+    found: dict[str, dict[str, float]] = {}
+    async with opened(url, data) as server:
+        systems: dict[str, System] = {OURS: await server.ours()}
+        if "stock" in peers:
+            systems["stock"] = await server.stock()
+        if "raw" in peers:
+            systems["raw SQL"] = await server.raw_sql()
+        for name, system in systems.items():
+            found[name] = await _write(system, data)
+        if "stock" in peers:
+            systems |= {"stock, iterative": await server.stock_iterative()}
+            systems |= {"stock, no index": await server.stock_without_index()}
+        for name, metrics in (await _search(systems, data)).items():
+            found.setdefault(name, {}).update(metrics)
+    return found
+
+
+async def _write(system: System, data: Data) -> dict[str, float]:
+    order = data.arrivals()
+    with _peak_memory() as peak:
+        start = time.perf_counter()
+        for place in range(0, len(order), _WRITTEN_AT_ONCE):
+            await system.write([int(row) for row in order[place : place + _WRITTEN_AT_ONCE]])
+        seconds = time.perf_counter() - start
+    await system.settle()
+    return {
+        "writes_per_second": round(data.rows / seconds, 1),
+        "disk_bytes_per_memory": round(await system.disk_bytes() / data.rows),
+        "peak_memory_bytes": peak[0],
+    }
+
+
+async def _search(systems: Mapping[str, System], data: Data) -> dict[str, dict[str, float]]:
+    by_tenant = [data.ask(int(tenant), seed) for seed, tenant in enumerate(_tenants(data, None))]
+    by_rows = [data.ask(int(tenant), _QUESTIONS + seed) for seed, tenant in enumerate(_tenants(data, data.sizes))]
+    probes = {
+        size: [data.ask(tenant, 1_000 * (tenant + 1) + seed) for seed in range(_PROBE_QUESTIONS)]
+        for tenant, size in enumerate(data.sizes)
+        if tenant < len(PROBES) and size == PROBES[tenant]
+    }
+    # Once before it counts: pages are read, and what has outgrown the exact scan gets its index.
+    for question in [*by_tenant[:_WARM_UP], *by_rows, *(questions[0] for questions in probes.values())]:
+        for system in systems.values():
+            await system.search(question)
+    for system in systems.values():
+        await system.settle()
+    tenants, rows = await _ask(systems, data, by_tenant), await _ask(systems, data, by_rows)
+    found: dict[str, dict[str, float]] = {}
+    for name in systems:
+        both = [*tenants[name], *rows[name]]
+        found[name] = {
+            **_times(tenants[name]),
+            **{f"{metric}_by_rows": value for metric, value in _times(rows[name]).items()},
+            "recall_to_10k": _recall([a for a in both if data.sizes[a.question.tenant] <= EXACT_SCAN_LIMIT]),
+            "recall_above_10k": _recall([a for a in both if data.sizes[a.question.tenant] > EXACT_SCAN_LIMIT]),
+        }
+    for size, questions in probes.items():
+        for name, answers in (await _ask(systems, data, questions)).items():
+            times = {f"{metric}_tenant_of_{size}": value for metric, value in _times(answers).items()}
+            found[name] |= {**times, f"recall_tenant_of_{size}": _recall(answers)}
+    return found
+
+
+def _tenants(data: Data, weights: Sequence[int] | None) -> np.ndarray:
+    chances = None if weights is None else np.array(weights) / sum(weights)
+    return np.random.default_rng(13).choice(data.tenants, size=_QUESTIONS, p=chances)
+
+
+async def _ask(systems: Mapping[str, System], data: Data, questions: Sequence[Question]) -> dict[str, list[Answer]]:
+    answers: dict[str, list[Answer]] = {name: [] for name in systems}
+    for question in questions:
+        truth = data.nearest(question)
+        for name, system in systems.items():
+            start = time.perf_counter()
+            keys = await system.search(question)
+            milliseconds = (time.perf_counter() - start) * 1000
+            answers[name].append(Answer(question, milliseconds, len(truth & set(keys)) / len(truth)))
+    return answers
+
+
+def _times(answers: Sequence[Answer]) -> dict[str, float]:
+    times = sorted(answer.milliseconds for answer in answers)
+    return {"p50_ms": round(statistics.median(times), 2), "p95_ms": round(times[int(0.95 * len(times))], 2)}
+
+
+def _recall(answers: Sequence[Answer]) -> float:
+    """Return the mean recall, NaN where nothing was asked."""
+    return round(statistics.mean(answer.recall for answer in answers), 4) if answers else float("nan")
+
+
+@contextmanager
+def _peak_memory() -> Iterator[list[int]]:
+    """Yield the most memory, in bytes, that this process takes meanwhile above what it had."""
+    process = psutil.Process()
+    before, peak, done = process.memory_info().rss, [0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.02):
+            peak[0] = max(peak[0], process.memory_info().rss - before)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        watcher.join()
+
+
+async def run(
+    sizes: Sequence[int], tenants: int | None, dims: int, peers: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Measure each number of rows on an embedded server of its own; return the metrics by system."""
+    everything: dict[str, dict[str, float]] = {}
+    for rows in sizes:
+        data = Data(rows, tenants or max(2, rows // 100), dims)
+        data.vectors  # noqa: B018 - made before anything is measured
+        with tempfile.TemporaryDirectory() as folder:
+            async with embedded_database(Path(folder)) as url:
+                found = await measure(url, data, [peer for peer in peers if peer != "stock" or rows <= STOCK_ROWS])
+        _show(data, found)
+        for name, metrics in found.items():
+            everything.setdefault(name, {}).update({f"{rows}.{metric}": value for metric, value in metrics.items()})
+    return everything
+
+
+def _show(data: Data, found: Mapping[str, Metrics]) -> None:
+    title = f"{data.rows:,} memories of {data.tenants:,} tenants, the largest with {max(data.sizes):,}"
+    written = {name: metrics for name, metrics in found.items() if "writes_per_second" in metrics}
+    print_table(f"{title}: writing", _WRITING, written)
+    print_table(f"{title}: the nearest {WANTED}, questions by tenants and by rows", _SEARCHING, found)
+    probes = [size for size in PROBES if f"p50_ms_tenant_of_{size}" in found[OURS]]
+    for size in probes:
+        print_table(
+            f"{title}: the tenant of {size:,}",
+            [f"{metric}_tenant_of_{size}" for metric in ("p50_ms", "p95_ms", "recall")],
+            found,
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the benchmark.
+
+    Args:
+        argv: The command line; the process's own by default.
+    """
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tenants", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, required=True, help="where to write the result")
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="default: %(default)s")
+    parser.add_argument("--tenants", type=int, help="default: one for every 100 rows")
+    parser.add_argument("--dims", type=int, default=DIMS, help="length of the vectors (default: %(default)s)")
+    parser.add_argument(
+        "--peers", nargs="*", choices=("stock", "raw"), default=["stock", "raw"], help="default: %(default)s"
+    )
+    arguments = parser.parse_args(argv)
+    found = asyncio.run(run(arguments.rows, arguments.tenants, arguments.dims, arguments.peers))
+    ours = found.pop(OURS)
+    settings = {"rows": arguments.rows, "dims": arguments.dims, "stock_up_to_rows": STOCK_ROWS}
+    write_json(arguments.json, ours, found, {**environment(), **settings})
+
+
+if __name__ == "__main__":
+    main()

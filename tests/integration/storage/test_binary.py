@@ -1,0 +1,29 @@
+"""Values in PostgreSQL's binary form are what the server reads."""
+
+from __future__ import annotations
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from memory.storage import binary
+from memory.storage.writes import read_types
+
+
+async def test_the_server_reads_what_was_meant(database_url: str) -> None:
+    async with await AsyncConnection.connect(database_url, autocommit=True, row_factory=dict_row) as conn:
+        await conn.execute("CREATE EXTENSION vector")
+        types = await read_types(conn)
+
+        async def read(elements: list[bytes | None], of: str) -> list[str | None]:
+            array = binary.array(getattr(types, of), elements)
+            row = await (await conn.execute(f"SELECT %s::{of}[]::text[] AS found", (array,))).fetchone()
+            assert row is not None
+            return row["found"]
+
+        assert await read([binary.vector([0.5, -2, 0]), None], "vector") == ["[0.5,-2,0]", None]
+        assert await read([], "vector") == []
+        # Terms count from 1; sorted, whatever their order.
+        assert await read([binary.terms({7, 1, 1_000_000_000}), binary.terms(())], "sparsevec") == [
+            "{1:1,7:1,1000000000:1}/1000000000",
+            "{}/1000000000",
+        ]
