@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langgraph.store.base import Item, Op, SearchOp
+from langgraph.store.base import Op, SearchOp
 
 from memory.changes import write
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
@@ -54,8 +54,13 @@ class DialogMemoryStore(ScopeStore):
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already: what was just said elsewhere, then what was found."""
         found, fresh = answers
-        unread = [self.result(item) for item in fresh if item.value["text"] and not _has_sources(item, found)]
-        return [*unread, *super().results([found], query)][: self._policy.max_memories]
+        known = super().results([found], query)
+        ids = {result.id for result in known}
+        # the messages of a turn may have been found by the search as well
+        unread = [
+            self.result(item) for item in fresh if item.value["text"] and ids.isdisjoint(item.value["source_ids"])
+        ]
+        return [*unread, *known][: self._policy.max_memories]
 
     async def get_context(self, user_id: str, session_id: str, limit_turns: int = 20) -> DialogContext:
         """Return the latest turns of a conversation and its summary.
@@ -144,8 +149,3 @@ class DialogMemoryStore(ScopeStore):
         )
         await self._keep(user_id, [summary])
         return summary
-
-
-def _has_sources(turn: Item, found: Sequence[Item]) -> bool:
-    """Return whether the messages of a turn have been found by the search as well."""
-    return bool(set(turn.value["source_ids"]) & {item.key for item in found})

@@ -1,0 +1,33 @@
+"""What was said a moment ago in another conversation is recalled before it is indexed."""
+
+from __future__ import annotations
+
+from langchain_core.messages import HumanMessage
+from langgraph.store.memory import InMemoryStore
+
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from memory.turns import Turns
+from tests.support.databases import WordEmbeddings
+
+
+async def test_what_waits_to_be_read_is_recalled_elsewhere_and_only_there() -> None:
+    words = WordEmbeddings()
+    store = InMemoryStore(index={"dims": words.dims, "embed": words, "fields": ["text"]})
+    memory = MemoryFacade(store, MemoryPolicy.model_validate({}))
+    turns = Turns(memory, None, "ann", "monday", "assistant")
+    await turns.open([HumanMessage("My cat is called Mimi.", id="1")], None)
+
+    async def recalled(user: str, session: str) -> list[str]:
+        query = MemoryQuery(
+            user_id=user,
+            session_id=session,
+            agent_id="assistant",
+            scopes=[MemoryScope.DIALOG],
+            query="What is my cat called?",
+        )
+        return [item.payload["text"] for item in await memory.read(query) if item.source == "pending"]
+
+    assert await recalled("ann", "tuesday") == ["My cat is called Mimi."]
+    assert await recalled("ann", "monday") == []
+    assert await recalled("bob", "tuesday") == []
