@@ -326,8 +326,9 @@ def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
         "when": bits(TELLS_WHEN) if question.asks_when else 0,
         "marks": _sparse(marks),
         "without": [storable(key) for key in op.without],
-        "starts": [period.start.isoformat() for period in periods],
-        "ends": [(period.end + timedelta(days=1)).isoformat() for period in periods],
+        # the same wherever the database thinks it is
+        "starts": [f"{period.start} 00:00Z" for period in periods],
+        "ends": [f"{period.end + timedelta(days=1)} 00:00Z" for period in periods],
         "decay": fusion.TIME_DECAY_DAYS,
         "kernel": [weight if place == middle else weight * window for place, weight in enumerate(fusion.KERNEL)],
         "w_cosine": on[Arm.VECTOR] * fusion.VECTOR * calibration.rise,

@@ -1,0 +1,360 @@
+"""A recall on a real database: what each arm finds that no other does, and what all of them come to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from memory.interface import MemoryScope
+from memory.namespaces import scope_namespace
+from memory.retrieval import fusion
+from memory.retrieval.fusion import ALL_ARMS, Arm
+from memory.retrieval.recall import Recall
+from memory.storage.postgres import MemoryStore
+from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
+
+FACTS = ("memory", "ann", "semantic")
+LONG = "\n".join(
+    f"Paragraph {n} is about nothing that anybody would look for, and goes on like this." for n in range(50)
+)
+"""4,000 characters of which no question in these tests asks."""
+
+
+@pytest.fixture(scope="module")
+def shared_url(database_server: str) -> Iterator[str]:
+    with shared_database(database_server) as url:
+        yield url
+
+
+@pytest.fixture
+async def store(shared_url: str) -> AsyncIterator[MemoryStore]:
+    async with open_recalling(shared_url) as opened:
+        yield opened
+
+
+async def found_only_by(arm: Arm, store: MemoryStore, query: str, **more: Any) -> list[str]:
+    """Return what is recalled, after checking that without the arm it is not."""
+    answer = await recalled(store, query, similarity=0.7, **more)
+    without = await recalled(store, query, similarity=0.7, arms=ALL_ARMS - {arm}, **more)
+    assert set(keys(answer)) > set(keys(without))
+    return [key for key in keys(answer) if key not in keys(without)]
+
+
+class TestWhatEachArmFinds:
+    async def test_a_word_that_says_little_about_a_text(self, store: MemoryStore) -> None:
+        await put(store, {"zoo": f"{LONG[:700]} zebra", "other": LONG[:700], "cat": "a cat"})
+        assert await found_only_by(Arm.LEXICAL, store, "zebra") == ["zoo"]
+
+    async def test_another_word_for_the_same(self, store: MemoryStore) -> None:
+        await put(store, {"dog": "a terrier", "cat": "a cat"})
+        assert await found_only_by(Arm.VECTOR, store, "puppy") == ["dog"]
+
+    async def test_an_answer_by_the_words_of_its_question(self, store: MemoryStore) -> None:
+        said = {
+            "question": message("Which zebra did you draw?", 0),
+            "answer": message("Number seven", 1, role="assistant"),
+            "next": message("Lovely", 2),
+            "far": message("Goodbye", 3, role="assistant"),
+            "elsewhere": message("Number seven", 1, role="assistant", session="tuesday"),
+        }
+        await put(store, said)
+        assert await found_only_by(Arm.WINDOW, store, "zebra") == ["answer", "next"]
+        first, answer, _ = (await recalled(store, "zebra", similarity=0.7)).found
+        assert first.arms[Arm.LEXICAL] > answer.arms[Arm.LEXICAL] > 0
+
+    async def test_what_was_said_at_the_time_that_is_named(self, store: MemoryStore) -> None:
+        await put(
+            store,
+            {
+                "then": message("Nothing much", 0, session="a", created_at="2024-05-08T09:00:00+00:00"),
+                "before": message("Nothing else", 0, session="b", created_at="2024-03-08T09:00:00+00:00"),
+            },
+        )
+        assert await found_only_by(Arm.TIME, store, "zebra last week") == ["then"]
+        later = datetime(2024, 3, 15)
+        assert await found_only_by(Arm.TIME, store, "zebra last week", now=later) == ["before"]
+        assert keys(await recalled(store, "tuần trước", similarity=0.7)) == ["then"]
+
+    async def test_a_time_at_the_ends_of_the_calendar(self, store: MemoryStore) -> None:
+        await put(store, {"zoo": "zebra"})
+        for year in ("9999", "0001", "1"):
+            assert keys(await recalled(store, f"zebra in {year}")) == ["zoo"]
+            assert keys(await recalled(store, f"zebra on December 31, {year}")) == ["zoo"]
+
+    async def test_who_is_named_comes_first(self, store: MemoryStore) -> None:
+        said = {name: message("we cook zebra soup", 0, session=name, speaker=name) for name in ("Ada", "Mira", "Tom")}
+        await put(store, said)
+        answer = await recalled(store, "What does mira cook?", speakers=("Ada", "Mira", "Tom"))
+        assert keys(answer)[0] == "Mira"
+        assert [found.arms[Arm.SPEAKER] > 1 for found in answer.found] == [True, False, False]
+        off = await recalled(
+            store, "What does mira cook?", speakers=("Ada", "Mira", "Tom"), arms=ALL_ARMS - {Arm.SPEAKER}
+        )
+        assert keys(off) == ["Ada", "Mira", "Tom"], "all the same: by key"
+
+    async def test_i_am_the_user(self, store: MemoryStore) -> None:
+        await put(
+            store,
+            {
+                "assistant": message("zebra soup", 0, session="a", role="assistant"),
+                "user": message("zebra soup", 0, session="b"),
+            },
+        )
+        first, second = (await recalled(store, "Did I mention zebra soup?")).found
+        assert (first.item.key, first.arms[Arm.SPEAKER]) == ("user", fusion.SPEAKER)
+        assert second.arms[Arm.SPEAKER] == 0
+        assert keys(await recalled(store, "zebra soup")) == ["assistant", "user"]
+
+    async def test_what_tells_when_is_an_answer_to_when(self, store: MemoryStore) -> None:
+        await put(store, {"when": "the zebra exam is on Friday", "what": "the zebra exam is on campus"})
+        for query, more in [("When is the zebra exam?", fusion.TELLS_WHEN), ("Where is the zebra exam?", 0)]:
+            found = {one.item.key: one.arms[Arm.TIME] for one in (await recalled(store, query)).found}
+            assert found == {"when": more, "what": 0}
+
+    async def test_vietnamese_with_and_without_its_marks(self, store: MemoryStore) -> None:
+        said = {"with": "Tôi thích cà phê sữa đá", "without": "toi thich ca phe sua da", "tea": "Tôi thích trà đào"}
+        await put(store, said)
+        for query in ("cà phê sữa đá", "ca phe sua da", "CÀ PHÊ", "Ca\u0300 phe\u0302"):
+            found = keys(await recalled(store, query, arms=frozenset({Arm.LEXICAL})))
+            assert sorted(found) == ["with", "without"]
+            assert query.isascii() or found[0] == "with", "with them it says more"
+
+    async def test_words_that_the_text_does_not_say(self, store: MemoryStore) -> None:
+        await put(store, {"surf": message("The waves were great", 0, keywords="sports surfing"), "tea": "Tea is great"})
+        assert keys(await recalled(store, "sport", arms=frozenset({Arm.LEXICAL}))) == ["surf"]
+
+    @pytest.mark.parametrize("kind", ["message", "document"])
+    async def test_a_passage_in_the_middle_of_a_long_text(self, store: MemoryStore, kind: str) -> None:
+        barks = "The terrier barks. " * 40
+        text = f"{LONG[:2500]}\nThe zebra lives in Lisbon.\n{LONG[2500:]}\n{barks}"
+        long = message(text, 0) if kind == "message" else {"kind": kind, "text": text, "current": True}
+        await put(store, {"long": long, "short": "Lisbon is a city"})
+        for arm, query, part in [(Arm.LEXICAL, "zebra", "The zebra lives"), (Arm.VECTOR, "puppy", "terrier barks")]:
+            first = (await recalled(store, query, arms=frozenset({arm}))).found[0]
+            assert (first.item.key, first.item.value) == ("long", long)
+            assert part in first.passage
+            assert len(first.passage) <= 800
+            assert first.passage in text
+            assert first.text == first.passage
+        short = (await recalled(store, "Lisbon city")).found[0]
+        assert (short.item.key, short.passage, short.text) == ("short", "", "Lisbon is a city")
+
+
+class TestArms:
+    @pytest.fixture
+    async def said(self, store: MemoryStore) -> MemoryStore:
+        await put(
+            store,
+            {
+                "one": message("I saw a zebra on Friday", 0, created_at="2024-05-08T09:00:00+00:00", speaker="Mira"),
+                "two": message("A zebra, really?", 1, role="assistant"),
+                "three": message("Yes, in a boat", 2, speaker="Mira"),
+                "elsewhere": "a zebra in a canoe",
+            },
+        )
+        return store
+
+    QUERY = "When did Mira see a zebra in a kayak last week?"
+
+    @pytest.mark.parametrize("off", [*Arm, None])
+    async def test_one_that_is_off_contributes_nothing_and_the_others_what_they_did(
+        self, said: MemoryStore, off: Arm | None
+    ) -> None:
+        whole = {one.item.key: one for one in (await recalled(said, self.QUERY, speakers=("Mira",))).found}
+        assert all(any(one.arms[arm] for one in whole.values()) for arm in Arm), "each has something to say"
+        answer = await recalled(said, self.QUERY, speakers=("Mira",), arms=ALL_ARMS - {off})
+        assert answer.missing == {}
+        assert answer.found
+        for one in answer.found:
+            assert set(one.arms) == set(Arm)
+            assert sum(one.arms.values()) == pytest.approx(one.item.score)
+            if off:
+                assert one.arms[off] == pytest.approx(0, abs=1e-9)
+            for arm in {Arm.SPEAKER, Arm.TIME} - {off}:
+                assert one.arms[arm] == pytest.approx(whole[one.item.key].arms[arm])
+        scores = [one.item.score or 0 for one in answer.found]
+        assert scores == sorted(scores, reverse=True)
+
+    @pytest.mark.parametrize(
+        ("arms", "expected"),
+        [
+            (set(), set()),
+            ({Arm.SPEAKER}, set()),
+            ({Arm.WINDOW}, set()),
+            ({Arm.LEXICAL}, {"one", "two", "elsewhere"}),
+            ({Arm.LEXICAL, Arm.WINDOW}, {"one", "two", "three", "elsewhere"}),
+            ({Arm.TIME}, {"one"}),
+        ],
+    )
+    async def test_only_those_that_are_on_find(self, said: MemoryStore, arms: set[Arm], expected: set[str]) -> None:
+        found = keys(await recalled(said, "zebra last week", arms=frozenset(arms)))
+        assert set(found) == expected
+
+    async def test_the_nearest_are_asked_for_by_similarity(self, said: MemoryStore) -> None:
+        arms = frozenset({Arm.VECTOR})
+        assert len(keys(await recalled(said, "boat", arms=arms, similarity=0.0))) == 4
+        near = await recalled(said, "boat", arms=arms, similarity=0.7)
+        assert set(keys(near)) == {"three", "elsewhere"}
+        assert all((one.similarity or 0) >= 0.7 for one in near.found)
+        assert keys(await recalled(said, "boat", arms=arms, similarity=1.0)) == []
+
+    @pytest.mark.parametrize("similarity", [0.0, 0.7, 1.0])
+    async def test_what_shares_words_is_never_too_far(self, store: MemoryStore, similarity: float) -> None:
+        await put(store, {"zoo": f"{LONG[:700]} zebra", "cat": "a cat"})
+        assert keys(await recalled(store, "zebra", similarity=similarity))[0] == "zoo"
+
+
+class TestConditions:
+    @pytest.fixture
+    async def known(self, store: MemoryStore) -> MemoryStore:
+        await put(
+            store,
+            {
+                "now": {"kind": "fact", "current": True, "text": "zebra now"},
+                "then": {"kind": "fact", "current": False, "text": "zebra then"},
+                "paper": {"kind": "document", "current": True, "text": "zebra paper"},
+                "old": {"kind": "skill", "status": "archived", "task_type": "draw", "text": "zebra skill of old"},
+                "new": {"kind": "skill", "status": "active", "task_type": "draw", "text": "zebra skill of new"},
+                "bare": {"text": "zebra alone"},
+            },
+            FACTS,
+        )
+        return store
+
+    @pytest.mark.parametrize("indexed_by", ["this version", "an older one"])
+    async def test_they_hold(self, known: MemoryStore, indexed_by: str) -> None:
+        if indexed_by == "an older one":
+            async with known.pool.connection() as conn:
+                await conn.execute("UPDATE store_vectors SET terms = NULL, length = NULL, place = NULL, said_at = NULL")
+        cases: list[tuple[dict[str, Any], set[str]]] = [
+            ({}, {"now", "then", "paper", "old", "new", "bare"}),
+            ({"kind": "fact"}, {"now", "then"}),
+            ({"kind": "fact", "current": True}, {"now"}),
+            ({"kind": "fact", "current": False}, {"then"}),
+            ({"kind": "document"}, {"paper"}),
+            ({"status": {"$ne": "archived"}}, {"now", "then", "paper", "new", "bare"}),
+            ({"status": {"$ne": "archived"}, "task_type": "draw"}, {"new"}),
+            ({"status": {"$ne": "archived"}, "kind": {"$ne": "fact"}}, {"paper", "new", "bare"}),
+            ({"kind": "nothing"}, set()),
+            ({"kind": "fact\x00' OR TRUE --"}, set()),
+        ]
+        answers = await known.arecall(
+            [asked("zebra", namespace=FACTS, conditions=conditions) for conditions, _ in cases]
+        )
+        for answer, (conditions, expected) in zip(answers, cases, strict=True):
+            assert isinstance(answer, Recall)
+            assert set(keys(answer)) == expected, conditions
+
+    async def test_what_does_not_meet_them_takes_no_place(
+        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(fusion, "SEEDS", 3)
+        facts = {str(n): {"kind": "fact", "current": n == 29, "text": f"zebra {'very ' * n}"} for n in range(30)}
+        await put(store, facts, FACTS)
+        assert keys(await recalled(store, "zebra", namespace=FACTS, conditions={"current": True})) == ["29"]
+        seen = tuple(str(n) for n in range(27))
+        assert set(keys(await recalled(store, "zebra", namespace=FACTS, without=seen))) == {"27", "28", "29"}
+
+
+class TestBounds:
+    async def test_as_many_as_are_wanted(self, store: MemoryStore) -> None:
+        """Whatever an arm proposes by itself: what exists and is wanted is returned."""
+        await put(store, {str(n): {"kind": "fact", "text": f"zebra {n}"} for n in range(150)}, FACTS)
+        whole = (await recalled(store, "zebra", namespace=FACTS, limit=1000)).found
+        assert len({one.item.key for one in whole}) == len(whole) == 150
+        for limit in (0, 1, 7, 100, 200, 2**31, 10**30):
+            found = (await recalled(store, "zebra", namespace=FACTS, limit=limit)).found
+            assert [one.item.score for one in found] == [one.item.score for one in whole[:limit]]
+
+    async def test_an_item_counts_once_by_its_best_piece(self, store: MemoryStore) -> None:
+        pieces = [f"{LONG[:700]}\n", f"The zebra. {LONG[:700]}\n", "zebra zebra zebra " * 20]
+        await put(store, {"long": message("".join(pieces), 0), "short": "zebra"})
+        answer = await recalled(store, "zebra")
+        assert sorted(keys(answer)) == ["long", "short"]
+        [long] = [one for one in answer.found if one.item.key == "long"]
+        assert long.passage.startswith("zebra zebra")
+
+    async def test_what_has_expired_is_not_found_and_takes_no_place(self, store: MemoryStore) -> None:
+        await put(store, {str(n): f"zebra {n}" for n in range(5)})
+        async with store.pool.connection() as conn:
+            await conn.execute("UPDATE store SET expires_at = now() - interval '1 minute' WHERE key IN ('1', '3')")
+        assert set(keys(await recalled(store, "zebra", limit=3))) == {"0", "2", "4"}
+
+    async def test_what_was_deleted_or_says_something_else_now_is_not_found(self, store: MemoryStore) -> None:
+        await put(store, {"1": "zebra one", "2": "zebra two"})
+        await store.adelete(DIALOG, "1")
+        await put(store, {"2": "a cat"})
+        assert keys(await recalled(store, "zebra", similarity=0.7)) == []
+
+    @pytest.mark.parametrize("count", [0, 1])
+    async def test_of_few(self, store: MemoryStore, count: int) -> None:
+        await put(store, {str(n): "zebra" for n in range(count)})
+        answer = await recalled(store, "zebra", pairs=True)
+        assert (keys(answer), answer.missing) == ([str(n) for n in range(count)], {})
+
+
+class TestPairs:
+    async def test_a_message_brings_the_other_half(self, store: MemoryStore) -> None:
+        await put(
+            store,
+            {
+                "q": message("Which zebra?", 0),
+                "q2": message("Or which lion?", 1),
+                "a": message(f"The striped one. {LONG}", 2, role="assistant"),
+                "q3": message("And a giraffe?", 5),
+                "alone": "Nobody answers a rhino",
+            },
+        )
+        everything = (await recalled(store, "zebra striped", pairs=True)).found
+        partners = {one.item.key: one.partner and one.partner["id"] for one in everything}
+        assert partners == {"q": "a", "q2": "a", "a": "q2", "q3": None, "alone": None}
+        [found] = (await recalled(store, "zebra", limit=1, pairs=True)).found
+        assert found.partner is not None
+        assert (found.partner["role"], found.partner["text"][:16]) == ("assistant", "The striped one.")
+        assert all(one.partner is None for one in (await recalled(store, "zebra")).found)
+
+    async def test_the_other_half_is_of_the_same_conversation(self, store: MemoryStore) -> None:
+        for session in map(str, range(5)):
+            said = {
+                f"a{session}": message("zebra", 0, session=session, role="assistant"),
+                f"b{session}": message("lion", 1, session=session, role="assistant"),
+                f"c{session}": message("giraffe", 2, session=session),
+            }
+            await put(store, said)
+        found = (await recalled(store, "zebra lion giraffe", limit=100, pairs=True)).found
+        assert len(found) == 15
+        assert [one.partner["id"] for one in found if one.partner] == []
+
+    async def test_what_is_no_message_comes_alone(self, store: MemoryStore) -> None:
+        summary = {"kind": "summary", "text": "zebra", "session_id": "monday"}
+        await put(store, {"q": message("Hello", 0), "a": message("Hi", 1, role="assistant"), "sum": summary})
+        first = (await recalled(store, "zebra", pairs=True)).found[0]
+        assert (first.item.key, first.partner) == ("sum", None)
+
+    async def test_a_conversation_of_one_voice_is_not_searched_to_its_end(self, store: MemoryStore) -> None:
+        """It once was, for each message found: minutes."""
+        await put(store, {f"{n:04}": message(f"zebra {n}", n) for n in range(3000)})
+        async with store.pool.connection() as conn:
+            await conn.execute("SET statement_timeout = '5s'")
+            await conn.execute("SET enable_hashjoin = off")
+            statement_store = MemoryStore(store.pool, store.embedding)
+        assert len((await recalled(statement_store, "zebra", limit=16, pairs=True)).found) == 16
+
+
+async def test_nobody_finds_what_is_another_users(store: MemoryStore) -> None:
+    await put(store, {"1": "ann's zebra"})
+    others = ["bob", "anna", "an", "a%", "ann.", "%", "ann' OR '1'='1", "Ann", "ann\n", "ánn", "ann\x00", "x" * 512]
+    for other in others:
+        theirs = scope_namespace(other, MemoryScope.DIALOG)
+        await put(store, {"1": f"a zebra of {other}", "2": "zebra"}, theirs)
+        mine, not_mine = await store.arecall([asked("zebra"), asked("zebra", namespace=theirs)])
+        assert isinstance(mine, Recall)
+        assert isinstance(not_mine, Recall)
+        assert [found.item.value["text"] for found in mine.found] == ["ann's zebra"]
+        assert {found.item.namespace for found in not_mine.found} == {theirs}
+        assert len(not_mine.found) == 2
+    assert keys(await recalled(store, "zebra", namespace=("memory", "ann"))) == [], "nor what is below a namespace"
+    assert keys(await recalled(store, "zebra", namespace=("memory",))) == []
