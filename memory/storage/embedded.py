@@ -317,7 +317,7 @@ def _shared_buffers() -> int:
     """
     import psutil
 
-    memory = psutil.virtual_memory().total
+    memory = int(psutil.virtual_memory().total)
     with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))
