@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from memory.records import MAX_INDEXED_CHARS
 from memory.retrieval.chunks import MAX_CHUNKS, chunks
 from memory.retrieval.times import tells_when
 from memory.retrieval.words import fold, terms
@@ -57,7 +58,7 @@ def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]
     """
     said_at = _said_at(value)
     marks = _marks(value)
-    keywords = terms(str(value.get("keywords") or ""))
+    keywords = terms(str(value.get("keywords") or "")[:MAX_INDEXED_CHARS])  # a row holds 16,000 words at most
     found: list[Entry] = []
     for number, piece in enumerate(chunks(text)):
         said = terms(piece)

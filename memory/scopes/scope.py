@@ -188,7 +188,7 @@ class ScopeStore:
     async def _find(
         self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
     ) -> list[MemoryResultItem]:
-        if not query.strip() or not set(conditions) <= set(FILTERED):
+        if not query.strip() or not all(name in FILTERED and _is_marked(value) for name, value in conditions.items()):
             found = await self._store.asearch(
                 self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
             )
@@ -214,6 +214,12 @@ class ScopeStore:
             if len(page) < PAGE:
                 return
             offset += PAGE
+
+
+def _is_marked(condition: Any) -> bool:
+    """Return whether the index of words can tell whether a field meets a condition."""
+    value = condition["$ne"] if isinstance(condition, Mapping) and set(condition) == {"$ne"} else condition
+    return isinstance(value, str | bool)
 
 
 def explain(error: ValidationError, kind: type[Record]) -> str:

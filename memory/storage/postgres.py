@@ -78,6 +78,10 @@ _REFRESH = """
 _EMBEDDED_AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit, and one second of the local model, which other
 callers wait for."""
+_QUESTION_SECONDS = 3.0
+"""What a read waits for the vectors of its questions, of the five that a turn waits for it: words still find."""
+_LARGEST = 65_504
+"""The largest number in half precision, in which vectors are compared."""
 _INDEX_SCAN = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """
@@ -216,6 +220,8 @@ class MemoryStore(AsyncPostgresStore):
         """
         batch = list(ops)
         recalls = [(index, op) for index, op in enumerate(batch) if isinstance(op, RecallOp)]
+        if not recalls:
+            return list(await self.abatch(cast("list[Op]", batch)))
         gets, searches, lists = _of_type(batch, GetOp), _of_type(batch, SearchOp), _of_type(batch, ListNamespacesOp)
         (vectors, failure), queries = await asyncio.gather(
             self._embed_questions([op for _, op in recalls]), self._embed_queries([op for _, op in searches])
@@ -267,15 +273,24 @@ class MemoryStore(AsyncPostgresStore):
 
     async def _embed_questions(self, ops: Sequence[RecallOp]) -> tuple[list[bytes | None], str]:
         """Return the vectors of the recalls' questions, and why there are none."""
-        texts = list(dict.fromkeys(op.question.text for op in ops))
+        texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
         try:
-            made = await asyncio.gather(*(self.embedding.embeddings.aembed_query(storable(text)) for text in texts))
-        except Exception as error:  # whatever the provider's client raises
-            cause = f"the question cannot be embedded ({type(error).__name__}: {error})"
+            async with asyncio.timeout(_QUESTION_SECONDS):
+                made = await asyncio.gather(*(self.embedding.embeddings.aembed_query(storable(text)) for text in texts))
+            vectors = dict(zip(texts, map(self._checked_vector, made), strict=True))
+        except Exception as error:  # whatever the provider's client raises, or makes of a question
+            what = str(error) or f"no answer in {_QUESTION_SECONDS:.0f} seconds"
+            cause = f"the question cannot be embedded ({type(error).__name__}: {what})"
             log.warning("memory is searched without vectors: %s", cause)
             return [None] * len(ops), cause
-        vectors = dict(zip(texts, map(binary.vector, made), strict=True))
-        return [vectors[op.question.text] for op in ops], ""
+        return [vectors.get(op.question.text) for op in ops], ""
+
+    def _checked_vector(self, numbers: Sequence[float]) -> bytes:
+        if len(numbers) != self.embedding.dims:
+            raise ValueError(f"{self.embedding.name} returned {len(numbers)} numbers, not {self.embedding.dims}")
+        if not all(abs(number) <= _LARGEST for number in numbers):
+            raise ValueError(f"{self.embedding.name} returned a vector that is not of finite numbers up to {_LARGEST}")
+        return binary.vector(numbers)
 
     async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
         writes = Writes()
