@@ -30,6 +30,7 @@ from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
 from memory.interface import MemoryQuery, MemoryScope
+from memory.last_known import DATABASE
 from memory.periods import asks_about_the_past
 from memory.transcript import message_record_id, text_of
 from memory.turns import Turns, last_id
@@ -115,6 +116,7 @@ class MemoryNodes:
                 _degrade(writer, "retrieve", error)
                 return fresh
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", _cause(error))
+            known.missing[DATABASE] += f" ({_cause(error)})"
             results, opened = known, None
         else:
             # what could not be stored stays in the prompt with the whole thread

@@ -72,7 +72,7 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
         return None
     return MemoryResults(
         read.results,
-        {**read.results.missing, DATABASE: f"is down; this was read {age} seconds ago, for another question"},
+        {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},
     )
 
 

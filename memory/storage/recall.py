@@ -35,7 +35,9 @@ another one it belongs to something else."""
 _NO_COSINE = 2.0
 """More than any cosine: nothing is as near."""
 
-_UNREAD = "the words of {} texts are not indexed yet: python -m memory.storage.reembed --to the same model indexes them"
+_UNREAD = (
+    "the words of older memories are not indexed yet: python -m memory.storage.reembed --to the same model does it"
+)
 
 _MOST = 2**31 - 1
 """PostgreSQL's largest integer."""
@@ -258,7 +260,7 @@ def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -
     hits = sorted((row for row in rows if row["key"] is not None), key=lambda row: (-row["score"], row["key"]))
     found = [_recalled(row, calibration) for row in hits]
     unread = max((row["unread"] for row in rows), default=0)
-    missing = {Arm.LEXICAL: _UNREAD.format(unread)} if unread else {}
+    missing = {Arm.LEXICAL: _UNREAD} if unread else {}
     if not all(row["same_model"] for row in rows):
         missing[Arm.VECTOR] = "the memories have been re-embedded with another model since this process started"
     return Recall(found, {arm: cause for arm, cause in missing.items() if arm in op.arms})
