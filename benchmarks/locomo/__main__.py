@@ -1,6 +1,6 @@
 """Evidence recall, time and size of memory search, beside what others use.
 
-    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--save-plots results]
+    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--fit] [--save-plots results]
 
 Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
 benchmarks/stress has some of our own. `--data` may be given several times. Each is written as its owner's conversation
@@ -19,6 +19,10 @@ no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say 
 Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
 server; `disk_bytes_per_memory` is tables and indexes by the turn.
 
+`--ablate`, `--fit` and `--keywords` look at our own search: without each arm, and with one alone; with weights of the
+arms that are fitted anew, and held out (benchmarks/locomo/fit.py); and with words for the index that a model has made.
+Their metrics are ours, as `without.lexical.recall@10`, `fit.held_out.recall@10` and `keywords.with.recall@10`.
+
 Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
 search tool on an InMemoryStore, and mem0 where it is installed (`pip install 'react-mem[mem0]'`; it keeps the turns as
 they are, no model call, telemetry off). They have no field for the speaker and get "name: text". AsyncPostgresStore
@@ -32,20 +36,22 @@ import asyncio
 import importlib.util
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.locomo import peers
+from benchmarks.locomo import fit, peers
 from benchmarks.locomo.charts import save_plots
 from benchmarks.locomo.dataset import Conversation, load
 from benchmarks.locomo.embedding import SharedEmbeddings, VectorFile
+from benchmarks.locomo.keywords import compare, read_keywords
 from benchmarks.locomo.mem0_peer import open_mem0
 from benchmarks.locomo.metrics import by_group
-from benchmarks.locomo.react_mem import NAME, open_react_mem
-from benchmarks.locomo.run import ablate, asked, measure, shipped_arms
+from benchmarks.locomo.react_mem import NAME, ReactMem, open_react_mem
+from benchmarks.locomo.run import ablate, ablations, asked, measure, shipped_arms
 from benchmarks.locomo.system import Opener, Setup
 from benchmarks.plots import require_matplotlib
 from benchmarks.report import environment, print_table, write_json
@@ -69,34 +75,68 @@ ASKING = ("p50_ms", "p95_ms", "p50_with_embedding_ms", "p95_with_embedding_ms", 
 WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_bytes_per_memory", "peak_rss_bytes")
 BY_GROUP = "recall@10"
 
+ABLATIONS, FIT, KEYWORDS = "", "fit", "keywords"
+
 Rows = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is measured beside every system's search.
+
+    Args:
+        ablations: Whether ours is asked again without each arm, and with each.
+        fit: Whether its weights are fitted anew.
+        keywords: Index words by turn of the first conversation; nothing for no such comparison.
+    """
+
+    ablations: bool = False
+    fit: bool = False
+    keywords: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured.
+
+    Args:
+        systems: Metrics by system, ours first.
+        ours: Of ours alone, by what was compared (`fit`, ...) and then by row; that of the arms has no name.
+    """
+
+    systems: Rows
+    ours: dict[str, Rows]
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Everything about ours, by one name each."""
+        found = dict(self.systems[NAME])
+        for compared, rows in self.ours.items():
+            for row, metrics in rows.items():
+                found |= {".".join(filter(None, (compared, row, metric))): v for metric, v in metrics.items()}
+        return found
 
 
 async def run(
     conversations: Sequence[Conversation],
     peer_names: Sequence[str],
     model: EmbeddingModel,
-    *,
-    arms: frozenset[str] = frozenset(),
+    wanted: Wanted,
     vectors: Path | None = None,
-) -> tuple[Rows, Rows]:
+) -> Measured:
     """Measure every system, one after another, on a database server that is gone afterwards.
 
     Args:
         conversations: What to write and ask.
         peer_names: Which peers.
         model: The embedding model.
-        arms: What to leave out of our search in turn; nothing for no such comparison.
+        wanted: What else to measure of ours.
         vectors: The file that keeps vectors from run to run.
-
-    Returns:
-        Metrics by system, ours first, and by what was left out.
     """
     embeddings = SharedEmbeddings(model.embeddings, VectorFile(vectors, model.name) if vectors else None)
     questions = asked(conversations)
     number = sum(len(conversation.questions) for conversation in conversations)
     rows: Rows = {}
-    ablations: Rows = {}
     bar = Progress(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=Console(stderr=True))
     with bar, tempfile.TemporaryDirectory() as folder:
 
@@ -108,15 +148,38 @@ async def run(
         async with embedded_database(Path(folder) / "postgres") as server_url:
             setup = Setup(server_url, model.name, embeddings, model.dims)
             steps = len(conversations) + number
-            async with open_react_mem(setup) as ours:
-                rows[NAME] = await measure(ours, conversations, embeddings, stage(NAME, steps))
-                if arms:
-                    progress = stage("ablation", 2 * len(arms) * number)
-                    ablations = await ablate(ours, arms, conversations, embeddings, progress)
+            async with open_react_mem(setup) as memory:
+                rows[NAME] = await measure(memory, conversations, embeddings, stage(NAME, steps))
+                ours = await _compare(memory, conversations, embeddings, wanted, stage)
             for name in peer_names:
                 async with PEERS[name](setup) as peer:
                     rows[name] = await measure(peer, conversations, embeddings, stage(name, steps))
-    return rows, ablations
+    return Measured(rows, ours)
+
+
+async def _compare(
+    memory: ReactMem,
+    conversations: Sequence[Conversation],
+    embeddings: SharedEmbeddings,
+    wanted: Wanted,
+    stage: Callable[[str, int], Callable[[], None]],
+) -> dict[str, Rows]:
+    number = sum(len(conversation.questions) for conversation in conversations)
+    found: dict[str, Rows] = {}
+    if wanted.ablations:
+        arms = shipped_arms()
+        found[ABLATIONS] = await ablate(
+            memory, arms, conversations, embeddings, stage("ablation", len(ablations(arms)) * number)
+        )
+    if wanted.fit:
+        candidates = await fit.collect(memory, conversations, stage("candidates of the fit", number))
+        found[FIT] = await asyncio.to_thread(fit.study, candidates)
+    if wanted.keywords:
+        # last, because the words stay
+        first = conversations[0]
+        progress = stage("index words", 2 * len(first.questions))
+        found[KEYWORDS] = await compare(memory, first, wanted.keywords, embeddings, progress)
+    return found
 
 
 def installed(peer: str) -> bool:
@@ -124,21 +187,27 @@ def installed(peer: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in _MODULES.get(peer, ()))
 
 
-def show(rows: Mapping[str, Mapping[str, float]], ablations: Mapping[str, Mapping[str, float]], about: str) -> None:
+def show(measured: Measured, about: str) -> None:
     """Print everything.
 
     Args:
-        rows: Metrics by system, ours first.
-        ablations: Our metrics by what was left out.
+        measured: What was measured.
         about: What was asked of them.
     """
-    print_table(f"Evidence found: {about}", QUALITY, rows)
-    _print_groups(rows)
-    print_table("Asking", ASKING, rows)
-    print_table("Writing", WRITING, rows)
-    if ablations:
-        print_table("Without an arm of the search, and with it alone", (*QUALITY, "p50_ms"), ablations)
-        _print_groups(ablations)
+    print_table(f"Evidence found: {about}", QUALITY, measured.systems)
+    _print_groups(measured.systems)
+    print_table("Asking", ASKING, measured.systems)
+    print_table("Writing", WRITING, measured.systems)
+    if compared := measured.ours.get(ABLATIONS):
+        print_table("Without an arm of the search, and with it alone", (*QUALITY, "p50_ms"), compared)
+        _print_groups(compared)
+    if fitted := dict(measured.ours.get(FIT, {})):
+        multipliers = fitted.pop("multipliers")
+        print_table("Weights as shipped, fitted anew, and held out", list(fitted["shipped"]), fitted)
+        print_table("What the fit multiplies the shipped weights by", list(multipliers), {"": multipliers})
+    if compared := measured.ours.get(KEYWORDS):
+        print_table("Index words, on the first conversation", QUALITY, compared)
+        _print_groups(compared)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -163,23 +232,23 @@ def main(argv: Sequence[str] | None = None) -> None:
         for name in names:
             if name in missing:
                 parser.error(missing[name])
-    arms = shipped_arms() if arguments.ablate else frozenset()
-    if arguments.ablate and not arms:
-        parser.error("--ablate: the search has no arms to leave out")
     try:
         if arguments.save_plots:
             require_matplotlib()
         conversations = load(arguments.data)
+        words = read_keywords(arguments.keywords, conversations[0]) if arguments.keywords else {}
         model = load_embedding_model(arguments.embedding)
     except (ValueError, RuntimeError) as error:
         parser.error(str(error))
+    if arguments.fit and len(conversations) < 2:
+        parser.error("--fit: there is one conversation, and it cannot be held out of itself; give more data")
 
-    rows, ablations = asyncio.run(run(conversations, names, model, arms=arms, vectors=arguments.vectors))
+    wanted = Wanted(arguments.ablate, arguments.fit, words)
+    measured = asyncio.run(run(conversations, names, model, wanted, arguments.vectors))
     turns = sum(1 for conversation in conversations for _ in conversation.turns)
     number = sum(len(conversation.questions) for conversation in conversations)
     skipped = sum(conversation.skipped for conversation in conversations)
-    show(rows, ablations, f"{number} questions about {turns:,} turns")
-    ours = rows[NAME] | {f"{name}.{metric}": v for name, row in ablations.items() for metric, v in row.items()}
+    show(measured, f"{number} questions about {turns:,} turns")
     about = {
         "data": [file.name for file in arguments.data],
         "conversations": len(conversations),
@@ -188,7 +257,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "embedding": model.name,
         **{package: version(package) for name in names if (package := _PACKAGES.get(name))},
     }
-    write_json(arguments.json, ours, {name: rows[name] for name in names}, {**environment(), **about})
+    theirs = {name: measured.systems[name] for name in names}
+    write_json(arguments.json, measured.metrics, theirs, {**environment(), **about})
     if arguments.save_plots:
         for file in save_plots(arguments.json, arguments.save_plots):
             print(file)
@@ -215,7 +285,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--embedding", default="local", help="the model for all, as EMBEDDING_MODEL (default: local)")
     parser.add_argument("--vectors", type=Path, help="keep vectors in this file, for the next run")
-    parser.add_argument("--ablate", action="store_true", help="ask again without each arm of the search, and with each")
+    parser.add_argument(
+        "--ablate", action="store_true", help="ask again without each arm of the search, and with one alone"
+    )
+    parser.add_argument("--fit", action="store_true", help="fit the arms' weights anew, and hold out each conversation")
+    parser.add_argument(
+        "--keywords",
+        type=Path,
+        metavar="FILE",
+        help="compare without and with these index words of the first conversation's turns, as {turn id: words}",
+    )
     parser.add_argument("--save-plots", type=Path, metavar="DIR", help="draw recall@10 into this folder")
     return parser
 

@@ -14,7 +14,7 @@ def save_plots(result: Path, folder: Path) -> list[Path]:
     """Draw recall@10 by system, over all questions and by category.
 
     Args:
-        result: The benchmark's JSON.
+        result: The benchmark's JSON; the charts are named after it.
         folder: Where the charts go.
 
     Returns:
@@ -26,8 +26,8 @@ def save_plots(result: Path, folder: Path) -> list[Path]:
     return bars(
         rows,
         groups,
-        title="Evidence among the first 10 results",
+        title=f"Evidence among the first 10 results: {result.stem}",
         ylabel="recall@10 (%)",
-        to=folder / "locomo_recall_at_10",
+        to=folder / f"{result.stem}_recall_at_10",
         percent=True,
     )

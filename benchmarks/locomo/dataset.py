@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop"}
+MULTI_HOP = "multi_hop"
+CATEGORIES = {1: MULTI_HOP, 2: "temporal", 3: "open_domain", 4: "single_hop"}
 """The names of LoCoMo's numbers; another data set may name its categories itself."""
 ADVERSARIAL = 5
 """Questions without an answer: there is no evidence to find."""
@@ -70,6 +71,7 @@ class Conversation:
 
     Args:
         owner: Unique among all that is loaded.
+        data_set: The name of the file or folder that was asked for, without its ending.
         source: The file's name, without its ending.
         sessions: In order of time.
         asked_at: When the questions are asked.
@@ -78,6 +80,7 @@ class Conversation:
     """
 
     owner: str
+    data_set: str
     source: str
     sessions: tuple[Session, ...]
     asked_at: datetime
@@ -103,7 +106,8 @@ def load(files: Sequence[Path]) -> list[Conversation]:
         ValueError: If a file is not in that layout, or holds no question; the message names the file and the place.
     """
     conversations: list[Conversation] = []
-    for file in (found for path in files for found in (sorted(path.glob("*.json")) if path.is_dir() else [path])):
+    found = [(path.resolve().stem, file) for path in files for file in _within(path)]
+    for data_set, file in found:
         try:
             samples = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -112,7 +116,8 @@ def load(files: Sequence[Path]) -> list[Conversation]:
             raise ValueError(f"{file} is not in LoCoMo's layout: expected a list of samples")
         for number, sample in enumerate(samples):
             try:
-                conversations.append(_conversation(sample, owner=f"{len(conversations)}/{file.stem}", source=file.stem))
+                owner = f"{len(conversations)}/{file.stem}"
+                conversations.append(_conversation(sample, owner, data_set=data_set, source=file.stem))
             except KeyError as error:
                 raise ValueError(f"{file}, sample {number}: {error.args[0]!r} is missing") from error
             except (AttributeError, TypeError, ValueError) as error:
@@ -132,7 +137,11 @@ def turn_ids(text: str) -> list[str]:
     return [f"D{int(session)}:{int(turn)}" for session, turn in _TURN_ID.findall(text)]
 
 
-def _conversation(sample: dict[str, Any], *, owner: str, source: str) -> Conversation:
+def _within(path: Path) -> list[Path]:
+    return sorted(path.glob("*.json")) if path.is_dir() else [path]
+
+
+def _conversation(sample: dict[str, Any], owner: str, *, data_set: str, source: str) -> Conversation:
     said = sample["conversation"]
     names = sorted((int(found[1]), name) for name in said if (found := _SESSION.fullmatch(name)) and said[name])
     sessions = tuple(_session(said, name) for _, name in names)
@@ -153,7 +162,7 @@ def _conversation(sample: dict[str, Any], *, owner: str, source: str) -> Convers
             skipped += 1
     asked = sample.get("asked_date_time")
     asked_at = _date(str(asked)) if asked else max(session.said_at for session in sessions) + ASKED_AFTER
-    return Conversation(owner, source, sessions, asked_at, tuple(questions), skipped)
+    return Conversation(owner, data_set, source, sessions, asked_at, tuple(questions), skipped)
 
 
 def _session(said: dict[str, Any], name: str) -> Session:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -13,8 +13,10 @@ from benchmarks.locomo.databases import disk_bytes, new_database
 from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup
+from memory.changes import put
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from memory.records import Message
 from memory.storage import StorageSettings, open_storage
 from memory.storage.postgres import MemoryStore
 from memory.transcript import message_record_id
@@ -48,10 +50,29 @@ class ReactMem:
     async def write(self, conversation: Conversation) -> None:
         """Append each session as a conversation of its own."""
         for session in conversation.sessions:
-            session_id = f"{conversation.owner}/{session.id}"
+            session_id = _session_id(conversation, session)
             messages = [as_message(turn, session) for turn in session.turns]
             self._turn_ids |= {message_record_id(session_id, message): str(message.id) for message in messages}
             await self._facade.dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
+
+    async def add_keywords(self, conversation: Conversation, words: Mapping[str, str]) -> None:
+        """Give turns their index words, as the extraction does once a model has read them.
+
+        Args:
+            conversation: As it was written.
+            words: By turn.
+        """
+        owner, scope = conversation.owner, MemoryScope.DIALOG
+        for session in conversation.sessions:
+            session_id = _session_id(conversation, session)
+            given = {
+                message_record_id(session_id, as_message(turn, session)): words[turn.id]
+                for turn in session.turns
+                if turn.id in words
+            }
+            stored = await self._facade.records(owner, scope, given)
+            enriched = [Message.from_value({**stored[id_], "keywords": said}) for id_, said in given.items()]
+            await self._facade.apply([put(owner, scope, message) for message in enriched])
 
     async def search(self, conversation: Conversation, question: str) -> list[Hit]:
         """Ask in a new conversation, a while after the last one.
@@ -68,14 +89,17 @@ class ReactMem:
             extra={"now": conversation.asked_at.isoformat()},
         )
         found = await self._facade.read(query)
-        missing = getattr(found, "missing", None)
-        if self._database_url and missing:
-            raise RuntimeError(f"the search was not whole: {missing}")
+        if self._database_url and found.missing:
+            raise RuntimeError(f"the search was not whole: {found.missing}")
         return [Hit(self._turn_ids.get(item.id, ""), item) for item in found]
 
     async def disk_bytes(self) -> int | None:
         """Return the size of the memory's tables and indexes."""
         return await disk_bytes(self._database_url) if self._database_url else None
+
+
+def _session_id(conversation: Conversation, session: Session) -> str:
+    return f"{conversation.owner}/{session.id}"
 
 
 def as_message(turn: Turn, session: Session) -> BaseMessage:

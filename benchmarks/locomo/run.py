@@ -13,8 +13,12 @@ from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.system import Hit, System
 from memory.context import CHARS_PER_TOKEN, render_memories
 from memory.interface import MemoryPolicy
+from memory.retrieval.fusion import Arm
 
 Progress = Callable[[], None]
+
+PROPOSING = frozenset([Arm.VECTOR, Arm.LEXICAL, Arm.TIME])
+"""Arms that find something alone; the others weigh what these propose."""
 
 
 async def measure(
@@ -72,12 +76,12 @@ async def ask(
 
 async def ablate(
     memory: ReactMem,
-    arms: frozenset[str],
+    arms: frozenset[Arm],
     conversations: Sequence[Conversation],
     embeddings: SharedEmbeddings,
     progress: Progress,
 ) -> dict[str, dict[str, float]]:
-    """Ask again with each arm of the search left out, and with each alone.
+    """Ask again with each arm of the search left out, and with each of `PROPOSING` alone.
 
     Args:
         memory: With everything written.
@@ -89,20 +93,23 @@ async def ablate(
     Returns:
         Metrics by what was searched: `without.lexical`, `only.lexical`.
     """
-    variants = {f"without.{arm}": arms - {arm} for arm in sorted(arms)}
-    variants |= {f"only.{arm}": frozenset({arm}) for arm in sorted(arms)}
     found: dict[str, dict[str, float]] = {}
-    for name, kept in variants.items():
+    for name, kept in ablations(arms).items():
         policy = MemoryPolicy.model_validate({**memory.policy.model_dump(), "arms": sorted(kept)})
         rankings = await ask(memory.under(policy), conversations, embeddings, progress)
         found[name] = {**quality(rankings), **latency(rankings)}
     return found
 
 
-def shipped_arms() -> frozenset[str]:
+def ablations(arms: frozenset[Arm]) -> dict[str, frozenset[Arm]]:
+    """Return what `ablate` searches by, by name."""
+    without = {f"without.{arm}": arms - {arm} for arm in sorted(arms)}
+    return without | {f"only.{arm}": frozenset({arm}) for arm in sorted(arms & PROPOSING)}
+
+
+def shipped_arms() -> frozenset[Arm]:
     """Return the arms of the search that the default policy switches on."""
-    field = MemoryPolicy.model_fields.get("arms")
-    return frozenset(field.get_default(call_default_factory=True)) if field else frozenset()
+    return MemoryPolicy.model_validate({}).arms
 
 
 def asked(conversations: Sequence[Conversation]) -> list[str]:

@@ -160,7 +160,8 @@ def test_plots_are_drawn_from_the_result(tmp_path: Path) -> None:
     ours = {"recall@10": 0.8, "recall@10.multi_hop": 0.5, "mrr": 0.6}
     write_json(tmp_path / "result.json", ours, {"bm25": {"recall@10": 0.5}}, {})
     files = save_plots(tmp_path / "result.json", tmp_path / "charts")
-    assert sorted(file.suffix for file in files) == [".png", ".svg"]
+    # named after the result, so that those of several data sets stand beside each other
+    assert sorted(file.name for file in files) == ["result_recall_at_10.png", "result_recall_at_10.svg"]
     assert all(file.stat().st_size > 1000 for file in files)
     before = files[0].read_bytes()
     assert save_plots(tmp_path / "result.json", tmp_path / "charts")[0].read_bytes() == before
@@ -172,6 +173,10 @@ def test_plots_are_drawn_from_the_result(tmp_path: Path) -> None:
         (["--data", "missing.json"], "missing.json cannot be read"),
         (["--data", "set.json", "--peers", "nobody"], "invalid choice: 'nobody'"),
         (["--data", "set.json", "--embedding", "nowhere:model"], "embedding model 'nowhere:model' cannot be loaded"),
+        (["--data", "set.json", "--fit"], "--fit: there is one conversation"),
+        (["--data", "set.json", "--keywords", "missing.json"], "missing.json cannot be read"),
+        (["--data", "set.json", "--keywords", "set.json"], "set.json holds no index words"),
+        (["--data", "set.json", "--keywords", "words.json"], "has no turn 'D9:1'"),
     ],
 )
 def test_a_command_that_cannot_run_says_why(
@@ -183,6 +188,7 @@ def test_a_command_that_cannot_run_says_why(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "set.json", sample())
+    (tmp_path / "words.json").write_text('{"D1:1": "boat", "D9:1": "sport"}', encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
         main([*arguments, "--json", "out.json"])
     assert stop.value.code == 2

@@ -1,0 +1,225 @@
+"""Whether the arms weigh what they should: their weights are fitted anew, and judged where they were not fitted.
+
+Each result says what every arm contributed to its score, so that one wide search a question is enough to rank its
+results under any other weights. What is fitted is a multiplier for each arm's shipped weight; that of the words stays,
+as only proportions count. What an arm consists of (the decay of a time, what a neighbour's word counts) stays too, and
+of what no arm proposed nothing can be said.
+
+A data set counts as much as another, whatever its size: the best weights for one fail on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from benchmarks.locomo.dataset import MULTI_HOP, Conversation
+from benchmarks.locomo.metrics import ALL_AT
+from benchmarks.locomo.react_mem import ReactMem
+from memory.retrieval.fusion import Arm
+
+WIDE = 100
+"""Results of a question that are ranked anew: as many as a policy may ask for."""
+
+ALL_EVIDENCE = 0.5
+MULTI_HOP_RECALL = 0.15
+"""What is fitted to: recall@10, and so much of all-evidence@10 and of the recall@10 of questions with several turns."""
+
+FITTED = tuple(arm for arm in Arm if arm is not Arm.LEXICAL)
+SHIPPED = (1.0,) * len(FITTED)
+WORDS_ALONE = (0.0,) * len(FITTED)
+"""Where every fit starts: from the shipped weights it would bring along what those know of the conversation that is
+held out."""
+
+STEPS = (0.0, *(2 ** (step / 4) for step in range(-12, 13)))
+"""Multipliers that are tried: none, and from an eighth to eight times, in fourths of an octave. Finer ones move single
+questions."""
+
+_BEHIND = 1e6
+_NOTHING = 1e9
+_EPSILON = 1e-9
+
+Multipliers = tuple[float, ...]
+Array = np.ndarray[Any, Any]
+Rows = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What one question found.
+
+    Args:
+        conversation: The owner of the memory.
+        data_set: Where the conversation is from.
+        multi_hop: Whether several turns hold the answer.
+        evidence: How many turns hold it, found or not.
+        parts: What each arm contributed, a row a result, in the order of `Arm`.
+        right: Which results hold it.
+        behind: Which results repeat a better one, and so come after all others.
+    """
+
+    conversation: str
+    data_set: str
+    multi_hop: bool
+    evidence: int
+    parts: Sequence[Sequence[float]]
+    right: Sequence[bool]
+    behind: Sequence[bool]
+
+
+async def collect(
+    memory: ReactMem, conversations: Sequence[Conversation], progress: Callable[[], None]
+) -> list[Candidates]:
+    """Ask every question for as many results as there may be.
+
+    Args:
+        memory: With everything written.
+        conversations: What to ask.
+        progress: Called for each question.
+    """
+    wide = memory.under(memory.policy.model_copy(update={"max_memories": WIDE}))
+    found = []
+    for conversation in conversations:
+        for question in conversation.questions:
+            hits = await wide.search(conversation, question.text)
+            scores = [hit.item.score or 0.0 for hit in hits]
+            found.append(
+                Candidates(
+                    conversation=conversation.owner,
+                    data_set=conversation.data_set,
+                    multi_hop=question.category == MULTI_HOP,
+                    evidence=len(question.evidence),
+                    parts=[[hit.item.arms.get(arm, 0.0) for arm in Arm] for hit in hits],
+                    right=[hit.turn_id in question.evidence for hit in hits],
+                    behind=_behind(scores),
+                )
+            )
+            progress()
+    return found
+
+
+def study(candidates: Sequence[Candidates]) -> Rows:
+    """Fit the multipliers, to everything and to everything but each conversation in turn.
+
+    Args:
+        candidates: What every question found, of two conversations at least.
+
+    Returns:
+        Metrics with the shipped weights, with the `fitted` ones where they were fitted, and `held_out`: each question
+        by weights that were fitted without its conversation. Where there are several data sets, their mean, and
+        `held_out.<data set>`. And the `multipliers`.
+    """
+    pool = Pool(candidates)
+    everything = np.full(len(candidates), True)
+    multipliers = pool.fit(everything)
+    held_out = np.zeros(len(candidates))
+    for conversation in np.unique(pool.conversations):
+        own = pool.conversations == conversation
+        held_out[own] = pool.recall(pool.fit(~own))[own]
+    recalls = {"shipped": pool.recall(SHIPPED), "fitted": pool.recall(multipliers), "held_out": held_out}
+    rows = {name: row for what, recall in recalls.items() for name, row in pool.rows(what, recall).items()}
+    return {**rows, "multipliers": {arm: round(m, 2) for arm, m in zip(FITTED, multipliers, strict=True)}}
+
+
+class Pool:
+    """What all questions found, ranked under any weights at once.
+
+    Args:
+        candidates: What every question found.
+    """
+
+    def __init__(self, candidates: Sequence[Candidates]) -> None:
+        shape = (len(candidates), max(ALL_AT, *(len(found.parts) for found in candidates)))
+        self.conversations = np.array([found.conversation for found in candidates])
+        self._data_sets = np.array([found.data_set for found in candidates])
+        self._multi_hop = np.array([found.multi_hop for found in candidates])
+        self._evidence = np.array([found.evidence for found in candidates])
+        self._parts = np.zeros((*shape, len(Arm)))
+        self._right = np.zeros(shape, bool)
+        self._offsets = np.full(shape, -_NOTHING)
+        for number, found in enumerate(candidates):
+            if here := len(found.parts):
+                self._parts[number, :here] = found.parts
+                self._right[number, :here] = found.right
+                self._offsets[number, :here] = np.where(found.behind, -_BEHIND, 0.0)
+        self._known: dict[Multipliers, Array] = {}
+
+    def recall(self, multipliers: Multipliers) -> Array:
+        """Return every question's recall@10 under some multipliers, which are in the order of `FITTED`."""
+        if multipliers not in self._known:
+            by_arm: dict[Arm, float] = {Arm.LEXICAL: 1.0}
+            by_arm.update(zip(FITTED, multipliers, strict=True))
+            scores = self._parts @ np.array([by_arm[arm] for arm in Arm]) + self._offsets
+            # a stable order: equal scores stay as the search had them
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :ALL_AT]
+            self._known[multipliers] = np.take_along_axis(self._right, best, axis=1).sum(axis=1) / self._evidence
+        return self._known[multipliers]
+
+    def fit(self, among: Array) -> Multipliers:
+        """Return the best multipliers for some of the questions, by coordinate ascent.
+
+        Args:
+            among: Which questions.
+        """
+        best = WORDS_ALONE
+        value = self._value(best, among)
+        while True:
+            before = value
+            for place in range(len(FITTED)):
+                for step in STEPS:
+                    tried = (*best[:place], step, *best[place + 1 :])
+                    if (reached := self._value(tried, among)) > value + _EPSILON:
+                        best, value = tried, reached
+            if value == before:
+                return best
+
+    def rows(self, name: str, recall: Array) -> Rows:
+        """Return metrics by data set, and their mean.
+
+        Args:
+            name: What was ranked by.
+            recall: Every question's recall@10.
+        """
+        rows = {}
+        for data_set in dict.fromkeys(self._data_sets):
+            metrics = _metrics(recall, self._data_sets == data_set, self._multi_hop)
+            rows[f"{name}.{data_set}"] = {metric: round(value, 4) for metric, value in metrics.items()}
+        if len(rows) == 1:
+            return {name: next(iter(rows.values()))}
+        names = dict.fromkeys(metric for row in rows.values() for metric in row)
+        mean = {m: round(fmean(row[m] for row in rows.values() if m in row), 4) for m in names}
+        return {name: mean, **rows}
+
+    def _value(self, multipliers: Multipliers, among: Array) -> float:
+        recall = self.recall(multipliers)
+        parts = []
+        for data_set in dict.fromkeys(self._data_sets[among]):
+            found = _metrics(recall, among & (self._data_sets == data_set), self._multi_hop)
+            several = found.get(f"recall@{ALL_AT}.{MULTI_HOP}", 0.0)
+            whole = found[f"all_evidence@{ALL_AT}"]
+            parts.append(found[f"recall@{ALL_AT}"] + ALL_EVIDENCE * whole + MULTI_HOP_RECALL * several)
+        return fmean(parts)
+
+
+def _metrics(recall: Array, among: Array, multi_hop: Array) -> dict[str, float]:
+    found = {
+        f"recall@{ALL_AT}": float(recall[among].mean()),
+        f"all_evidence@{ALL_AT}": float((recall[among] == 1).mean()),
+    }
+    if (several := among & multi_hop).any():
+        found[f"recall@{ALL_AT}.{MULTI_HOP}"] = float(recall[several].mean())
+    return found
+
+
+def _behind(scores: Sequence[float]) -> list[bool]:
+    """Return which results come last in spite of their score: those from where it rises.
+
+    >>> _behind([5.0, 3.0, 4.0, 2.0])
+    [False, False, True, True]
+    """
+    risen = next((place for place in range(1, len(scores)) if scores[place] > scores[place - 1]), len(scores))
+    return [place >= risen for place in range(len(scores))]
