@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from pgvector import Vector
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, errors
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
@@ -23,6 +23,10 @@ from memory.storage.server import check_connection
 
 _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "hnsw.max_scan_tuples": "1000000"}
 """With these the stock store's index goes on until it has found ten of the tenant's, in whatever time that takes."""
+
+_COPY_ATTEMPTS = 24
+"""Each waits five seconds for others to leave the database that is copied."""
+_LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 
 
 class System(Protocol):
@@ -193,15 +197,19 @@ class Server:
         full = f"bench_{name}"
         async with await AsyncConnection.connect(self._url, autocommit=True) as conn:
             await conn.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(full)))
-            if template:
-                await conn.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (f"bench_{template}",)
-                )
-            await conn.execute(
-                SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
-                    Identifier(full), Identifier(f"bench_{template}" if template else "template1")
-                )
+            statement = SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+                Identifier(full), Identifier(f"bench_{template}" if template else "template1")
             )
+            for attempt in range(_COPY_ATTEMPTS):
+                if template:
+                    await conn.execute(_LEAVE, (f"bench_{template}",))
+                try:
+                    await conn.execute(statement)
+                    break
+                except errors.ObjectInUse:
+                    # The database's own vacuum of a large index takes its time to leave.
+                    if attempt == _COPY_ATTEMPTS - 1:
+                        raise
         self._names.append(full)
         for pool in self._pools:
             await pool.check()  # a database is copied while nobody uses it
