@@ -265,8 +265,11 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
-    groups = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
-    print_table(f"{BY_GROUP} by category", list(next(iter(groups.values()))), groups)
+    found = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
+    groups = next(iter(found.values()))
+    # a row a group: there are more of them than there are systems
+    table = {group: {name: metrics[group] for name, metrics in found.items()} for group in groups}
+    print_table(f"{BY_GROUP} by category", list(rows), table)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -31,13 +31,14 @@ MULTI_HOP_RECALL = 0.15
 
 FITTED = tuple(arm for arm in Arm if arm is not Arm.LEXICAL)
 SHIPPED = (1.0,) * len(FITTED)
-WORDS_ALONE = (0.0,) * len(FITTED)
-"""Where every fit starts: from the shipped weights it would bring along what those know of the conversation that is
-held out."""
 
 STEPS = (0.0, *(2 ** (step / 4) for step in range(-12, 13)))
 """Multipliers that are tried: none, and from an eighth to eight times, in fourths of an octave. Finer ones move single
 questions."""
+
+STARTS = 16
+"""Places where the ascent begins, of which the best end counts: it ends on one of several hills. They are drawn from
+`STEPS`, and never the shipped weights, which know of the conversation that is held out."""
 
 _BEHIND = 1e6
 _NOTHING = 1e9
@@ -165,7 +166,11 @@ class Pool:
         Args:
             among: Which questions.
         """
-        best = WORDS_ALONE
+        drawn = np.random.default_rng(0).choice(STEPS, size=(STARTS, len(FITTED)))
+        ends = [self._ascend(tuple(start), among) for start in drawn.tolist()]
+        return max(ends, key=lambda end: self._value(end, among))
+
+    def _ascend(self, best: Multipliers, among: Array) -> Multipliers:
         value = self._value(best, among)
         while True:
             before = value
