@@ -29,8 +29,12 @@ def record_id(*parts: str) -> str:
 
     >>> record_id("fact", "user", "likes", "tea") == record_id("fact", "user", "likes", "tea")
     True
+    >>> record_id("a lone surrogate \\ud800") == record_id("a lone surrogate ?")
+    True
     """
-    return str(uuid.uuid5(_ID_SPACE, "\x1f".join(parts)))
+    # a lone surrogate has no bytes
+    name = "\x1f".join(parts).encode("utf-8", "replace").decode()
+    return str(uuid.uuid5(_ID_SPACE, name))
 
 
 def normalise(text: str) -> str:
@@ -66,7 +70,7 @@ class Record(BaseModel):
     Args:
         id: Deterministic id.
         kind: The record's type.
-        text: What search indexes, in the user's own language; at most `MAX_INDEXED_CHARS` characters of it count.
+        text: What search indexes, in the user's own language: long texts in pieces (`memory.retrieval.chunks`).
         created_at: When it was first believed.
         session_id: The conversation it came from.
         agent_id: The agent that wrote it.
@@ -160,8 +164,7 @@ class Episode(Record):
 class Document(Record):
     """A text that somebody provided, found beside facts.
 
-    A text longer than `MAX_INDEXED_CHARS` is found by its beginning alone: split it into documents that stand for
-    themselves.
+    A long text is found by each of its pieces, up to the limit of `memory.retrieval.chunks`.
     """
 
     kind: Literal["document"] = "document"

@@ -29,7 +29,7 @@ VECTOR = 32.0
 """A similarity, calibrated (0.5 unrelated, 0.9 nearest): the same whatever the embedder."""
 
 WINDOW = 25.0
-"""The mean similarity of the neighbours, on the same scale."""
+"""The mean similarity of the neighbours, on the same scale; of a text without any, its own."""
 
 SPEAKER = 5.5
 """Said by whom the question names, or by the user where it says "I"."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -21,6 +22,9 @@ _UNMEASURED = Calibration(
 """all-MiniLM-L6-v2, as measured: the shape of most models. It separates nothing, so that no threshold is applied until
 the model's own is known."""
 
+_RETRY_SECONDS = 60.0
+"""Until a measurement that failed is made anew: it takes some eighty texts, and providers limit rates."""
+
 log = logging.getLogger(__name__)
 
 
@@ -37,11 +41,13 @@ class Scale:
         self._model = model
         self._known = KNOWN.get(model.name)
         self._measuring: asyncio.Task[None] | None = None
+        self._not_before = 0.0
 
     @property
     def calibration(self) -> Calibration:
         """What is known of it by now; the first question to an unknown model has it looked up or measured."""
-        if self._known is None and (self._measuring is None or self._measuring.done()):
+        idle = self._measuring is None or self._measuring.done()
+        if self._known is None and idle and time.monotonic() >= self._not_before:
             self._measuring = asyncio.create_task(self._find_out())
         return self._known or _UNMEASURED
 
@@ -67,6 +73,7 @@ class Scale:
             async with self._pool.connection() as conn:
                 await conn.execute(_STORE, (self._known.model_dump_json(), self._model.name))
         except Exception as error:  # whatever the provider's client raises; the next question tries again
+            self._not_before = time.monotonic() + _RETRY_SECONDS
             log.warning("the scale of %s is not known yet: %s: %s", self._model.name, type(error).__name__, error)
             return
         if not self._known.separates:

@@ -191,8 +191,10 @@ class TestScale:
             assert store.scale.calibration == known
 
     async def test_a_measurement_that_fails_is_made_anew(
-        self, database_url: str, caplog: pytest.LogCaptureFixture
+        self, database_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr("memory.storage.scale._RETRY_SECONDS", 0.0)
+
         class Refusing(SenseEmbeddings):
             refuses = True
 
