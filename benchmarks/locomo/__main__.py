@@ -73,6 +73,7 @@ _EXTRAS = {"bm25": "bench", "mem0": "mem0"}
 QUALITY = ("recall@5", "recall@10", "recall@20", "all_evidence@10", "mrr")
 ASKING = ("p50_ms", "p95_ms", "p50_with_embedding_ms", "p95_with_embedding_ms", "context_tokens")
 WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_bytes_per_memory", "peak_rss_bytes")
+ABLATED = ("recall@10", "all_evidence@10", "mrr", "p50_ms")
 BY_GROUP = "recall@10"
 
 ABLATIONS, FIT, KEYWORDS = "", "fit", "keywords"
@@ -199,8 +200,7 @@ def show(measured: Measured, about: str) -> None:
     print_table("Asking", ASKING, measured.systems)
     print_table("Writing", WRITING, measured.systems)
     if compared := measured.ours.get(ABLATIONS):
-        print_table("Without an arm of the search, and with it alone", (*QUALITY, "p50_ms"), compared)
-        _print_groups(compared)
+        print_table("Without an arm of the search, and with it alone", ABLATED, compared)
     if fitted := dict(measured.ours.get(FIT, {})):
         multipliers = fitted.pop("multipliers")
         print_table("Weights as shipped, fitted anew, and held out", list(fitted["shipped"]), fitted)
@@ -267,8 +267,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
     found = {name: by_group(metrics, BY_GROUP) for name, metrics in rows.items()}
     groups = next(iter(found.values()))
-    # a row a group: there are more of them than there are systems
-    table = {group: {name: metrics[group] for name, metrics in found.items()} for group in groups}
+    # a row a group, and three digits: as many columns as there are systems fit on a line
+    table = {group: {name: round(metrics[group], 3) for name, metrics in found.items()} for group in groups}
     print_table(f"{BY_GROUP} by category", list(rows), table)
 
 

@@ -23,7 +23,8 @@ from benchmarks.locomo.react_mem import ReactMem
 from memory.retrieval.fusion import Arm
 
 WIDE = 100
-"""Results of a question that are ranked anew: as many as a policy may ask for."""
+"""Results of a question that are ranked anew: as many as a policy may ask for. Who asks for many is proposed more, so
+that a few questions find something else under the shipped weights than in the run itself."""
 
 ALL_EVIDENCE = 0.5
 MULTI_HOP_RECALL = 0.15
