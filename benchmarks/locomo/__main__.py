@@ -151,10 +151,11 @@ async def run(
             steps = len(conversations) + number
             async with open_react_mem(setup) as memory:
                 rows[NAME] = await measure(memory, conversations, embeddings, stage(NAME, steps))
+                for name in peer_names:
+                    async with PEERS[name](setup) as peer:
+                        rows[name] = await measure(peer, conversations, embeddings, stage(name, steps))
+                # last: what it leaves in this process's memory would be counted as the peers'
                 ours = await _compare(memory, conversations, embeddings, wanted, stage)
-            for name in peer_names:
-                async with PEERS[name](setup) as peer:
-                    rows[name] = await measure(peer, conversations, embeddings, stage(name, steps))
     return Measured(rows, ours)
 
 
