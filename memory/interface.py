@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
+from memory.external import ExternalSearch
 from memory.profile_schema import ProfileSchema
 from memory.retrieval.fusion import ALL_ARMS, Arm
 from memory.retrieval.reranking import check_reranker
+from memory.summaries.settings import SummarySettings
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
@@ -177,6 +179,15 @@ class MemoryPolicy(BaseModel):
         "a pydantic model. Empty: any field.",
     )
     memory_tokens: int = Field(1500, ge=50, le=100_000, description="Tokens of memory in the prompt, at most.")
+    context_window: int | None = Field(
+        None, ge=1000, description="Tokens of the chat model's window; by default what it says of itself, else 16,000."
+    )
+    answer_tokens: int = Field(2000, ge=100, description="Tokens of that window that are left for the answer.")
+    use_summaries: bool = Field(
+        True, description="Whether older parts of a conversation are summed up behind the turns, level by level."
+    )
+    summaries: SummarySettings = Field(SummarySettings(), description="How they are.")
+    external_search: ExternalSearch = Field(ExternalSearch(), description="Whether and how the web is searched.")
     compress_every: int = Field(5, ge=1, le=1000, description="Steps of a turn after which older ones are compressed.")
     compress_above: int = Field(
         4000, ge=100, le=1_000_000, description="Tokens of a turn's steps above which older ones are compressed."

@@ -1,0 +1,1 @@
+"""Searching the web: engines, pages as text, what may leave the house."""
