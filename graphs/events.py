@@ -8,15 +8,21 @@ Each event is a dict with a `type`:
 - `answer`: `text`
 - `memory`: `operation` (`retrieve`, `extract` or `store`), `status` (`ok`, `off` or `degraded`), `message`, and what
   it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its name (`node`)
+- `context`: how the prompt was put together: `tokens`, `budget` and `dropped` by section, and the model's `window`,
+  in tokens; `dropped` counts the items that did not fit
+- `model`: `status` (`degraded`: another model answers in place of the agent's; `ok`: the agent's own answers again),
+  `message`, which `model` failed or is back, which one answers `instead`, and what `kind` of failure it was
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from langgraph.types import StreamWriter
 
 MemoryStatus = Literal["ok", "off", "degraded"]
+ModelStatus = Literal["ok", "degraded"]
 
 
 def thought(writer: StreamWriter, text: str) -> None:
@@ -48,3 +54,30 @@ def memory(
 ) -> None:
     """Report what memory did, or what is missing because it could not."""
     writer({"type": "memory", "operation": operation, "status": status, "message": message, **details})
+
+
+def context(
+    writer: StreamWriter,
+    *,
+    tokens: Mapping[str, int],
+    budget: Mapping[str, int],
+    dropped: Mapping[str, int],
+    window: int,
+    **details: Any,
+) -> None:
+    """Report how the prompt was put together: what each section takes, may take and had to leave out."""
+    writer(
+        {
+            "type": "context",
+            "tokens": dict(tokens),
+            "budget": dict(budget),
+            "dropped": dict(dropped),
+            "window": window,
+            **details,
+        }
+    )
+
+
+def model(writer: StreamWriter, status: ModelStatus, message: str, **details: Any) -> None:
+    """Report that another model answers than the agent's, or that its own does again."""
+    writer({"type": "model", "status": status, "message": message, **details})
