@@ -29,6 +29,8 @@ class ResolvedAgent:
         config: The agent's config.
         model: Its chat model, in the dialect that the config chose.
         small_model: The model for extraction and other work behind the scenes, without a dialect.
+        summary_model: The model that sums conversations up, without a dialect; the small model unless the config's
+            `memory.summaries.summary_model` names another.
         tools: Its tools.
         response_format: What `langchain.agents.create_agent` takes as `response_format`.
     """
@@ -36,6 +38,7 @@ class ResolvedAgent:
     config: AgentConfig
     model: BaseChatModel
     small_model: BaseChatModel
+    summary_model: BaseChatModel
     tools: tuple[BaseTool, ...]
     response_format: Any = None
     _overrides: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
@@ -86,10 +89,12 @@ def resolve_agent(
         small_model = (
             chat if model is not None or config.models.small == "auto" else load_chat_model(config.models.small)
         )
+    sums_up = config.memory.summaries.summary_model
     return ResolvedAgent(
         config=config,
         model=_in_dialect(chat, config),
         small_model=small_model,
+        summary_model=load_chat_model(sums_up) if sums_up else small_model,
         tools=(*load_tools(config.tools), *tools),
         response_format=response_format,
     )
