@@ -1,4 +1,4 @@
-"""Chat models by name, and what their errors mean to a user."""
+"""Chat models by name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 import warnings
 from typing import Any
 
-from langchain_core import exceptions as core
 from langchain_core.language_models import BaseChatModel
 
+from agents.scrubbing import scrub
 from tools.suggest import valid_names
 
 EXTRACTIVE = "extractive"
@@ -98,11 +98,11 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
                 model = init_chat_model(chosen, **limits, **options)
             return model
     except ImportError as error:
-        raise ModelConfigError(f"{_named(chosen)}: {_scrub(error)}") from error
+        raise ModelConfigError(f"{_named(chosen)}: {scrub(error)}") from error
     except Exception as error:
         if "nable to infer model provider" in str(error) or "nsupported provider" in str(error):
             raise ModelConfigError(_unknown_provider(chosen, error)) from error
-        raise ModelConfigError(f"{_named(chosen)}, which cannot be set up: {_scrub(error)}") from error
+        raise ModelConfigError(f"{_named(chosen)}, which cannot be set up: {scrub(error)}") from error
 
 
 def supports_native_tools(model: BaseChatModel) -> bool:
@@ -114,67 +114,17 @@ def supports_native_tools(model: BaseChatModel) -> bool:
     return type(model).bind_tools is not BaseChatModel.bind_tools
 
 
-def explain_model_error(error: BaseException, spec: str) -> str:
-    """Say what a user can do about a failed model call.
+def key_hint(spec: str) -> str:
+    """Return where the key of a model's provider stands."""
+    names = _KEY_NAMES.get(_provider(spec) or "")
+    return f"{names[0]} in .env" if names else "the provider's key in .env"
 
-    Args:
-        error: What the call raised.
-        spec: The model as configured.
 
-    Returns:
-        A sentence with the cause and the fix; never a key.
-    """
-    chosen = resolve_chat_spec(spec)
-    chain = _chain(error)
-    detail = _scrub(error)
-    # What a provider says in words varies; its code does not.
-    text = " ".join(f"{link} {getattr(link, 'code', None) or ''}" for link in chain).lower()
-    status = next((code for link in chain if isinstance(code := getattr(link, "status_code", None), int)), None)
-
-    def failed_as(kind: type[core.ModelError], *codes: int) -> bool:
-        return any(isinstance(link, kind) for link in chain) or status in codes
-
-    key = _key_hint(chosen)
-    if failed_as(core.ContextOverflowError) or re.search(r"context.{0,10}(length|window)|too many tokens", text):
-        return (
-            f"The conversation is longer than the model {chosen!r} can read. Start a new one, send less, "
-            f"or choose a model with a longer context. ({detail})"
-        )
-    if failed_as(core.ModelAuthenticationError, 401):
-        return f"The model {chosen!r} refused the API key (401). Check {key}."
-    if failed_as(core.ModelPermissionDeniedError, 403):
-        return f"The API key may not use the model {chosen!r} (403). Check what {key} gives access to. ({detail})"
-    if failed_as(core.ModelNotFoundError, 404):
-        return (
-            f"There is no model {chosen!r} at that address (404). Check models.chat{_address_hint(chosen)}. ({detail})"
-        )
-    if "insufficient_quota" in text or status == 402:
-        return f"The account behind {key} has no credit left for {chosen!r}. Add credit or use another model."
-    if failed_as(core.ModelRateLimitError, 429):
-        return f"The model {chosen!r} takes no more requests for now (429). Wait {_wait(chain)} and send it again."
-    if failed_as(core.ModelTimeoutError, 408) or _called(chain, "timeout"):
-        return (
-            f"The model {chosen!r} did not answer in time. Send it again; if it stays, check the network"
-            f"{_address_hint(chosen)} or use a faster model."
-        )
-    if failed_as(core.ModelConnectionError) or _called(chain, "connect"):
-        return (
-            f"The model {chosen!r} cannot be reached ({detail}). Check that its server runs and the network"
-            f"{_address_hint(chosen)}."
-        )
-    if failed_as(core.ModelInvalidRequestError, 400, 413, 422):
-        if re.search(r"image|vision|multimodal|content.{0,20}(type|part)", text):
-            return (
-                f"The model {chosen!r} cannot read images. Send text, or choose a model that reads images. ({detail})"
-            )
-        if re.search(r"\btools?\b|function", text):
-            return f"The model {chosen!r} refused the tools. Set dialect: text in the agent's YAML. ({detail})"
-        return f"The model {chosen!r} refused the request as invalid: {detail}"
-    if failed_as(core.ModelAPIError) or (status is not None and status >= 500):
-        return (
-            f"The model {chosen!r} failed on its own side ({status or 'server error'}). Send it again later. ({detail})"
-        )
-    return f"The model {chosen!r} failed: {type(error).__name__}: {detail}"
+def address_hint(spec: str) -> str:
+    """Return where the address of a model's server stands, to be added to a sentence; empty where none is set."""
+    if _provider(spec) != "openai":
+        return ""
+    return " and OPENAI_BASE_URL" if os.environ.get("OPENAI_BASE_URL") else ""
 
 
 def _provider(spec: str) -> str | None:
@@ -221,50 +171,3 @@ def _unknown_provider(spec: str, error: Exception) -> str:
 
 def _named(spec: str) -> str:
     return f"the model is {spec!r}"
-
-
-def _key_hint(spec: str) -> str:
-    names = _KEY_NAMES.get(_provider(spec) or "")
-    return f"{names[0]} in .env" if names else "the provider's key in .env"
-
-
-def _address_hint(spec: str) -> str:
-    if _provider(spec) != "openai":
-        return ""
-    return " and OPENAI_BASE_URL" if os.environ.get("OPENAI_BASE_URL") else ""
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """Return the error and what caused it; SDKs wrap what the network raised."""
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
-    return chain
-
-
-def _called(chain: list[BaseException], word: str) -> bool:
-    """Return whether an error's type is called so; the types of every HTTP client are not ours to import."""
-    return any(word in type(link).__name__.lower() for link in chain)
-
-
-def _wait(chain: list[BaseException]) -> str:
-    for link in chain:
-        headers = getattr(getattr(link, "response", None), "headers", None) or {}
-        if re.fullmatch(r"\d+(\.\d+)?", after := str(headers.get("retry-after", ""))):
-            return f"{after} seconds"
-    return "a little"
-
-
-def _scrub(error: BaseException) -> str:
-    """Return an error's text on one bounded line, without anything secret."""
-    text = " ".join(str(error).split())
-    for name, value in os.environ.items():
-        if len(value) >= 8 and re.search(r"KEY|TOKEN|SECRET|PASSWORD", name):
-            text = text.replace(value, "[hidden]")
-    text = re.sub(r"://[^/\s@]*@", "://[hidden]@", text)
-    text = re.sub(r"(?i)\bbearer\s+\S+", "Bearer [hidden]", text)
-    # Providers repeat a refused key in part: the rest of it is not for logs either.
-    text = re.sub(r"\b(sk|pk|gsk|xai|key)[-_][\w*.-]{4,}", "[hidden]", text)
-    return text if len(text) <= 300 else f"{text[:299]}…"

@@ -22,7 +22,7 @@ from langgraph.types import Checkpointer
 
 from agents.config import load_agent_config
 from agents.context import AgentContext
-from agents.models import explain_model_error
+from agents.model_errors import explain_model_error
 from agents.resolve import ResolvedAgent, resolve_agent
 from graphs import events
 from graphs.errors import ModelCallError
@@ -157,5 +157,6 @@ async def _ask(
         # what the two say to each other is not the answer: it stays out of the stream of messages
         response = await model.ainvoke(prompt, {"tags": ["nostream"]})
     except Exception as error:
-        raise ModelCallError(explain_model_error(error, context.model or agent.config.models.chat)) from error
+        spec = context.model or agent.config.models.chat
+        raise ModelCallError(explain_model_error(error, spec).message) from error
     return response.text

@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from agents.context import AgentContext
-from agents.models import explain_model_error
+from agents.model_errors import explain_model_error
 from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.errors import InvalidInputError, ModelCallError
@@ -68,7 +68,7 @@ class Reason:
             raise
         except Exception as error:
             spec = context.model or self._agent.config.models.chat
-            raise ModelCallError(explain_model_error(error, spec)) from error
+            raise ModelCallError(explain_model_error(error, spec).message) from error
         limit = context.max_iterations or self._agent.config.max_iterations
         return self._decide(response, output, state["messages"], limit, runtime)
 

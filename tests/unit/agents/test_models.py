@@ -11,9 +11,9 @@ from langchain_openai import ChatOpenAI
 from openai import Timeout
 
 from agents.extractive import ExtractiveChatModel
+from agents.model_errors import explain_model_error
 from agents.models import (
     ModelConfigError,
-    explain_model_error,
     load_chat_model,
     resolve_chat_spec,
     supports_native_tools,
@@ -105,7 +105,7 @@ def test_tool_calling_is_told_from_the_models_class() -> None:
 async def failure(model: ChatOpenAI) -> str:
     with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever the client raises is what is explained
         await model.ainvoke("hi")
-    return explain_model_error(caught.value, SPEC)
+    return explain_model_error(caught.value, SPEC).message
 
 
 def scripted(server: OpenAIServer, **options: object) -> ChatOpenAI:
@@ -180,12 +180,12 @@ async def test_a_server_that_is_not_there_is_explained(monkeypatch: pytest.Monke
     ],
 )
 def test_errors_of_other_clients_are_explained(error: Exception, cause: str) -> None:
-    assert cause in explain_model_error(error, "somebody:model")
+    assert cause in explain_model_error(error, "somebody:model").message
 
 
 def test_an_explanation_is_bounded_and_tells_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOMEBODY_TOKEN", "abcdefghij")
     error = ValueError(f"at https://ann:pw@host/ with abcdefghij, Bearer xyz and sk-abc*****def {'x' * 10_000}")
-    message = explain_model_error(error, "somebody:model")
+    message = explain_model_error(error, "somebody:model").message
     assert len(message) < 500
     assert not any(secret in message for secret in ("ann:pw", "abcdefghij", "xyz", "abc***"))
