@@ -1,0 +1,16 @@
+"""Telemetry: what happens, how long it takes, what it costs and how it fails - never what was said, nor by whom.
+
+    telemetry.count("degradations", part="reranker")
+    telemetry.record("read.results", 7)
+    with telemetry.span("tool", tool="calculator"):
+        ...
+
+`catalogue` declares every name, its unit and its labels. It goes to the global OpenTelemetry providers, if the
+deployment has set any, and to the Prometheus endpoint of the server.
+"""
+
+from memory.telemetry.emit import count, listen, observe, record, span
+from memory.telemetry.models import model_call, turn_answered
+from memory.telemetry.pools import watch_pool
+
+__all__ = ["count", "listen", "model_call", "observe", "record", "span", "turn_answered", "watch_pool"]

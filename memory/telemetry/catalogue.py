@@ -1,0 +1,270 @@
+"""Every instrument there is, declared once: its name, what it counts, in what, and by which labels.
+
+No instrument takes what a user, a model, a page or a tool has said, nor who said it. A label that is not declared here
+is not recorded (see `labels`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from memory.telemetry.labels import Label, Name, choice
+
+PREFIX = "react_mem."
+
+
+class Kind(Enum):
+    """How an instrument adds up."""
+
+    COUNTER = auto()
+    HISTOGRAM = auto()
+    GAUGE = auto()
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """One instrument.
+
+    Args:
+        name: Its name, without the prefix.
+        kind: How it adds up.
+        unit: In what, as UCUM writes it; braces are remarks.
+        description: What it counts.
+        labels: By what.
+        buckets: The upper ends of a histogram's buckets.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    description: str
+    labels: tuple[Label, ...] = ()
+    buckets: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What a span measures: a histogram `<name>.duration`, failures in `errors`, and a trace span.
+
+    Args:
+        name: Its name, without the prefix.
+        description: What is done.
+        labels: By what, besides `error_type`.
+        numbers: What the trace span tells besides, as numbers.
+    """
+
+    name: str
+    description: str
+    labels: tuple[Label, ...] = ()
+    numbers: frozenset[str] = frozenset()
+
+
+# From half a millisecond, a search, to a minute, the longest that a model is waited for.
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_TOKENS = (50, 100, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000)
+_SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
+_COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
+_MONEY = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
+
+_PURPOSE = choice(
+    "purpose", "answer", "extraction", "summary", "web_search", "chat_summary", "compression", "learning", "planning"
+)
+_MODEL = Name("model")
+_DIRECTION = choice("direction", "input", "output")
+_ENGINE = Name("engine")
+_INPUT = choice("input", "query", "documents")
+_YES_NO = ("yes", "no")
+_LEVEL = choice("level", "1", "2", "3", "master")
+_SECTION = choice(
+    "section",
+    "system",
+    "profile",
+    "web_pages",
+    "memories",
+    "summaries",
+    "conversation",
+    "working_memory",
+    "question",
+    "tools",
+    "total",
+)
+_SOURCE = choice(
+    "source", "fact", "message", "summary", "episode", "document", "skill", "profile", "experience", "state", "chain"
+)
+ERROR_TYPE = Name("error_type")
+"""The class of an exception, never what it says."""
+
+OPERATIONS = (
+    Operation(
+        "read",
+        "Reading memory: the question's vector, the search, the database.",
+        numbers=frozenset({"results", "missing"}),
+    ),
+    Operation("write", "Writing to memory.", numbers=frozenset({"changes"})),
+    Operation(
+        "embedding",
+        "One call of the embedding model.",
+        (_MODEL, _INPUT),
+        frozenset({"texts"}),
+    ),
+    Operation("model", "One call of a chat model.", (_PURPOSE, _MODEL), frozenset({"input_tokens", "output_tokens"})),
+    Operation("tool", "One call of a tool.", (Name("tool"),)),
+    Operation(
+        "extraction",
+        "Drawing from the turns that wait: a model call, checks, one write.",
+        numbers=frozenset({"calls", "stored", "waiting"}),
+    ),
+    Operation("background", "One piece of work behind the turns."),
+    Operation("summary", "Making one summary, its checks included.", (_LEVEL,), frozenset({"covers"})),
+    Operation("web_search", "One search of the web, all engines and pages included.", numbers=frozenset({"pages"})),
+    Operation("web_engine", "One request to one search engine.", (_ENGINE,), frozenset({"results"})),
+    Operation("web_page", "Fetching one page and turning it into text."),
+    Operation("context", "Assembling the prompt's context."),
+    Operation("chat_summary", "One request to the chat summary service."),
+)
+
+INSTRUMENTS = (
+    Instrument(
+        "errors",
+        Kind.COUNTER,
+        "{error}",
+        "Operations that failed, by the class of the exception.",
+        (choice("operation", *(operation.name for operation in OPERATIONS)), ERROR_TYPE),
+    ),
+    Instrument(
+        "degradations",
+        Kind.COUNTER,
+        "{degradation}",
+        "What a turn had to do without, and did.",
+        (
+            choice(
+                "part",
+                "database",
+                "vector",
+                "lexical",
+                "neighbours",
+                "time",
+                "scale",
+                "reranker",
+                "store",
+                "extraction",
+                "model",
+                "summary",
+                "web_search",
+                "web_engine",
+                "context",
+            ),
+        ),
+    ),
+    Instrument("turns", Kind.COUNTER, "{turn}", "Turns that were answered."),
+    Instrument(
+        "turn.tokens",
+        Kind.HISTOGRAM,
+        "{token}",
+        "Tokens of one turn's answer.",
+        (_DIRECTION,),
+        _TOKENS,
+    ),
+    Instrument("turn.cost", Kind.HISTOGRAM, "{currency}", "Price of one turn's answer.", (), _MONEY),
+    Instrument("turn.model_calls", Kind.HISTOGRAM, "{call}", "Model calls of one turn's answer.", (), _COUNTS),
+    Instrument(
+        "model.tokens", Kind.COUNTER, "{token}", "Tokens, as the provider counts them.", (_PURPOSE, _MODEL, _DIRECTION)
+    ),
+    Instrument(
+        "model.cost", Kind.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (_PURPOSE, _MODEL)
+    ),
+    Instrument("read.results", Kind.HISTOGRAM, "{memory}", "Memories that one read found.", (), _COUNTS),
+    Instrument("retrieved", Kind.COUNTER, "{memory}", "Memories that were found, by what they are.", (_SOURCE,)),
+    Instrument(
+        "embedding.texts",
+        Kind.COUNTER,
+        "{text}",
+        "Texts that were embedded.",
+        (_MODEL, _INPUT),
+    ),
+    Instrument(
+        "extraction.changes",
+        Kind.COUNTER,
+        "{memory}",
+        "What extraction did.",
+        (choice("change", "stored", "retired", "rejected", "parked"),),
+    ),
+    Instrument(
+        "summary.quality",
+        Kind.HISTOGRAM,
+        "1",
+        "How much of what must be in a summary is in it, from 0 to 1.",
+        (_LEVEL,),
+        _SHARES,
+    ),
+    Instrument(
+        "summaries",
+        Kind.COUNTER,
+        "{summary}",
+        "Summaries that were made.",
+        (_LEVEL, choice("outcome", "good", "redone", "flawed", "extractive", "failed")),
+    ),
+    Instrument(
+        "web_search.decisions",
+        Kind.COUNTER,
+        "{decision}",
+        "Whether a question was taken to the web, and what decided it.",
+        (choice("decided_by", "keywords", "model", "default", "off", "error"), choice("searched", *_YES_NO)),
+    ),
+    Instrument(
+        "web_search.cache",
+        Kind.COUNTER,
+        "{lookup}",
+        "Searches, by whether they were cached.",
+        (choice("hit", *_YES_NO),),
+    ),
+    Instrument(
+        "web_page.refused",
+        Kind.COUNTER,
+        "{page}",
+        "Pages that were not read, and why.",
+        (choice("reason", "address", "scheme", "size", "time", "type", "status", "empty", "redirects", "network"),),
+    ),
+    Instrument("context.tokens", Kind.HISTOGRAM, "{token}", "Tokens of a prompt's section.", (_SECTION,), _TOKENS),
+    Instrument(
+        "context.utilization", Kind.HISTOGRAM, "1", "How much of its budget a section uses.", (_SECTION,), _SHARES
+    ),
+    Instrument("context.dropped", Kind.COUNTER, "{item}", "What a prompt had no room for.", (_SECTION,)),
+    Instrument(
+        "breaker.open",
+        Kind.GAUGE,
+        "1",
+        "1 while calls are held back because the last ones failed, else 0.",
+        (choice("guards", "model", "web_engine", "embedder"), Name("name")),
+    ),
+    Instrument(
+        "pool.connections",
+        Kind.GAUGE,
+        "{connection}",
+        "Connections to the database.",
+        (choice("state", "idle", "used"),),
+    ),
+    Instrument("pool.limit", Kind.GAUGE, "{connection}", "Connections to the database, at most."),
+    Instrument("pool.waiting", Kind.GAUGE, "{request}", "Requests that wait for a connection."),
+    Instrument(
+        "pool.failures",
+        Kind.GAUGE,
+        "{failure}",
+        "Since the start of the pool: requests that got no connection in time, connections that could not be made or "
+        "were found dead.",
+        (choice("failure", "requests", "connections", "lost"),),
+    ),
+    Instrument("background.jobs", Kind.GAUGE, "{job}", "Pieces of work behind the turns that wait or run."),
+    *(
+        Instrument(
+            f"{operation.name}.duration",
+            Kind.HISTOGRAM,
+            "s",
+            operation.description,
+            (*operation.labels, ERROR_TYPE),
+            _SECONDS,
+        )
+        for operation in OPERATIONS
+    ),
+)

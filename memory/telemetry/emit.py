@@ -1,0 +1,286 @@
+"""Recording: counts, values and spans go to the global OpenTelemetry providers, and to whoever listens here.
+
+Without anybody listening a call costs a microsecond or two. Nothing here raises: what is not in the catalogue is
+dropped and logged, because what is measured matters more than its measure.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from langgraph.errors import GraphBubbleUp
+from opentelemetry import metrics, trace
+from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observation
+from opentelemetry.trace import ProxyTracerProvider, StatusCode, Tracer, TracerProvider
+from opentelemetry.trace import Span as TraceSpan
+
+from memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, PREFIX, Instrument, Kind
+
+SCOPE = "react_mem"
+
+Attributes = Mapping[str, str]
+Observed = Iterable[tuple[float, Attributes]]
+Emit = Callable[[float, Attributes], None]
+
+log = logging.getLogger(__name__)
+
+_ATTRIBUTES = {"error_type": "error.type"}
+"""What OpenTelemetry's conventions call a label of ours."""
+
+
+class _Recorder:
+    """One instrument, and everybody who hears it."""
+
+    def __init__(self, instrument: Instrument) -> None:
+        self.instrument = instrument
+        self.listeners: tuple[tuple[Meter, Emit], ...] = ()
+        self._labels = {label.name: label for label in instrument.labels}
+        self._admitted: dict[tuple[tuple[str, object], ...], Attributes] = {}
+        self._kept: dict[tuple[tuple[str, str], ...], float] = {}
+        self._sources: list[Callable[[], Observed]] = []
+
+    def emit(self, value: float, labels: Mapping[str, object]) -> None:
+        try:
+            attributes = self.attributes(labels)
+            if not math.isfinite(value):
+                raise ValueError(f"{value} is no number to record")
+            if self.instrument.kind is Kind.GAUGE:
+                # kept, because what is set once would be told once
+                self._kept[tuple(sorted(attributes.items()))] = value
+            for _, listener in self.listeners:
+                listener(value, attributes)
+        except Exception as error:  # whatever an exporter raises
+            _refuse(f"{self.instrument.name}: {type(error).__name__}")
+
+    def observe(self, source: Callable[[], Observed]) -> Callable[[], None]:
+        self._sources.append(source)
+        return lambda: self._sources.remove(source)
+
+    def attributes(self, labels: Mapping[str, object]) -> Attributes:
+        try:
+            return self._admitted[tuple(labels.items())]
+        except (KeyError, TypeError):
+            pass
+        for name in labels.keys() - self._labels.keys():
+            _refuse(f"{self.instrument.name} has no label {name!r}")
+        admitted = {
+            _ATTRIBUTES.get(name, name): label.admit(labels[name])
+            for name, label in self._labels.items()
+            if name in labels
+        }
+        # a combination with `other` in it stands for any number of values: those are looked at each time
+        if "other" not in admitted.values() and labels.keys() <= self._labels.keys():
+            self._admitted[tuple(labels.items())] = admitted
+        return admitted
+
+    def listen(self, meter: Meter) -> None:
+        self.listeners = (*self.listeners, (meter, self._create(meter)))
+
+    def leave(self, meter: Meter) -> None:
+        self.listeners = tuple(pair for pair in self.listeners if pair[0] is not meter)
+
+    def _create(self, meter: Meter) -> Emit:
+        ours = self.instrument
+        name, unit, description = PREFIX + ours.name, ours.unit, ours.description
+        if ours.kind is Kind.COUNTER:
+            return meter.create_counter(name, unit, description).add
+        if ours.kind is Kind.HISTOGRAM:
+            return meter.create_histogram(
+                name, unit, description, explicit_bucket_boundaries_advisory=list(ours.buckets)
+            ).record
+        meter.create_observable_gauge(name, [self._observations], unit, description)
+        return _nothing
+
+    def _observations(self, _: CallbackOptions) -> Iterator[Observation]:
+        totals = self._kept.copy()
+        for source in list(self._sources):
+            for value, labels in source():
+                attributes = tuple(sorted(self.attributes(labels).items()))
+                totals[attributes] = totals.get(attributes, 0) + value
+        for attributes, total in totals.items():
+            yield Observation(total, dict(attributes))
+
+
+def _nothing(value: float, attributes: Attributes) -> None:
+    """A gauge is asked, not told."""
+
+
+_RECORDERS = {instrument.name: _Recorder(instrument) for instrument in INSTRUMENTS}
+_OPERATIONS = {operation.name: operation for operation in OPERATIONS}
+_DURATIONS = {name: _RECORDERS[f"{name}.duration"] for name in _OPERATIONS}
+_ERRORS = _RECORDERS["errors"]
+_refused: set[str] = set()
+
+_global_tracer = trace.get_tracer(SCOPE)
+_own_tracers: list[Tracer] = []
+
+
+@contextmanager
+def listen(meters: MeterProvider | None = None, tracers: TracerProvider | None = None) -> Iterator[None]:
+    """Hear everything for the length of a context, besides the global OpenTelemetry providers.
+
+    Args:
+        meters: Takes counts and values.
+        tracers: Takes the spans, in place of the global provider.
+    """
+    meter = meters.get_meter(SCOPE) if meters else None
+    tracer = tracers.get_tracer(SCOPE) if tracers else None
+    if meter is not None:
+        for recorder in _RECORDERS.values():
+            recorder.listen(meter)
+    if tracer is not None:
+        _own_tracers.append(tracer)
+    try:
+        yield
+    finally:
+        if tracer is not None:
+            _own_tracers.remove(tracer)
+        if meter is not None:
+            for recorder in _RECORDERS.values():
+                recorder.leave(meter)
+
+
+def count(name: str, n: int | float = 1, /, **labels: str) -> None:
+    """Count something.
+
+    Args:
+        name: A counter of the catalogue.
+        n: How many.
+        labels: Its labels.
+    """
+    _emit(name, n, labels, Kind.COUNTER)
+
+
+def record(name: str, value: float, /, **labels: str) -> None:
+    """Record a value: one more in a histogram, or what a gauge shows from now on.
+
+    Args:
+        name: A histogram or gauge of the catalogue.
+        value: The value.
+        labels: Its labels.
+    """
+    _emit(name, value, labels, Kind.HISTOGRAM, Kind.GAUGE)
+
+
+def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
+    """Have a gauge ask for its value whenever somebody reads it; the values of several sources add up.
+
+    Args:
+        name: A gauge of the catalogue.
+        source: Returns values and labels, from memory: it must not block.
+
+    Returns:
+        What ends it.
+    """
+    return _RECORDERS[name].observe(source)
+
+
+def _emit(name: str, value: float, labels: Mapping[str, object], *kinds: Kind) -> None:
+    recorder = _RECORDERS.get(name)
+    if recorder is None or recorder.instrument.kind not in kinds:
+        _refuse(f"there is no {' or '.join(kind.name.lower() for kind in kinds)} {name!r}")
+        return
+    recorder.emit(value, labels)
+
+
+class span:  # noqa: N801 - reads as the function that it is used as
+    """Measure an operation: its duration, its failure by kind, and a trace span that knows its parent.
+
+    An exception passes through; its class is recorded, never its text. To be interrupted for a human's word is no
+    failure.
+
+        with telemetry.span("web_engine", engine="searxng") as measured:
+            found = await ask()
+            measured.set(results=len(found))
+
+    Args:
+        name: An operation of the catalogue.
+        labels: Its labels.
+    """
+
+    __slots__ = ("_labels", "_name", "_numbers", "_started", "_trace", "_tracing")
+
+    def __init__(self, name: str, /, **labels: str) -> None:
+        self._name = name
+        self._labels: dict[str, Any] = labels
+        self._numbers: dict[str, int | float] = {}
+        self._started = 0.0
+        self._trace: TraceSpan | None = None
+        self._tracing: AbstractContextManager[TraceSpan] | None = None
+
+    def set(self, **told: str | int | float) -> None:
+        """Add labels, or numbers for the trace span, that are only known by now."""
+        operation = _OPERATIONS.get(self._name)
+        for name, value in told.items():
+            if operation is not None and name in operation.numbers:
+                if isinstance(value, (int, float)):
+                    self._numbers[name] = value
+            else:
+                self._labels[name] = value
+
+    def failed(self, error: BaseException) -> None:
+        """Note a failure that does not leave the operation as an exception."""
+        self._labels["error_type"] = type(error).__name__
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        tracer = _tracer()
+        if tracer is not None:
+            # no exception is recorded on it: its text is content
+            self._tracing = tracer.start_as_current_span(
+                PREFIX + self._name, record_exception=False, set_status_on_exception=False
+            )
+            self._trace = self._tracing.__enter__()
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End, and record."""
+        seconds = time.perf_counter() - self._started
+        if error is not None and not isinstance(error, GraphBubbleUp):
+            self.failed(error)
+        duration = _DURATIONS.get(self._name)
+        if duration is None:
+            _refuse(f"there is no operation {self._name!r}")
+        else:
+            duration.emit(seconds, self._labels)
+            if "error_type" in self._labels:
+                _ERRORS.emit(1, {"operation": self._name, "error_type": self._labels["error_type"]})
+            if self._trace is not None:
+                self._trace.set_attributes({**duration.attributes(self._labels), **self._numbers})
+                if "error_type" in self._labels:
+                    self._trace.set_status(StatusCode.ERROR)
+        if self._tracing is not None:
+            self._tracing.__exit__(None, None, None)
+
+
+def _tracer() -> Tracer | None:
+    """Return who takes spans; None where the deployment has configured nobody."""
+    if _own_tracers:
+        return _own_tracers[-1]
+    return None if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) else _global_tracer
+
+
+def _refuse(what: str) -> None:
+    """Say once that something is not recorded; what it is called is code, not content."""
+    if what not in _refused:
+        _refused.add(what)
+        log.error("not recorded: %s", what)
+
+
+def _listen_globally() -> None:
+    # a proxy until the deployment sets a provider, which may be at any time
+    meter = metrics.get_meter(SCOPE)
+    for recorder in _RECORDERS.values():
+        recorder.listen(meter)
+
+
+_listen_globally()

@@ -1,0 +1,118 @@
+"""Chat models: their calls, tokens and cost, and those of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import AIMessage, BaseMessage
+
+from memory.telemetry.emit import count, record, span
+from memory.telemetry.prices import configured_prices, price_of
+
+
+class ModelCall:
+    """One call of a chat model, as it goes.
+
+    Args:
+        measured: Its span.
+        purpose: What for.
+        model: The model's name.
+    """
+
+    def __init__(self, measured: span, purpose: str, model: str) -> None:
+        self._measured = measured
+        self._purpose = purpose
+        self._model = model
+
+    def answered(self, message: object) -> None:
+        """Count the tokens of an answer, where the provider tells them.
+
+        Args:
+            message: What the model returned.
+        """
+        if isinstance(message, AIMessage):
+            self.spent(message.usage_metadata, *_named(message))
+
+    def spent(self, usage: Any, *names: str) -> None:
+        """Count tokens.
+
+        Args:
+            usage: As `AIMessage.usage_metadata`, or nothing.
+            names: What else the model is called, to find its price by.
+        """
+        read, written = _tokens(usage)
+        if not read and not written:
+            return
+        self._measured.set(input_tokens=read, output_tokens=written)
+        count("model.tokens", read, purpose=self._purpose, model=self._model, direction="input")
+        count("model.tokens", written, purpose=self._purpose, model=self._model, direction="output")
+        price = price_of((self._model, *names), configured_prices())
+        if price is not None:
+            count("model.cost", price.of(read, written), purpose=self._purpose, model=self._model)
+
+
+@contextmanager
+def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[ModelCall]:
+    """Measure one call of a chat model: how long, whether it failed and how, and what it cost.
+
+        with telemetry.model_call("answer", model) as call:
+            response = await model.ainvoke(prompt)
+            call.answered(response)
+
+    Args:
+        purpose: What for, one of the catalogue's.
+        model: The model.
+    """
+    name = model_name(model)
+    with span("model", purpose=purpose, model=name) as measured:
+        yield ModelCall(measured, purpose, name)
+
+
+def turn_answered(messages: Iterable[BaseMessage]) -> None:
+    """Count a turn that has its answer, and what its model calls took together.
+
+    Args:
+        messages: Those of the turn, its answer included.
+    """
+    read = written = calls = 0
+    cost: float | None = None
+    prices = configured_prices()
+    for message in messages:
+        if not isinstance(message, AIMessage):
+            continue
+        calls += 1
+        tokens = _tokens(message.usage_metadata)
+        read, written = read + tokens[0], written + tokens[1]
+        price = price_of(_named(message), prices) if prices else None
+        if price is not None:
+            cost = (cost or 0.0) + price.of(*tokens)
+    count("turns")
+    record("turn.model_calls", calls)
+    if read or written:
+        record("turn.tokens", read, direction="input")
+        record("turn.tokens", written, direction="output")
+    if cost is not None:
+        record("turn.cost", cost)
+
+
+def model_name(model: BaseLanguageModel[Any]) -> str:
+    """Return what a model is called in its configuration, else its class."""
+    for field in ("model_name", "model", "model_id", "deployment_name"):
+        name = getattr(model, field, None)
+        if isinstance(name, str) and name:
+            return name
+    return type(model).__name__
+
+
+def _named(message: AIMessage) -> tuple[str, ...]:
+    told = (message.response_metadata.get(field) for field in ("model_name", "model", "model_id"))
+    return tuple(name for name in told if isinstance(name, str))
+
+
+def _tokens(usage: Any) -> tuple[int, int]:
+    if not usage:
+        return 0, 0
+    return int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)

@@ -1,0 +1,56 @@
+"""The health of the connection pools of this process."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+from psycopg_pool import AsyncConnectionPool
+
+from memory.telemetry.emit import Attributes, observe
+
+_pools: weakref.WeakSet[AsyncConnectionPool[Any]] = weakref.WeakSet()
+
+
+def watch_pool(pool: AsyncConnectionPool[Any]) -> None:
+    """Have a pool's connections and who waits for them observed, for as long as it is open.
+
+    Args:
+        pool: The pool.
+    """
+    _pools.add(pool)
+
+
+def _stats() -> Iterator[dict[str, int]]:
+    for pool in list(_pools):
+        if not pool.closed:
+            yield pool.get_stats()
+
+
+def _connections() -> Iterator[tuple[float, Attributes]]:
+    for stats in _stats():
+        idle = stats.get("pool_available", 0)
+        yield idle, {"state": "idle"}
+        yield stats.get("pool_size", 0) - idle, {"state": "used"}
+
+
+def _limit() -> Iterator[tuple[float, Attributes]]:
+    yield from ((stats.get("pool_max", 0), {}) for stats in _stats())
+
+
+def _waiting() -> Iterator[tuple[float, Attributes]]:
+    yield from ((stats.get("requests_waiting", 0), {}) for stats in _stats())
+
+
+def _failures() -> Iterator[tuple[float, Attributes]]:
+    for stats in _stats():
+        yield stats.get("requests_errors", 0), {"failure": "requests"}
+        yield stats.get("connections_errors", 0), {"failure": "connections"}
+        yield stats.get("connections_lost", 0), {"failure": "lost"}
+
+
+observe("pool.connections", _connections)
+observe("pool.limit", _limit)
+observe("pool.waiting", _waiting)
+observe("pool.failures", _failures)

@@ -1,0 +1,126 @@
+"""What models cost: a setting, because nobody's prices stay. Without it tokens are counted and nothing is priced.
+
+The environment variable `MODEL_PRICES` is a mapping in YAML (and so in JSON), or the path of a file with one: the price
+of a million tokens by model, in any currency.
+
+    gpt-4o-mini: {input: 0.15, output: 0.60}
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+VARIABLE = "MODEL_PRICES"
+_MILLION = 1_000_000
+_VERSION = re.compile(r"[-@:](\d[\d.-]*|latest)")
+"""What providers append to a model's name: a date or a number."""
+
+log = logging.getLogger(__name__)
+
+
+class PriceError(ValueError):
+    """The prices cannot be read; the message names the cause and the fix."""
+
+
+class Price(BaseModel):
+    """What a million tokens of a model cost.
+
+    Args:
+        input: Those of the prompt.
+        output: Those of the answer.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """Return the price of a call.
+
+        >>> Price(input=1.0, output=4.0).of(500_000, 250_000)
+        1.5
+        """
+        return (self.input * input_tokens + self.output * output_tokens) / _MILLION
+
+
+_PRICES = TypeAdapter(dict[str, Price])
+
+
+def load_prices(setting: str) -> dict[str, Price]:
+    """Read a setting. Blocks: it may read a file.
+
+    Args:
+        setting: As in `MODEL_PRICES`.
+
+    Returns:
+        The price of each model.
+
+    Raises:
+        PriceError: If it is no such mapping, or names a file that cannot be read.
+
+    >>> load_prices("{gpt-4o-mini: {input: 0.15, output: 0.6}}")
+    {'gpt-4o-mini': Price(input=0.15, output=0.6)}
+    """
+    where = VARIABLE
+    try:
+        read: Any = yaml.safe_load(setting)
+        if isinstance(read, str):
+            where = f"the file of {VARIABLE}, {setting},"
+            read = yaml.safe_load(Path(setting).expanduser().read_text(encoding="utf-8"))
+        return _PRICES.validate_python(read or {})
+    except OSError as error:
+        raise PriceError(
+            f"{VARIABLE} is neither a mapping nor a file that can be read ({error.strerror}: {setting}). It looks like "
+            "{gpt-4o-mini: {input: 0.15, output: 0.60}}, the price of a million tokens."
+        ) from error
+    except (yaml.YAMLError, ValidationError, UnicodeDecodeError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        cause = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+        raise PriceError(
+            f"{where} does not say what models cost: {cause}. It looks like "
+            "{gpt-4o-mini: {input: 0.15, output: 0.60}}, the price of a million tokens."
+        ) from error
+
+
+@cache
+def configured_prices() -> Mapping[str, Price]:
+    """Return the prices of the environment, as they were when first asked for; none where they cannot be read."""
+    try:
+        return load_prices(os.environ.get(VARIABLE, ""))
+    except PriceError as error:
+        log.error("nothing is priced: %s", error)
+        return {}
+
+
+def price_of(names: tuple[str, ...], prices: Mapping[str, Price]) -> Price | None:
+    """Return a model's price.
+
+    Args:
+        names: What the model is called: as asked for, as the provider calls it.
+        prices: The prices.
+
+    Returns:
+        The price of the name, or of the name without the version that providers append; None if there is none.
+
+    >>> prices = {"gpt-4o": Price(input=1, output=2)}
+    >>> price_of(("gpt-4o-2024-08-06",), prices) is prices["gpt-4o"], price_of(("gpt-4o-mini",), prices)
+    (True, None)
+    """
+    for name in names:
+        if name in prices:
+            return prices[name]
+    for name in names:
+        for known, price in prices.items():
+            if name.startswith(known) and _VERSION.fullmatch(name[len(known) :]):
+                return price
+    return None
