@@ -10,13 +10,17 @@ Each event is a dict with a `type`:
   it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its name (`node`)
 - `context`: how the prompt was put together: `tokens`, `budget` and `dropped` by section, and the model's `window`,
   in tokens; `dropped` counts the items that did not fit
-- `model`: `status` (`degraded`: another model answers in place of the agent's; `ok`: the agent's own answers again),
-  `message`, which `model` failed or is back, which one answers `instead`, and what `kind` of failure it was
+- `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and what is `missing`
+  and why
+- `model`: `status` (`degraded`: another model answers; `ok`: one that had failed answers again), `message`, which
+  `model` it is about; if degraded, which one is asked `instead`, the `kind` of failure, and the id of the message that
+  the answer `replaces`: what was streamed of it before the model failed is withdrawn. Tokens of another message id
+  follow, and the state never has the withdrawn one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from langgraph.types import StreamWriter
@@ -78,6 +82,11 @@ def context(
     )
 
 
-def model(writer: StreamWriter, status: ModelStatus, message: str, **details: Any) -> None:
-    """Report that another model answers than the agent's, or that its own does again."""
-    writer({"type": "model", "status": status, "message": message, **details})
+def search(writer: StreamWriter, *, trigger: str, query: str, urls: Sequence[str], missing: Mapping[str, str]) -> None:
+    """Report a search of the web, or that one was wanted and failed."""
+    writer({"type": "search", "trigger": trigger, "query": query, "urls": list(urls), "missing": dict(missing)})
+
+
+def model(writer: StreamWriter, status: ModelStatus, message: str, *, model: str, **details: Any) -> None:
+    """Report that another model answers than the one that should, or that this one does again."""
+    writer({"type": "model", "status": status, "message": message, "model": model, **details})
