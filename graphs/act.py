@@ -12,6 +12,7 @@ from langgraph.types import Command
 
 from graphs import events
 from graphs.state import AgentState, current_turn
+from memory import telemetry
 
 
 def make_act(tools: Sequence[BaseTool]) -> ToolNode:
@@ -24,7 +25,12 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
     async def observe(
         request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
     ) -> ToolMessage | Command[None]:
-        result = await execute(request)
+        # a model may call a tool that there is not by any text, which is no name to measure by
+        name = request.tool.name if request.tool is not None else "unknown"
+        with telemetry.span("tool", tool=name) as measured:
+            result = await execute(request)
+            if isinstance(result, ToolMessage) and result.status == "error":
+                measured.set(error_type="ToolError")
         if isinstance(result, ToolMessage):
             events.observation(
                 request.runtime.stream_writer,

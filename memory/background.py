@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+
+from memory import telemetry
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,10 @@ class Background:
 
     def __init__(self) -> None:
         self._jobs: dict[str, _Job] = {}
+
+    def __len__(self) -> int:
+        """Return how many pieces of work wait or run."""
+        return len(self._jobs)
 
     def schedule(self, key: str, delay: float, work: Work) -> None:
         """Do some work once `delay` seconds have passed without being asked again; what runs already is not cut short.
@@ -77,7 +83,8 @@ class Background:
                     continue
                 job.again = False
                 try:
-                    await job.work()
+                    with telemetry.span("background"):
+                        await job.work()
                 except Exception:
                     log.exception("background work on %s failed; it is picked up again later", key)
                 if not job.again:
@@ -101,3 +108,10 @@ _loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Background] = weakr
 def background() -> Background:
     """Return the background work of the running event loop."""
     return _loops.setdefault(asyncio.get_running_loop(), Background())
+
+
+def _jobs() -> Iterator[tuple[float, dict[str, str]]]:
+    yield sum(map(len, list(_loops.values()))), {}
+
+
+telemetry.observe("background.jobs", _jobs)

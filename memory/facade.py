@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import Any, cast
@@ -12,7 +13,7 @@ from typing import Any, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
-from memory import erasure, last_known, portability
+from memory import erasure, last_known, portability, telemetry
 from memory.changes import Change, write
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from memory.namespaces import pending_namespace, scope_namespace
@@ -92,6 +93,17 @@ class MemoryFacade:
         Raises:
             ValueError: If `extra["now"]` is no time.
         """
+        with telemetry.span("read") as measured:
+            results = await self._read(query)
+            measured.set(results=len(results), missing=len(results.missing))
+        for part in results.missing:
+            telemetry.count("degradations", part=part)
+        telemetry.record("read.results", len(results))
+        for source, found in Counter(item.source for item in results).items():
+            telemetry.count("retrieved", found, source=source)
+        return results
+
+    async def _read(self, query: MemoryQuery) -> MemoryResults:
         started = time.monotonic()
         question = await self._question(query)
         asked = [
@@ -171,7 +183,8 @@ class MemoryFacade:
             ValueError: If the data is no record of the scope; the message names the field and the fix, and nothing is
                 written.
         """
-        await self._scopes[event.scope].write(event)
+        with telemetry.span("write"):
+            await self._scopes[event.scope].write(event)
 
     async def delete_session(self, user_id: str, session_id: str) -> None:
         """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
@@ -245,7 +258,9 @@ class MemoryFacade:
     async def apply(self, changes: Sequence[Change]) -> None:
         """Write and delete records in one batch: all of it or nothing, on a store whose batches are atomic."""
         if changes:
-            await write(self.store, changes)
+            with telemetry.span("write") as measured:
+                await write(self.store, changes)
+                measured.set(changes=len(changes))
 
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""

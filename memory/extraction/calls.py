@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from pydantic import SecretStr
 
+from memory import telemetry
 from memory.extraction.contract import Usage
 
 HIDDEN = "nostream"
@@ -39,6 +40,7 @@ class Calls(AsyncCallbackHandler):
         self.limit = limit
         self.count = 0
         self.usage = Usage()
+        self.measured: telemetry.ModelCall | None = None
         self.answers: list[AIMessage] = []
         self.errors: list[Exception] = []
 
@@ -60,16 +62,18 @@ class Calls(AsyncCallbackHandler):
         for generation in response.generations[0][:1] if response.generations else []:
             if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
                 self.answers.append(generation.message.model_copy(deep=True))
-                self.spend(generation.message.usage_metadata)
+                self.spend(generation.message.usage_metadata, *telemetry.names_of(generation.message))
 
     async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
         """Keep an error: what runs in between may swallow it."""
         if isinstance(error, Exception) and not isinstance(error, CallBudgetSpent):
             self.errors.append(error)
 
-    def spend(self, usage: Any) -> None:
-        """Add up the tokens of one call."""
+    def spend(self, usage: Any, *names: str) -> None:
+        """Add up the tokens of one call of a model, with what the provider calls it."""
         if usage:
+            if self.measured is not None:
+                self.measured.spent(usage, *names)
             self.usage += Usage(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from langchain_core.language_models import BaseChatModel
 
+from memory import telemetry
 from memory.extraction.answers import Answer
 from memory.extraction.briefing import Briefing, brief
 from memory.extraction.calls import Calls, secrets_of, without_retries
@@ -83,7 +84,8 @@ class Engine(ABC):
 
     async def _attempt(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
         try:
-            return await self.ask(briefing, calls, failed)
+            with telemetry.model_call("extraction", self.model) as calls.measured:
+                return await self.ask(briefing, calls, failed)
         except Exception as error:
             ours = translate(error, self._secrets)
         if isinstance(ours, InvalidOutput):

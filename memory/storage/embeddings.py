@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
+from memory import telemetry
 from memory.records import MAX_INDEXED_CHARS
 from memory.storage.errors import EmbeddingUnavailable
 
@@ -34,12 +35,56 @@ class EmbeddingModel:
     Args:
         name: A spec that `load_embedding_model` accepts and that means this model.
         dims: The length of its vectors.
-        embeddings: The model.
+        embeddings: The model; what it is asked is measured.
     """
 
     name: str
     dims: int
     embeddings: Embeddings
+
+    def __post_init__(self) -> None:
+        """Measure what the model is asked, whoever asks it."""
+        if not isinstance(self.embeddings, MeasuredEmbeddings):
+            object.__setattr__(self, "embeddings", MeasuredEmbeddings(self.name, self.embeddings))
+
+
+class MeasuredEmbeddings(Embeddings):
+    """An embedding model, with how long it takes, how often it fails and how many texts it is given.
+
+    Args:
+        name: What it is called.
+        model: The model.
+    """
+
+    def __init__(self, name: str, model: Embeddings) -> None:
+        self.name = name
+        self.model = model
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts that will be searched."""
+        with self._measured("documents", len(texts)):
+            return self.model.embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed what is searched for."""
+        with self._measured("query", 1):
+            return self.model.embed_query(text)
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed texts that will be searched."""
+        with self._measured("documents", len(texts)):
+            return await self.model.aembed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Embed what is searched for."""
+        with self._measured("query", 1):
+            return await self.model.aembed_query(text)
+
+    def _measured(self, what: str, texts: int) -> telemetry.span:
+        telemetry.count("embedding.texts", texts, model=self.name, input=what)
+        measured = telemetry.span("embedding", model=self.name, input=what)
+        measured.set(texts=texts)
+        return measured
 
 
 class LocalEmbeddings(Embeddings):

@@ -10,7 +10,19 @@ deployment has set any, and to the Prometheus endpoint of the server.
 """
 
 from memory.telemetry.emit import count, listen, observe, record, span
-from memory.telemetry.models import model_call, turn_answered
+from memory.telemetry.models import ModelCall, model_call, model_name, names_of, turn_answered
 from memory.telemetry.pools import watch_pool
 
-__all__ = ["count", "listen", "model_call", "observe", "record", "span", "turn_answered", "watch_pool"]
+__all__ = [
+    "ModelCall",
+    "count",
+    "listen",
+    "model_call",
+    "model_name",
+    "names_of",
+    "observe",
+    "record",
+    "span",
+    "turn_answered",
+    "watch_pool",
+]

@@ -75,7 +75,7 @@ _DIRECTION = choice("direction", "input", "output")
 _ENGINE = Name("engine")
 _INPUT = choice("input", "query", "documents")
 _YES_NO = ("yes", "no")
-_LEVEL = choice("level", "1", "2", "3", "master")
+_LEVEL = choice("level", *"123456789", "master")
 _SECTION = choice(
     "section",
     "system",
@@ -143,9 +143,9 @@ INSTRUMENTS = (
                 "database",
                 "vector",
                 "lexical",
-                "neighbours",
+                "window",
+                "speaker",
                 "time",
-                "scale",
                 "reranker",
                 "store",
                 "extraction",

@@ -26,6 +26,7 @@ class ModelCall:
         self._measured = measured
         self._purpose = purpose
         self._model = model
+        self._read = self._written = 0
 
     def answered(self, message: object) -> None:
         """Count the tokens of an answer, where the provider tells them.
@@ -34,7 +35,7 @@ class ModelCall:
             message: What the model returned.
         """
         if isinstance(message, AIMessage):
-            self.spent(message.usage_metadata, *_named(message))
+            self.spent(message.usage_metadata, *names_of(message))
 
     def spent(self, usage: Any, *names: str) -> None:
         """Count tokens.
@@ -46,7 +47,8 @@ class ModelCall:
         read, written = _tokens(usage)
         if not read and not written:
             return
-        self._measured.set(input_tokens=read, output_tokens=written)
+        self._read, self._written = self._read + read, self._written + written
+        self._measured.set(input_tokens=self._read, output_tokens=self._written)
         count("model.tokens", read, purpose=self._purpose, model=self._model, direction="input")
         count("model.tokens", written, purpose=self._purpose, model=self._model, direction="output")
         price = price_of((self._model, *names), configured_prices())
@@ -86,7 +88,7 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
         calls += 1
         tokens = _tokens(message.usage_metadata)
         read, written = read + tokens[0], written + tokens[1]
-        price = price_of(_named(message), prices) if prices else None
+        price = price_of(names_of(message), prices) if prices else None
         if price is not None:
             cost = (cost or 0.0) + price.of(*tokens)
     count("turns")
@@ -107,7 +109,8 @@ def model_name(model: BaseLanguageModel[Any]) -> str:
     return type(model).__name__
 
 
-def _named(message: AIMessage) -> tuple[str, ...]:
+def names_of(message: AIMessage) -> tuple[str, ...]:
+    """Return what the provider calls the model that answered."""
     told = (message.response_metadata.get(field) for field in ("model_name", "model", "model_id"))
     return tuple(name for name in told if isinstance(name, str))
 

@@ -11,7 +11,7 @@ import pytest
 from langchain_openai import OpenAIEmbeddings
 
 from memory.records import MAX_INDEXED_CHARS
-from memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings, load_embedding_model
+from memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
 from memory.storage.errors import EmbeddingUnavailable
 
 
@@ -108,7 +108,9 @@ class TestWithoutTheLocalModel:
 def test_another_server_that_speaks_openai_gets_text_and_not_token_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    embeddings = load_embedding_model("openai:text-embedding-3-small").embeddings
+    measured = load_embedding_model("openai:text-embedding-3-small").embeddings
+    assert isinstance(measured, MeasuredEmbeddings)
+    embeddings = measured.model
     assert isinstance(embeddings, OpenAIEmbeddings)
     assert embeddings.check_embedding_ctx_length is False
 
