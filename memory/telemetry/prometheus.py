@@ -1,0 +1,51 @@
+"""What this process has measured, as Prometheus reads it.
+
+It has a meter provider and a registry of its own: a LangGraph server keeps its own series in the global ones.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from functools import cache
+
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from memory.telemetry.emit import listen
+from memory.telemetry.prices import configured_prices
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_listening = ExitStack()
+
+
+@cache
+def start_counting() -> CollectorRegistry:
+    """Count from now on, unless that has begun already. Blocks: it may read a file of prices.
+
+    Returns:
+        The registry to read from.
+    """
+    configured_prices()
+    registry = CollectorRegistry(auto_describe=False)
+    reader = PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
+    _listening.enter_context(listen(MeterProvider([reader], shutdown_on_exit=False)))
+    return registry
+
+
+def exposition() -> bytes:
+    """Return what has been counted, in Prometheus' text format."""
+    return generate_latest(start_counting())
+
+
+def _begin_anew() -> None:
+    # what the parent counted is the parent's to tell
+    if start_counting.cache_info().currsize:
+        _listening.close()
+        start_counting.cache_clear()
+        start_counting()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
