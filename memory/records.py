@@ -118,11 +118,25 @@ class Message(Record):
     keywords: str = ""
 
 
+SummaryLevel = Literal["1", "2", "3", "4", "5", "6", "7", "8", "9", "master"]
+
+
 class Summary(Record):
-    """What a stretch of conversation came to; level 1, 2, 3 or master."""
+    """What a stretch of conversation came to: an invocation, or a part of the conversation that its chain folded.
+
+    A summary in a chain has messages or the summaries of the level below as its sources.
+    """
 
     kind: Literal["summary"] = "summary"
-    level: Literal["1", "2", "3", "master"] = "1"
+    level: SummaryLevel = "1"
+    chain: bool = Field(False, description="Whether it stands in its conversation's chain; else it is an invocation's.")
+    made_by: str = Field(
+        "", description="The model that made it; `extractive` where sentences were chosen without one."
+    )
+    first_turn: int | None = Field(None, ge=0, description="The place of the first message that it covers.")
+    last_turn: int | None = Field(None, ge=0, description="The place of the last one.")
+    covers: int = Field(0, ge=0, description="How many messages it stands for; 0 where nobody counted.")
+    doubts: tuple[str, ...] = Field((), description="Names and numbers in it that its sources do not have.")
 
 
 class Fact(Record):
@@ -281,6 +295,7 @@ class PendingTurn(Record):
     """
 
     kind: Literal["pending"] = "pending"
+    chained: bool = Field(False, description="Whether its messages have joined the conversation's chain.")
     context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
     steps: tuple[str, ...] = ()
     attempts: int = 0
