@@ -51,6 +51,8 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
     # without the whole of long messages, of which the matched part is in the fragments
     items = [
         item.model_copy(update={"payload": {name: v for name, v in item.payload.items() if name != "content"}})
+        if "content" in item.payload
+        else item
         for item in results
     ]
     reads[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 from memory.interface import Fragment
 from memory.retrieval.recall import Recalled
@@ -18,45 +18,47 @@ NEARLY_THE_SAME = 0.8
 _DENIES = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|khong|chua|chang)\b|n['’]t\b")
 
 
-@dataclass(frozen=True)
 class _Said:
     """What a text says: the words it shares with another, and what makes two with the same words say different things.
 
     "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6".
     """
 
-    words: frozenset[str]
-    numbers: frozenset[str]
-    denies: bool
-    asks: bool
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words = frozenset(terms(text))
+
+    @cached_property
+    def _kind(self) -> tuple[frozenset[str], bool, bool]:
+        # only few texts share so many words that this has to be known
+        numbers = frozenset(term for term in self._words if any(map(str.isdigit, term)))
+        return numbers, bool(_DENIES.search(fold(self._text))), is_question(self._text)
 
     def repeats(self, other: _Said) -> bool:
-        if (self.numbers, self.denies, self.asks) != (other.numbers, other.denies, other.asks):
+        shared = len(self._words & other._words)
+        if shared <= NEARLY_THE_SAME * (len(self._words) + len(other._words) - shared):
             return False
-        return len(self.words & other.words) > NEARLY_THE_SAME * len(self.words | other.words)
+        return self._kind == other._kind
 
 
-def distinct(found: Sequence[Recalled]) -> list[Recalled]:
+def distinct(found: Sequence[Recalled], wanted: int) -> list[Recalled]:
     """Move what repeats something better behind everything that does not; nothing is dropped.
 
     Args:
         found: What was recalled, the best first.
+        wanted: How many are looked at, at most: once there are so many that repeat nothing, the rest stays as it is.
     """
     kept: list[tuple[Recalled, _Said]] = []
     repeated: list[Recalled] = []
-    for one in found:
-        said = _said(one.text)
+    for place, one in enumerate(found):
+        if len(kept) == wanted:
+            return [*(one for one, _ in kept), *found[place:], *repeated]
+        said = _Said(one.text)
         if any(said.repeats(other) for _, other in kept):
             repeated.append(one)
         else:
             kept.append((one, said))
     return [*(one for one, _ in kept), *repeated]
-
-
-def _said(text: str) -> _Said:
-    found = frozenset(terms(text))
-    numbers = frozenset(term for term in found if any(map(str.isdigit, term)))
-    return _Said(found, numbers, denies=bool(_DENIES.search(fold(text))), asks=is_question(text))
 
 
 def fragments(recalled: Recalled) -> tuple[Fragment, ...]:

@@ -64,7 +64,8 @@ class ScopeStore:
             query: The query. What its `extra["seen"]` lists the caller has already.
         """
         seen = set(query.extra.get("seen") or ())
-        found = [result for answer in answers for result in self._results(answer)]
+        wanted = max(self._policy.max_memories, self._policy.max_docs, self._policy.max_skills)
+        found = [result for answer in answers for result in self._results(answer, wanted)]
         return [result for result in found if result.id not in seen]
 
     def result(self, item: Item) -> MemoryResultItem:
@@ -77,9 +78,9 @@ class ScopeStore:
             source=str(item.value.get("kind", self.scope)),
         )
 
-    def _results(self, answer: Any) -> list[MemoryResultItem]:
+    def _results(self, answer: Any, wanted: int) -> list[MemoryResultItem]:
         if isinstance(answer, Recall):
-            return [self._recalled(recalled) for recalled in distinct(answer.found)]
+            return [self._recalled(recalled) for recalled in distinct(answer.found, wanted)]
         if answer is None:
             return []
         return [self.result(item) for item in ([answer] if isinstance(answer, Item) else answer)]
@@ -192,10 +193,10 @@ class ScopeStore:
             found = await self._store.asearch(
                 self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
             )
-            return self._results(found)
+            return self._results(found, limit)
         question = read_question(query, now(), await speakers_of(self._store, user_id))
         [answer] = await recall(self._store, [self._recall(user_id, question, limit, conditions)])
-        return self._results(answer)
+        return self._results(answer, limit)
 
     async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         wanted = dict.fromkeys(ids)

@@ -45,8 +45,8 @@ _MOST = 2**31 - 1
 _CALL = """
     SELECT o.number - 1 AS search, model.ours AS same_model, r.*
     FROM (SELECT name = %s AS ours FROM memory_embedding) model,
-    unnest(%s::jsonb[], %s::vector[]) WITH ORDINALITY AS o (op, question, number),
-    LATERAL memory_recall(o.op, CASE WHEN model.ours THEN o.question END) r
+    jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS o (op, number),
+    LATERAL memory_recall(o.op, CASE WHEN model.ours THEN (%s::vector[])[o.number] END) r
 """
 
 # One comparison tells 24 words or marks apart: the sum of as many powers of two is exact in a single-precision number.
@@ -237,7 +237,7 @@ $function$
 
 def recall_statement(
     ops: Sequence[RecallOp], vectors: Binary, model: str, calibration: Calibration
-) -> tuple[LiteralString, tuple[str, list[str], Binary]]:
+) -> tuple[LiteralString, tuple[str, str, Binary]]:
     """Return the statement for recalls, and its parameters.
 
     Args:
@@ -246,7 +246,8 @@ def recall_statement(
         model: The model that made them.
         calibration: What the cosines of the model mean.
     """
-    return _CALL, (model, [json.dumps(_parameters(op, calibration)) for op in ops], vectors)
+    # one value: an array of them would be quoted and read once more
+    return _CALL, (model, json.dumps([_parameters(op, calibration) for op in ops]), vectors)
 
 
 def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -> Recall:

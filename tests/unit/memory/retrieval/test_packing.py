@@ -24,7 +24,7 @@ def found(text: str, key: str = "", *, passage: str = "", partner: Any = None, *
 
 
 def order(*texts: str) -> list[str]:
-    return [one.item.value["text"] for one in distinct([found(text) for text in texts])]
+    return [one.item.value["text"] for one in distinct([found(text) for text in texts], len(texts))]
 
 
 LONG = "In the old town of Hue we found a small house with a garden, a well and a view of the river"
@@ -70,18 +70,23 @@ def test_what_says_something_else_stays_in_its_place(text: str, other: str) -> N
 def test_long_texts_are_compared_by_what_matched() -> None:
     coffee = found("coffee")
     same = [found("One long text", passage="the kitchen is green"), found("Another", passage="The kitchen is green.")]
-    assert distinct([*same, coffee]) == [same[0], coffee, same[1]]
+    assert distinct([*same, coffee], 3) == [same[0], coffee, same[1]]
     other = [found("one text", "1", passage="the kitchen is green"), found("one text", "2", passage="the well is dry")]
-    assert distinct([*other, coffee]) == [*other, coffee]
+    assert distinct([*other, coffee], 9) == [*other, coffee]
+
+
+def test_no_more_are_compared_than_are_wanted() -> None:
+    texts = [found("green tea", "1"), found("coffee", "2"), found("green tea!", "3")]
+    assert distinct(texts, 2) == texts
 
 
 said = st.sampled_from(["tea", "green tea", "no tea", "tea?", "TEA", "", "👍", "tea 5", "coffee"])
 
 
-@given(st.lists(said, max_size=12))
-def test_nothing_is_lost_and_the_best_stays_first(texts: list[str]) -> None:
+@given(st.lists(said, max_size=12), st.integers(0, 12))
+def test_nothing_is_lost_and_the_best_stays_first(texts: list[str], wanted: int) -> None:
     given_ = [found(text, str(place)) for place, text in enumerate(texts)]
-    kept = distinct(given_)
+    kept = distinct(given_, wanted)
     assert sorted(one.item.key for one in kept) == sorted(one.item.key for one in given_)
     assert kept[:1] == given_[:1]
     # those moved behind, like those that were not, stay in their order
