@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from pydantic_core import ErrorDetails
 
 from agents.managers import MANAGERS
+from agents.models import EXTRACTIVE
 from memory.interface import MemoryPolicy
 from prompts import load_prompt
 from tools.registry import check_tool_name
@@ -39,6 +40,25 @@ class ModelsConfig(BaseModel):
         default="auto", description="Works behind the scenes, on extraction; `auto` is the chat model."
     )
     embedding: ModelSpec = Field(default="auto", description="Finds what is related.")
+    fallback: tuple[ModelSpec, ...] = Field(
+        default=(),
+        description="Answer in this order when the chat model fails. `extractive`, as the last, quotes what is "
+        "remembered while no language model can be reached. Empty: the failure is raised.",
+    )
+    fallback_after: float = Field(
+        default=60.0, gt=0, le=600, description="Seconds without a word from a model after which the next is asked."
+    )
+
+    @field_validator("fallback")
+    @classmethod
+    def _each_can_be_asked(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if EXTRACTIVE in value[:-1]:
+            raise ValueError(f"{EXTRACTIVE!r} always answers, so that what follows it is never asked; put it last")
+        if twice := [spec for place, spec in enumerate(value) if spec in value[:place]]:
+            raise ValueError(
+                f"{twice[0]!r} is there twice; a model that has failed is not asked again in the same call"
+            )
+        return value
 
 
 def _read_prompt(value: Any) -> Any:

@@ -68,9 +68,13 @@ class ExtractiveChatModel(BaseChatModel):
     A question is answered with a quote from the memories in the prompt or from this conversation, a statement is
     acknowledged. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
     when just that is asked, each only if it is bound. The same messages always give the same reply.
+
+    Args:
+        stands_in: Whether it answers while a language model cannot: every answer says so.
     """
 
     name: str | None = "extractive"
+    stands_in: bool = False
 
     @property
     def _llm_type(self) -> str:
@@ -108,7 +112,7 @@ class ExtractiveChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=_answer(messages, kwargs))])
+        return ChatResult(generations=[ChatGeneration(message=_answer(messages, kwargs, self.stands_in))])
 
     async def _agenerate(
         self,
@@ -126,7 +130,7 @@ class ExtractiveChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        yield from _chunks(_answer(messages, kwargs))
+        yield from _chunks(_answer(messages, kwargs, self.stands_in))
 
     async def _astream(
         self,
@@ -135,7 +139,7 @@ class ExtractiveChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(_answer(messages, kwargs)):
+        for chunk in _chunks(_answer(messages, kwargs, self.stands_in)):
             yield chunk
 
 
@@ -143,11 +147,11 @@ def _cannot_fill() -> NoReturn:
     raise NotImplementedError("extractive cannot fill a schema: it only quotes; configure a language model for that")
 
 
-def _answer(messages: Sequence[BaseMessage], options: dict[str, Any]) -> AIMessage:
+def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in: bool) -> AIMessage:
     if options.get("response_format"):
         _cannot_fill()
     tools = {spec["function"]["name"] for spec in options.get("tools", ())}
-    text, calls = _Turn(messages, tools).reply()
+    text, calls = _Turn(messages, tools, stands_in=stands_in).reply()
     # No tokens were read or written: nothing was sent anywhere.
     usage = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
     return AIMessage(text, tool_calls=calls, usage_metadata=usage, response_metadata={"model_name": "extractive"})
@@ -156,8 +160,9 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any]) -> AIMessa
 class _Turn:
     """What a list of messages says about the turn to be answered."""
 
-    def __init__(self, messages: Sequence[BaseMessage], tools: set[str]) -> None:
+    def __init__(self, messages: Sequence[BaseMessage], tools: set[str], *, stands_in: bool) -> None:
         self.tools = tools
+        self.stands_in = stands_in
         last = max((i for i, message in enumerate(messages) if isinstance(message, HumanMessage)), default=-1)
         self.earlier, self.since = messages[: max(last, 0)], messages[last + 1 :]
         self.system = [message for message in messages if isinstance(message, SystemMessage)]
@@ -183,8 +188,13 @@ class _Turn:
         answer = self._from_tool(observation) if observation is not None else ""
         parts = [self.phrases["unseen"]] if self.unseen else []
         parts += [answer or self._from_memory(observation)] if self.text or not self.unseen else []
+        return "\n".join((*self._banner(), *parts)), []
+
+    def _banner(self) -> list[str]:
+        if self.stands_in:
+            return [self.phrases["stands_in"]]
         first = not any(isinstance(message, AIMessage) for message in self.earlier)
-        return "\n".join(([self.phrases["banner"]] if first else []) + parts), []
+        return [self.phrases["banner"]] if first else []
 
     def _call(self) -> ToolCall | None:
         name, args = "", {}

@@ -54,6 +54,19 @@ def resolve_chat_spec(spec: str) -> str:
     return EXTRACTIVE
 
 
+def name_of(model: BaseChatModel) -> str:
+    """Return what a model is called in messages: `provider:model`, as far as it tells.
+
+    >>> name_of(load_chat_model("extractive"))
+    'extractive'
+    """
+    named = getattr(model, "model_name", None) or getattr(model, "model", None)
+    if not isinstance(named, str):
+        return model.name or type(model).__name__
+    package = type(model).__module__.partition(".")[0]
+    return f"{package.removeprefix('langchain_')}:{named}" if package.startswith("langchain_") else named
+
+
 def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
     """Load a chat model. Blocking: it imports the provider's package.
 

@@ -15,10 +15,25 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from agents.config import AgentConfig
+from agents.extractive import ExtractiveChatModel
 from agents.managers import MANAGERS
-from agents.models import load_chat_model, supports_native_tools
+from agents.model_health import ModelHealth
+from agents.models import EXTRACTIVE, load_chat_model, name_of, resolve_chat_spec, supports_native_tools
 from agents.text_dialect import TextDialect
 from tools.registry import load_tools
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """A chat model, in the dialect that the config chose.
+
+    Args:
+        name: What it is called in messages, logs and events.
+        model: The model.
+    """
+
+    name: str
+    model: BaseChatModel
 
 
 @dataclass(frozen=True)
@@ -33,6 +48,10 @@ class ResolvedAgent:
             `memory.summaries.summary_model` names another.
         tools: Its tools.
         response_format: What `langchain.agents.create_agent` takes as `response_format`.
+        model_name: What the chat model is called.
+        fallback: The language models that are asked when it fails, in order.
+        quotes: What answers after them, by quoting; None where the failure is raised.
+        health: Which models fail at the moment.
     """
 
     config: AgentConfig
@@ -41,9 +60,13 @@ class ResolvedAgent:
     summary_model: BaseChatModel
     tools: tuple[BaseTool, ...]
     response_format: Any = None
+    model_name: str = ""
+    fallback: tuple[NamedModel, ...] = ()
+    quotes: NamedModel | None = None
+    health: ModelHealth = field(default_factory=ModelHealth, repr=False)
     _overrides: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
-    async def chat_model(self, override: str | None = None) -> BaseChatModel:
+    async def chat_model(self, override: str | None = None) -> NamedModel:
         """Return the agent's model, or the one that the run's context names instead, loaded once.
 
         Args:
@@ -53,11 +76,11 @@ class ResolvedAgent:
             ModelConfigError: If the override cannot be loaded.
         """
         if override is None:
-            return self.model
+            return NamedModel(self.model_name, self.model)
         if override not in self._overrides:
             loaded = await asyncio.to_thread(load_chat_model, override)
             self._overrides[override] = _in_dialect(loaded, self.config)
-        return self._overrides[override]
+        return NamedModel(resolve_chat_spec(override), self._overrides[override])
 
 
 def resolve_agent(
@@ -69,6 +92,8 @@ def resolve_agent(
     response_format: Any = None,
 ) -> ResolvedAgent:
     """Load what a config names. Blocking: it imports and reads files.
+
+    The models to fall back on are loaded now too: one that cannot be is found at the start, not in an outage.
 
     Args:
         config: The agent's config.
@@ -90,6 +115,7 @@ def resolve_agent(
             chat if model is not None or config.models.small == "auto" else load_chat_model(config.models.small)
         )
     sums_up = config.memory.summaries.summary_model
+    fallback, quotes = _fallback(config, chat)
     return ResolvedAgent(
         config=config,
         model=_in_dialect(chat, config),
@@ -97,7 +123,20 @@ def resolve_agent(
         summary_model=load_chat_model(sums_up) if sums_up else small_model,
         tools=(*load_tools(config.tools), *tools),
         response_format=response_format,
+        model_name=name_of(chat) if model is not None else resolve_chat_spec(config.models.chat),
+        fallback=fallback,
+        quotes=quotes,
     )
+
+
+def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedModel, ...], NamedModel | None]:
+    """Return what answers when the chat model fails; nothing where that cannot fail, or is all that is named."""
+    if isinstance(chat, ExtractiveChatModel):
+        return (), None
+    named = dict.fromkeys(map(resolve_chat_spec, config.models.fallback))
+    specs = [spec for spec in named if spec != name_of(chat)]
+    models = tuple(NamedModel(spec, _in_dialect(load_chat_model(spec), config)) for spec in specs if spec != EXTRACTIVE)
+    return models, NamedModel(EXTRACTIVE, ExtractiveChatModel(stands_in=True)) if EXTRACTIVE in specs else None
 
 
 class GraphBuilder(Protocol):

@@ -33,6 +33,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import Field
 
+from agents.models import name_of
 from agents.text_form import FINAL, STOP, AnswerStream, parse_reply
 from prompts import load_prompt
 
@@ -54,6 +55,11 @@ class TextDialect(BaseChatModel):
     inner: BaseChatModel
     tool_specs: list[dict[str, Any]] = Field(default_factory=list)
     must_call: bool = False
+
+    @property
+    def model_name(self) -> str:
+        """What the inner model is called: the text form is no other model."""
+        return name_of(self.inner)
 
     @property
     def _llm_type(self) -> str:

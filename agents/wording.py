@@ -8,6 +8,7 @@ import unicodedata
 ENGLISH = {
     "banner": "[extractive: no language model is configured, so I quote what I remember. "
     "Set OPENAI_API_KEY or models.chat to use one.]",
+    "stands_in": "[extractive: the language model cannot be reached at the moment, so I only quote what I remember.]",
     "noted": "Noted: {quotes}",
     "more": " and more",
     "said": "You said{date}: {quote}",
@@ -25,6 +26,7 @@ ENGLISH = {
 VIETNAMESE = {
     "banner": "[extractive: chưa có mô hình ngôn ngữ nào, nên tôi chỉ trích lại những gì tôi nhớ. "
     "Đặt OPENAI_API_KEY hoặc models.chat để dùng một mô hình.]",
+    "stands_in": "[extractive: hiện không kết nối được với mô hình ngôn ngữ, nên tôi chỉ trích lại những gì tôi nhớ.]",
     "noted": "Đã ghi nhận: {quotes}",
     "more": " và nữa",
     "said": "Bạn đã nói{date}: {quote}",

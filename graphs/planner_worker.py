@@ -22,11 +22,10 @@ from langgraph.types import Checkpointer
 
 from agents.config import load_agent_config
 from agents.context import AgentContext
-from agents.model_errors import explain_model_error
 from agents.resolve import ResolvedAgent, resolve_agent
 from graphs import events
-from graphs.errors import ModelCallError
 from graphs.hooks import with_memory
+from graphs.model_call import ModelCall
 from graphs.reason import require_input
 from graphs.state import AgentInput, AgentOutput, AgentState
 from memory.context import render_memories
@@ -152,11 +151,7 @@ async def _ask(
         instructions.append(load_prompt("memories").format(memories=block.text).strip())
     done = [AIMessage(result) for result in before]
     prompt = [SystemMessage("\n\n".join(instructions)), *done, HumanMessage(request)]
-    model = await agent.chat_model(context.model)
-    try:
-        # what the two say to each other is not the answer: it stays out of the stream of messages
-        response = await model.ainvoke(prompt, {"tags": ["nostream"]})
-    except Exception as error:
-        spec = context.model or agent.config.models.chat
-        raise ModelCallError(explain_model_error(error, spec).message) from error
+    # what the two say to each other is not the answer: it stays out of the stream of messages
+    own = await agent.chat_model(context.model)
+    response, _ = await ModelCall(agent, own, runtime.stream_writer, tags=["nostream"]).answer(prompt)
     return response.text

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
 from agents.context import AgentContext
-from agents.model_errors import explain_model_error
 from agents.resolve import ResolvedAgent
 from graphs import events
-from graphs.errors import InvalidInputError, ModelCallError
+from graphs.errors import InvalidInputError
+from graphs.model_call import ModelCall
 from graphs.open_calls import close_open_calls
 from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from graphs.structured_output import StructuredOutput
+from memory import telemetry
 from memory.storage.text import storable
 from memory.transcript import NOTICE
 from prompts import load_prompt
@@ -49,28 +50,31 @@ class Reason:
 
         Raises:
             InvalidInputError: If there is nothing to answer.
-            ModelCallError: If the model fails.
+            ModelCallError: If the model fails, and what it falls back on.
         """
         require_input(state["messages"])
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
-        model = await self._agent.chat_model(context.model)
-        output = StructuredOutput.choose(self._agent.response_format, model)
-        bound: Runnable[Any, Any] = model
-        if output is not None:
-            bound = output.bind(model, self._agent.tools)
-        elif self._agent.tools:
-            bound = model.bind_tools(list(self._agent.tools))
         composed = self._compose(state, context.system_prompt or self._agent.config.system_prompt)
         prompt = close_open_calls([_sendable(message) for message in composed])
-        try:
-            response = await bound.ainvoke(prompt)
-        except GraphBubbleUp:
-            raise
-        except Exception as error:
-            spec = context.model or self._agent.config.models.chat
-            raise ModelCallError(explain_model_error(error, spec).message) from error
+        call = ModelCall(
+            self._agent,
+            await self._agent.chat_model(context.model),
+            runtime.stream_writer,
+            thread=state["messages"],
+            bind=self._bind,
+            quotable=self._agent.response_format is None,
+        )
+        response, model = await call.answer(prompt)
+        output = StructuredOutput.choose(self._agent.response_format, model)
         limit = context.max_iterations or self._agent.config.max_iterations
         return self._decide(response, output, state["messages"], limit, runtime)
+
+    def _bind(self, model: BaseChatModel) -> Runnable[Any, AIMessage]:
+        """Give a model the agent's tools and schema."""
+        output = StructuredOutput.choose(self._agent.response_format, model)
+        if output is not None:
+            return output.bind(model, self._agent.tools)
+        return model.bind_tools(list(self._agent.tools)) if self._agent.tools else model
 
     def _decide(
         self,
@@ -90,6 +94,7 @@ class Reason:
         if not done and (model_calls(messages) + 1 >= limit or repeats >= MAX_REPEATS):
             response = _stopped(response, messages, limit, repeats)
             events.answer(writer, response.text)
+            telemetry.turn_answered([*current_turn(messages), response])
             return {"messages": [response]}
         thought = response.additional_kwargs.get("thought") or (response.text if response.tool_calls else "")
         if thought:
@@ -103,6 +108,7 @@ class Reason:
                     }
                 )
             events.answer(writer, response.text or str(structured))
+            telemetry.turn_answered([*current_turn(messages), response])
         for call in wanted:
             events.action(writer, dict(call))
         for reply in replies:

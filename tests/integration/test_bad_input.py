@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from langchain_core.language_models import BaseChatModel
 
-from agents import AgentConfigError, available_agents, open_agent
+from agents import AgentConfig, AgentConfigError, available_agents, load_agent_config, open_agent
+from agents.config import ModelsConfig
 from agents.models import ModelConfigError, load_chat_model
 from graphs.errors import InvalidInputError, ModelCallError
 from memory.background import background
@@ -54,7 +55,7 @@ def opened(database_url: str) -> Open:
     settings = StorageSettings.model_validate({"database_url": database_url, "embedding": "local"})
 
     @asynccontextmanager
-    async def open_(agent: str = "assistant", **options: Any) -> AsyncIterator[Any]:
+    async def open_(agent: str | AgentConfig = "assistant", **options: Any) -> AsyncIterator[Any]:
         async with open_agent(agent, settings=settings, **options) as graph:
             yield graph
 
@@ -213,7 +214,9 @@ FAILURES = {
 @pytest.mark.parametrize(("reply", "message"), FAILURES.values(), ids=FAILURES)
 async def test_a_model_that_fails(reply: Reply, message: str, opened: Open, model: OpenAIServer) -> None:
     answers(model, reply)
-    async with opened(model=impatient()) as agent:
+    assistant = load_agent_config("assistant")
+    alone = assistant.model_copy(update={"models": ModelsConfig(fallback=())})
+    async with opened(alone, model=impatient()) as agent:
         with pytest.raises(ModelCallError, match=message) as raised:
             await ask(agent, FIRST)
         assert KEY not in str(raised.value)

@@ -99,7 +99,7 @@ system_prompt: {file: sistem}
     assert line("tools").endswith("did you mean 'calculator'?")
     assert any("'tool-box.x' is not a dotted path" in one for one in lines)
     assert "my_pkg" not in message
-    assert "valid: chat, embedding, small; did you mean 'chat'?" in line("models.chatt")
+    assert "valid: chat, embedding, fallback, fallback_after, small; did you mean 'chat'?" in line("models.chatt")
     assert "did you mean 'use_dialog'?" in line("memory.use_dialg")
     assert "did you mean 'inline'?" in line("memory.extraction")
     assert "greater than or equal to 1, got 0" in line("memory.max_memories")
