@@ -72,8 +72,10 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
     age = 0 if read is None else round(time.monotonic() - read.at)
     if read is None or age > _MAX_AGE:
         return None
+    # where a conversation stands is of no use in another one
+    items = [i for i in read.results if i.source != "chain" or i.payload.get("session_id") == query.session_id]
     return MemoryResults(
-        read.results,
+        items,
         {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},
     )
 

@@ -73,6 +73,8 @@ class TurnView:
             self.waiting("remembering")
         elif kind == "memory":
             self._memory(event)
+        elif kind == "model":
+            self._step("model", str(event["message"]), style="yellow" if event["status"] != "ok" else "dim")
         elif kind == "thought" and self._verbose:
             self._step("thought", str(event["text"]))
         elif kind == "action":

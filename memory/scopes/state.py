@@ -12,13 +12,14 @@ from memory.records import Conversation, FlowState, TaskStatus, TaskStep
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
+from memory.summaries.chain import ContextChain
 
 
 class StateMemoryStore(ScopeStore):
     """The state scope: looked up by flow and conversation, never searched by meaning."""
 
     scope = MemoryScope.STATE
-    records = (FlowState, TaskStep, Conversation)
+    records = (FlowState, TaskStep, Conversation, ContextChain)
     indexed = False
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:

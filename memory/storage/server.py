@@ -27,6 +27,7 @@ from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch, Embedd
 from memory.storage.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
 from memory.storage.postgres import MemoryStore, Pool
 from memory.storage.settings import StorageSettings
+from memory.telemetry import watch_pool
 
 CONNECT_TIMEOUT = 5
 """Seconds for one address of the server; a reachable one answers in milliseconds."""
@@ -128,6 +129,7 @@ async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> Async
             open=False,
         )
         await stack.enter_async_context(pool)
+        watch_pool(pool)
         store = MemoryStore(pool, model)
         await stack.enter_async_context(store)
         yield store
