@@ -29,7 +29,7 @@ start_counting()
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, 401: {"description": "The token is missing or wrong."}},
 )
-async def metrics(request: Request) -> Response:
+def metrics(request: Request) -> Response:
     """Return the metrics of this process in Prometheus' text format: times, counts, tokens, cost and health."""
     token = os.environ.get(TOKEN_VARIABLE)
     if token and not hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode()):

@@ -255,6 +255,7 @@ INSTRUMENTS = (
         "were found dead.",
         (choice("failure", "requests", "connections", "lost"),),
     ),
+    Instrument("start_time", Kind.GAUGE, "s", "When this process began to count, in Unix time."),
     Instrument("background.jobs", Kind.GAUGE, "{job}", "Pieces of work behind the turns that wait or run."),
     *(
         Instrument(

@@ -102,7 +102,7 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
 
 def model_name(model: BaseLanguageModel[Any]) -> str:
     """Return what a model is called in its configuration, else its class."""
-    for field in ("model_name", "model", "model_id", "deployment_name"):
+    for field in ("model_name", "model", "model_id", "deployment_name", "name"):
         name = getattr(model, field, None)
         if isinstance(name, str) and name:
             return name

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 VARIABLE = "MODEL_PRICES"
 _MILLION = 1_000_000
+_PROVIDER = re.compile(r"[a-z_]+:")
 _VERSION = re.compile(r"[-@:](\d[\d.-]*|latest)")
 """What providers append to a model's name: a date or a number."""
 
@@ -110,17 +111,19 @@ def price_of(names: tuple[str, ...], prices: Mapping[str, Price]) -> Price | Non
         prices: The prices.
 
     Returns:
-        The price of the name, or of the name without the version that providers append; None if there is none.
+        The price of the name, with or without the provider's, or without the version that providers append; None if
+        there is none.
 
-    >>> prices = {"gpt-4o": Price(input=1, output=2)}
-    >>> price_of(("gpt-4o-2024-08-06",), prices) is prices["gpt-4o"], price_of(("gpt-4o-mini",), prices)
-    (True, None)
+    >>> prices = {"openai:gpt-4o": Price(input=1, output=2)}
+    >>> [price_of((name,), prices) for name in ("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-mini")]
+    [Price(input=1.0, output=2.0), Price(input=1.0, output=2.0), None]
     """
+    bare = {_PROVIDER.sub("", known, count=1): price for known, price in prices.items()}
     for name in names:
-        if name in prices:
-            return prices[name]
+        if name in prices or name in bare:
+            return prices.get(name) or bare[name]
     for name in names:
-        for known, price in prices.items():
+        for known, price in bare.items():
             if name.startswith(known) and _VERSION.fullmatch(name[len(known) :]):
                 return price
     return None

@@ -6,6 +6,7 @@ It has a meter provider and a registry of its own: a LangGraph server keeps its 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import ExitStack
 from functools import cache
 
@@ -13,7 +14,7 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from memory.telemetry.emit import listen
+from memory.telemetry.emit import listen, record
 from memory.telemetry.prices import configured_prices
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -32,6 +33,7 @@ def start_counting() -> CollectorRegistry:
     registry = CollectorRegistry(auto_describe=False)
     reader = PrometheusMetricReader(disable_target_info=True, scope_info_enabled=False, registry=registry)
     _listening.enter_context(listen(MeterProvider([reader], shutdown_on_exit=False)))
+    record("start_time", time.time())
     return registry
 
 

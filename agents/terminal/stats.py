@@ -1,0 +1,291 @@
+"""`react-mem stats`: what memory holds, how the database and the models are, how a running server does."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from agents.config import AgentConfig
+from agents.model_errors import explain_model_error
+from agents.models import load_chat_model, resolve_chat_spec
+from agents.terminal.column import printable
+from agents.terminal.memory import Subparsers
+from agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
+from memory.storage import StorageSettings
+from memory.storage.embeddings import load_embedding_model
+from memory.storage.server import connected
+from memory.storage.statistics import Statistics, statistics
+
+_CHECK_TIMEOUT = 30.0
+"""Seconds for a model to say a word: one that takes longer does not serve a conversation."""
+
+
+def add_stats_parser(commands: Subparsers, user: Callable[[str], str]) -> None:
+    """Add the subcommand to a command line.
+
+    Args:
+        commands: Where.
+        user: Checks a user's id.
+    """
+    stats = commands.add_parser("stats", help="what memory holds, and how database, models and server do")
+    stats.add_argument("--user", type=user, help="only this user's memory; by default everybody's, counted together")
+    stats.add_argument("--check", action="store_true", help="ask the models too: one text and one short answer")
+    stats.add_argument(
+        "--agent", default="assistant", help="whose models --check asks: a config's name or file (default: %(default)s)"
+    )
+    stats.add_argument("--url", help="read a running server's metrics instead, such as http://localhost:2024")
+    stats.add_argument(
+        "--header", action="append", default=[], type=_header, help="sent to it, as 'Authorization: Bearer TOKEN'"
+    )
+    stats.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_stats(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+    """Carry out the subcommand.
+
+    Args:
+        arguments: As `add_stats_parser` read them.
+        config: The agent, whose models `--check` asks.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 if a model that was asked does not answer.
+
+    Raises:
+        MemoryCommandError: If the server's metrics cannot be read.
+        StorageError: If the database cannot be opened.
+    """
+    if arguments.url:
+        metrics = scrape(arguments.url, dict(arguments.header))
+        if arguments.json:
+            _print_json(console, dataclasses.asdict(metrics))
+        else:
+            _draw_metrics(console, metrics)
+        return 0
+    return asyncio.run(_run(arguments, config, settings, console))
+
+
+async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+    async with connected(settings) as conn:
+        found = await statistics(conn, arguments.user)
+    checks = [await check() for check in _checks(config, settings, found)] if arguments.check else []
+    if arguments.json:
+        _print_json(console, {**dataclasses.asdict(found), "checks": [dataclasses.asdict(check) for check in checks]})
+    else:
+        _draw_statistics(console, found, arguments.user)
+        _draw_checks(console, checks)
+    return 0 if all(check.ok for check in checks) else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """Whether a model answers.
+
+    Args:
+        what: Which one.
+        name: What it is called.
+        ok: Whether it does.
+        seconds: How long it took, loading included.
+        problem: Why it does not.
+    """
+
+    what: str
+    name: str
+    ok: bool
+    seconds: float
+    problem: str = ""
+
+
+def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -> list[Callable[[], Awaitable[Check]]]:
+    asked = config.models.embedding if config.models.embedding != "auto" else settings.embedding
+    embedder = found.embedding.name if asked == "auto" and found.embedding and found.embedding.name else asked
+    spec = resolve_chat_spec(config.models.chat)
+
+    async def embed() -> None:
+        model = await asyncio.to_thread(load_embedding_model, embedder)
+        await model.embeddings.aembed_query("hello")
+
+    async def answer() -> None:
+        model = await asyncio.to_thread(load_chat_model, spec)
+        said = await model.ainvoke("Say OK.")
+        if not isinstance(said, AIMessage):
+            raise TypeError(f"it answered with {type(said).__name__}")
+
+    return [
+        lambda: _check("embedder", embedder, embed, str),
+        lambda: _check("chat model", spec, answer, lambda error: explain_model_error(error, spec).message),
+    ]
+
+
+async def _check(
+    what: str, name: str, ask: Callable[[], Awaitable[None]], explain: Callable[[Exception], str]
+) -> Check:
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(_CHECK_TIMEOUT):
+            await ask()
+    except TimeoutError:
+        return Check(what, name, False, time.perf_counter() - started, f"no answer in {_CHECK_TIMEOUT:.0f} seconds")
+    except Exception as error:  # whatever a provider's client raises
+        return Check(what, name, False, time.perf_counter() - started, explain(error))
+    return Check(what, name, True, time.perf_counter() - started)
+
+
+def _draw_statistics(console: Console, found: Statistics, user: str | None) -> None:
+    server, waiting = found.server, found.waiting
+    if user is None:
+        whose = f"{found.owners} {'user' if found.owners == 1 else 'users'}"
+        if found.threads is not None:
+            whose += f", {found.threads} threads"
+    else:
+        whose = user if found.owners else f"{user}, of whom nothing is remembered"
+    database = (
+        f"PostgreSQL {server.version.split()[0]}, pgvector {server.pgvector or 'missing'}, "
+        f"{server.connections} of {server.limit} connections, {_seconds(server.seconds)} a round trip"
+    )
+    embedding = "none yet"
+    if found.embedding is not None:
+        embedding = f"{found.embedding.name or 'an unrecorded model'}, {found.embedding.dims} dimensions"
+    lines = [
+        ("memory of", whose),
+        ("database", database),
+        ("embedder", embedding),
+        ("indexed", f"{found.vectors} texts, {_size(found.vector_bytes)} of vectors"),
+        ("to be read", _waiting_line(waiting.waiting, waiting.failed, waiting.parked, waiting.oldest)),
+    ]
+    if found.disk:
+        parts = ", ".join(f"{what} {_size(size)}" for what, size in found.disk.items())
+        lines.append(("on disk", f"{_size(server.bytes)}: {parts}"))
+    _draw_lines(console, lines)
+    if found.holdings:
+        console.print()
+        rows = [
+            (one.scope, one.kind, str(one.count), _size(one.bytes), f"{one.latest:%Y-%m-%d %H:%M}")
+            for one in found.holdings
+        ]
+        _draw_table(console, ("scope", "kind", "records", "size", "last written"), rows, right=(2, 3))
+
+
+def _waiting_line(waiting: int, failed: int, parked: int, oldest: datetime | None) -> str:
+    if not waiting:
+        return "nothing waits"
+    since = f", the first for {_duration((datetime.now(UTC) - oldest).total_seconds())}" if oldest else ""
+    return f"{waiting} turns wait{since}; {failed} were tried in vain, {parked} of them for good"
+
+
+def _draw_checks(console: Console, checks: Sequence[Check]) -> None:
+    if checks:
+        console.print()
+    for check in checks:
+        verdict = f"answers in {_seconds(check.seconds)}" if check.ok else check.problem
+        line = Text(f"{check.what} {check.name}: ", style="dim")
+        line.append(" ".join(printable(verdict).split()), style="green" if check.ok else "red")
+        console.print(line, soft_wrap=True)
+
+
+def _draw_metrics(console: Console, metrics: ServerMetrics) -> None:
+    if not metrics.latencies and not metrics.series:
+        console.print(Text("the server has measured nothing yet", style="dim"))
+        return
+    if metrics.uptime is not None:
+        _draw_lines(console, [("counting", f"for {_duration(metrics.uptime)}")])
+        console.print()
+    rows = [_latency_row(latency) for latency in metrics.latencies]
+    if rows:
+        columns = ("operation", "count", "a minute", "failed", "mean", "p50", "p95")
+        _draw_table(console, columns, rows, right=(1, 2, 3, 4, 5, 6))
+        console.print()
+    rows = [_series_row(series) for series in metrics.series]
+    if rows:
+        _draw_table(console, ("metric", "value"), rows, right=(1,))
+
+
+def _latency_row(latency: Latency) -> tuple[str, ...]:
+    rate = "" if latency.per_minute is None else f"{latency.per_minute:.2f}"
+    times = (_seconds(value) for value in (latency.mean, latency.p50, latency.p95))
+    return (_called(latency.operation, latency.labels), str(latency.count), rate, str(latency.failed), *times)
+
+
+def _series_row(series: Series) -> tuple[str, str]:
+    value = f"{series.value:.6g}"
+    return (_called(series.name, series.labels), value if series.count is None else f"mean {value} of {series.count}")
+
+
+def _called(name: str, labels: Mapping[str, str]) -> str:
+    return " ".join([name, *labels.values()])
+
+
+def _draw_lines(console: Console, lines: Iterable[tuple[str, str]]) -> None:
+    for label, text in lines:
+        line = Text(label.ljust(12), style="dim")
+        line.append(" ".join(printable(text).split()), style="default")
+        console.print(line, soft_wrap=True)
+
+
+def _draw_table(
+    console: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
+) -> None:
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console.print(table)
+
+
+def _print_json(console: Console, data: Mapping[str, Any]) -> None:
+    # ASCII: nothing in it moves a cursor, and it survives any encoding
+    console.print(Text(json.dumps(data, indent=2, default=str)), soft_wrap=True)
+
+
+def _size(count: float) -> str:
+    """Return a number of bytes as people read it.
+
+    >>> _size(512), _size(2048), _size(5_000_000)
+    ('512 B', '2.0 KiB', '4.8 MiB')
+    """
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def _seconds(value: float) -> str:
+    """Return a time as people read it.
+
+    >>> _seconds(0.0042), _seconds(2.5)
+    ('4.2 ms', '2.50 s')
+    """
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.1f} ms"
+
+
+def _duration(seconds: float) -> str:
+    """Return how long something has lasted.
+
+    >>> _duration(42), _duration(3600 * 5), _duration(86400 * 3)
+    ('42 seconds', '5 hours', '3 days')
+    """
+    for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def _header(value: str) -> tuple[str, str]:
+    name, colon, content = value.partition(":")
+    if not colon or not name.strip() or not value.isprintable():
+        raise argparse.ArgumentTypeError("a header looks like 'Authorization: Bearer TOKEN'")
+    return name.strip(), content.strip()
