@@ -223,3 +223,18 @@ def test_a_file_whose_name_is_no_agents_name_is_not_offered(tmp_path: Path, monk
 
 def test_every_manager_is_accepted() -> None:
     assert {AgentConfig(name="x", manager=name).manager for name in MANAGERS} == {"react", "react_mem"}
+
+
+@pytest.mark.parametrize(
+    ("fallback", "cause"),
+    [
+        (
+            "[extractive, 'openai:gpt']",
+            "models.fallback: 'extractive' always answers, so that what follows it is never",
+        ),
+        ("['openai:gpt', 'openai:gpt']", "models.fallback: 'openai:gpt' is there twice"),
+        ("extractive", "models.fallback: must be a list such as [a, b], got 'extractive'"),
+    ],
+)
+def test_a_fallback_that_makes_no_sense_is_refused(tmp_path: Path, fallback: str, cause: str) -> None:
+    assert cause in refusal(tmp_path, f"manager: react\nmodels: {{fallback: {fallback}}}\n")
