@@ -1,0 +1,300 @@
+"""What telemetry takes, what it drops, and what it costs."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import logging
+import timeit
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.errors import GraphInterrupt
+
+from memory import telemetry
+from memory.telemetry import prices
+from memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Kind
+from memory.telemetry.labels import Choice, Label, Name
+from tests.support.heard import Heard, hear
+from tests.support.scripted_model import ScriptedModel
+
+ROOT = Path(__file__).parents[3]
+SECRET = "my card is 4111-1111-1111-1111"
+
+
+@pytest.fixture
+def heard() -> Iterator[Heard]:
+    with hear() as heard:
+        yield heard
+
+
+@pytest.fixture
+def priced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv(prices.VARIABLE, "{openai:gpt-4.1-mini: {input: 1.0, output: 10.0}}")
+    prices.configured_prices.cache_clear()
+    yield
+    prices.configured_prices.cache_clear()
+
+
+class TestWhatIsRecorded:
+    def test_counts_values_and_gauges_with_their_labels(self, heard: Heard) -> None:
+        telemetry.count("degradations", part="vector")
+        telemetry.count("degradations", 2, part="vector")
+        telemetry.record("context.tokens", 120, section="memories")
+        telemetry.record("breaker.open", 1, guards="model", name="gpt")
+        telemetry.record("breaker.open", 0, guards="model", name="gpt")
+        assert heard.points("degradations") == {frozenset({("part", "vector")}): 3}
+        assert heard.points("context.tokens") == {frozenset({("section", "memories")}): (1, 120)}
+        assert heard.total("breaker.open", name="gpt") == 0
+        # a gauge is there whenever it is read, not only after it was set
+        assert heard.points("breaker.open")
+
+    def test_a_span_records_its_time_and_what_was_known_in_the_end(self, heard: Heard) -> None:
+        with telemetry.span("web_engine", engine="searxng") as measured:
+            measured.set(results=3)
+        assert heard.total("web_engine.duration", engine="searxng") == 1
+        assert heard.points("errors") == {}
+        [span] = heard.spans
+        assert (span.name, dict(span.attributes or {})) == (
+            "react_mem.web_engine",
+            {"engine": "searxng", "results": 3},
+        )
+
+    def test_an_error_passes_through_and_only_its_kind_is_told(self, heard: Heard) -> None:
+        with pytest.raises(ValueError, match="4111"), telemetry.span("web_page"):
+            raise ValueError(SECRET)
+        assert heard.total("errors", operation="web_page", error_type="ValueError") == 1
+        assert heard.total("web_page.duration", error_type="ValueError") == 1
+        assert not heard.spans[0].status.is_ok
+        assert "4111" not in heard.everything()
+
+    def test_to_wait_for_a_human_is_no_error(self, heard: Heard) -> None:
+        with pytest.raises(GraphInterrupt), telemetry.span("tool", tool="pay"):
+            raise GraphInterrupt(())
+        assert heard.points("errors") == {}
+        assert heard.total("tool.duration", tool="pay") == 1
+
+    async def test_spans_know_their_parents_across_tasks(self, heard: Heard) -> None:
+        async def inner() -> None:
+            with telemetry.span("embedding", model="m", input="query"):
+                await asyncio.sleep(0)
+
+        with telemetry.span("read"):
+            await asyncio.gather(inner(), inner())
+        *inside, outer = heard.spans
+        assert [span.parent.span_id for span in inside if span.parent] == [outer.context.span_id] * 2
+
+    def test_several_sources_of_a_gauge_add_up_until_they_end(self, heard: Heard) -> None:
+        ends = [telemetry.observe("pool.waiting", lambda n=n: [(n, {})]) for n in (2, 3)]  # type: ignore[misc]
+        try:
+            assert heard.total("pool.waiting") == 5
+            ends[0]()
+            assert heard.total("pool.waiting") == 3
+        finally:
+            ends[1]()
+
+
+class TestWhatIsDropped:
+    def test_content_in_a_label_becomes_other(self, heard: Heard) -> None:
+        telemetry.count("degradations", part=SECRET)
+        with telemetry.span("tool", tool=SECRET):
+            pass
+        with telemetry.span("embedding", model="x" * 65, input="query") as measured:
+            measured.set(texts=SECRET, error_type="not a class name")
+        assert heard.total("degradations", part="other") == 1
+        assert heard.total("tool.duration", tool="other") == 1
+        assert heard.total("errors", error_type="other") == 1
+        assert "4111" not in heard.everything()
+
+    @pytest.mark.parametrize(
+        "mistake",
+        [
+            lambda: telemetry.count("no such thing"),
+            lambda: telemetry.count("context.tokens", section="total"),
+            lambda: telemetry.record("turns", 1),
+            lambda: telemetry.record("context.tokens", float("nan"), section="total"),
+        ],
+    )
+    def test_what_is_not_declared_is_logged_and_raises_nothing(
+        self, mistake: Any, heard: Heard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memory.telemetry.emit._refused", set())
+        with caplog.at_level(logging.ERROR):
+            mistake()
+        assert "not recorded" in caplog.text
+        assert '"data_points": [{' not in heard.everything()
+
+    def test_a_label_that_is_not_declared_is_left_out(
+        self, heard: Heard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("memory.telemetry.emit._refused", set())
+        telemetry.count("degradations", part="vector", user_id="ann")
+        assert heard.points("degradations") == {frozenset({("part", "vector")}): 1}
+        assert "no label 'user_id'" in caplog.text
+        assert "ann" not in heard.everything()
+
+    def test_a_label_has_only_so_many_values(self) -> None:
+        label = Name("model")
+        told = {label.admit(f"model-{number}") for number in range(1000)}
+        assert len(told) == 51
+        assert label.admit("model-3") == "model-3"
+        assert label.admit("model-999") == "other"
+
+    def test_what_is_not_text_is_no_label(self, heard: Heard) -> None:
+        telemetry.count("degradations", part=["vector"])  # type: ignore[arg-type]
+        assert heard.total("degradations", part="other") == 1
+
+
+class TestModels:
+    async def test_a_call_has_its_tokens_and_its_price(self, heard: Heard, priced: None) -> None:
+        model = ScriptedModel(script=["hi"], name="gpt-4.1-mini")
+        with telemetry.model_call("answer", model) as call:
+            call.answered(
+                AIMessage("x", usage_metadata={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120})
+            )
+        labels = {"purpose": "answer", "model": "gpt-4.1-mini"}
+        assert heard.total("model.duration", **labels) == 1
+        assert heard.total("model.tokens", **labels, direction="input") == 100
+        assert heard.total("model.tokens", **labels, direction="output") == 20
+        assert heard.total("model.cost", **labels) == pytest.approx(0.0003)
+
+    def test_nothing_is_priced_without_a_price(self, heard: Heard) -> None:
+        with telemetry.model_call("answer", ScriptedModel(script=[""])) as call:
+            call.spent({"input_tokens": 100, "output_tokens": 20})
+        assert heard.total("model.tokens") == 120
+        assert heard.points("model.cost") == {}
+
+    def test_a_turn_adds_up_its_calls(self, heard: Heard, priced: None) -> None:
+        def answer(read: int, written: int) -> AIMessage:
+            usage = {"input_tokens": read, "output_tokens": written, "total_tokens": read + written}
+            return AIMessage("x", usage_metadata=usage, response_metadata={"model_name": "gpt-4.1-mini-2025-04-14"})
+
+        telemetry.turn_answered([HumanMessage(SECRET), answer(100, 20), answer(300, 30)])
+        assert heard.total("turns") == 1
+        assert heard.points("turn.tokens") == {
+            frozenset({("direction", "input")}): (1, 400),
+            frozenset({("direction", "output")}): (1, 50),
+        }
+        assert heard.points("turn.model_calls") == {frozenset(): (1, 2)}
+        assert heard.points("turn.cost")[frozenset()][1] == pytest.approx(0.0009)
+
+
+class TestPrices:
+    def test_from_a_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "prices.yaml"
+        file.write_text("gpt-4.1-mini:\n  input: 0.4\n  output: 1.6\n")
+        assert prices.load_prices(str(file))["gpt-4.1-mini"].of(1_000_000, 500_000) == pytest.approx(1.2)
+
+    @pytest.mark.parametrize(
+        ("setting", "problem"),
+        [
+            ("nowhere.yaml", "neither a mapping nor a file"),
+            ("{gpt: {input: 1}}", "gpt.output: Field required"),
+            ("{gpt: {input: -1, output: 1}}", "gpt.input"),
+            ("{gpt: ", "does not say what models cost"),
+            ("[1, 2]", "valid dictionary"),
+        ],
+    )
+    def test_what_cannot_be_read_says_why_and_how_it_looks(self, setting: str, problem: str) -> None:
+        with pytest.raises(prices.PriceError, match=problem) as caught:
+            prices.load_prices(setting)
+        assert "{gpt-4o-mini: {input: 0.15, output: 0.60}}" in str(caught.value)
+
+    def test_a_bad_setting_costs_the_prices_and_not_the_turn(
+        self, heard: Heard, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setenv(prices.VARIABLE, "{gpt: free}")
+        prices.configured_prices.cache_clear()
+        try:
+            telemetry.turn_answered([AIMessage("x")])
+        finally:
+            prices.configured_prices.cache_clear()
+        assert heard.total("turns") == 1
+        assert "nothing is priced" in caplog.text
+
+
+class TestTheCatalogue:
+    def test_names_are_unique_and_described(self) -> None:
+        names = [instrument.name for instrument in INSTRUMENTS]
+        assert len(set(names)) == len(names)
+        assert all(instrument.description.endswith(".") for instrument in INSTRUMENTS)
+        assert all(bool(i.buckets) == (i.kind is Kind.HISTOGRAM) for i in INSTRUMENTS)
+
+    def test_every_call_in_the_sources_is_declared(self) -> None:
+        calls = list(_calls())
+        assert len(calls) > 20
+        assert [problem for call in calls for problem in _problems(*call)] == []
+
+    def test_a_call_that_is_not_would_be_found(self) -> None:
+        wrong = """
+telemetry.count("turn")
+telemetry.count("degradations", part="nothing")
+telemetry.count("degradations", user="ann")
+telemetry.count("degradations", part=f"{text}")
+telemetry.span("read", **labels)
+telemetry.span("reading")
+telemetry.model_call("answering", model)
+"""
+        assert [len(_problems("wrong", call)) for call in _calls_in(wrong)] == [1] * 7
+
+
+_CHECKED = {"count", "record", "span", "observe", "model_call"}
+
+
+def _calls() -> Iterator[tuple[str, ast.Call]]:
+    for package in ("agents", "graphs", "memory", "tools"):
+        for path in (ROOT / package).rglob("*.py"):
+            for call in _calls_in(path.read_text()):
+                yield f"{path.relative_to(ROOT)}:{call.lineno}", call
+
+
+def _calls_in(source: str) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            module, function = node.func.value, node.func.attr
+            if isinstance(module, ast.Name) and module.id == "telemetry" and function in _CHECKED:
+                yield node
+
+
+def _problems(where: str, call: ast.Call) -> list[str]:
+    assert isinstance(call.func, ast.Attribute)
+    what, named = call.func.attr, call.args[0]
+    name = named.value if isinstance(named, ast.Constant) else None
+    if what == "model_call":
+        [purpose] = (label for operation in OPERATIONS for label in operation.labels if label.name == "purpose")
+        return [] if _fits(purpose, named) else [f"{where}: no purpose {name}"]
+    known: dict[str, tuple[Label, ...]] = {instrument.name: instrument.labels for instrument in INSTRUMENTS}
+    if what == "span":
+        known = {operation.name: operation.labels for operation in OPERATIONS}
+    if name not in known:
+        return [f"{where}: no {what} {name}"]
+    labels = {label.name: label for label in known[name]}
+    return [
+        f"{where}: {name} takes no {keyword.arg}={ast.unparse(keyword.value)}"
+        for keyword in call.keywords
+        if keyword.arg not in labels or not _fits(labels[keyword.arg], keyword.value)
+    ]
+
+
+def _fits(label: Label, value: ast.expr) -> bool:
+    """Return whether a value, as far as the source tells it, is one of the label's; text that is made up is not."""
+    if isinstance(value, ast.IfExp):
+        return _fits(label, value.body) and _fits(label, value.orelse)
+    if isinstance(value, ast.Constant):
+        return label.admit(value.value) == value.value if isinstance(label, Choice) else isinstance(value.value, str)
+    return not isinstance(value, ast.JoinedStr | ast.BinOp)
+
+
+def test_it_costs_next_to_nothing_while_nobody_listens() -> None:
+    def measured() -> None:
+        with telemetry.span("tool", tool="weather"):
+            pass
+
+    count = min(timeit.repeat(lambda: telemetry.count("degradations", part="vector"), number=2000, repeat=5)) / 2000
+    span = min(timeit.repeat(measured, number=2000, repeat=5)) / 2000
+    # measured: 1.5 and 4 microseconds
+    assert count < 10e-6
+    assert span < 20e-6
