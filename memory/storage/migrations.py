@@ -90,6 +90,8 @@ MIGRATIONS: Sequence[str] = (
     # Which model made the vectors says what their cosines mean.
     "ALTER TABLE memory_embedding ADD COLUMN calibration jsonb",
     RECALL_FUNCTION,
+    # Again, since what it does has changed: nothing is scored where nothing can be found.
+    RECALL_FUNCTION,
 )
 
 _VECTORS_TABLE = """

@@ -95,6 +95,13 @@ BEGIN
 IF NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = space) THEN
     RETURN;
 END IF;
+-- documents are rare among facts, and former facts among current ones: seen in a fifth of the time of scoring
+IF required <> 0 AND NOT EXISTS (
+    SELECT FROM store_vectors v
+    WHERE v.prefix = space AND (v.terms IS NULL OR (-(v.terms <#> marked))::bigint & required = required)
+) THEN
+    RETURN;
+END IF;
 RETURN QUERY
 WITH texts AS MATERIALIZED (
     -- narrow: keys are looked up for those that are proposed
