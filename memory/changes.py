@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
+from memory import telemetry
 from memory.interface import MemoryScope
 from memory.namespaces import pending_namespace, scope_namespace
 from memory.records import Record
@@ -52,9 +53,15 @@ async def write(store: BaseStore, changes: Sequence[Change]) -> None:
         store: The store.
         changes: What to write.
     """
-    if not isinstance(store, InMemoryStore):
-        await store.abatch(list(changes))
-        return
+    with telemetry.span("write") as measured:
+        measured.set(changes=len(changes))
+        if isinstance(store, InMemoryStore):
+            await _write_in_memory(store, changes)
+        else:
+            await store.abatch(list(changes))
+
+
+async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> None:
     # LangGraph's InMemoryStore fails on a batch in which two items have the same text: one batch for each repetition
     rest = list(changes)
     while rest:

@@ -183,8 +183,7 @@ class MemoryFacade:
             ValueError: If the data is no record of the scope; the message names the field and the fix, and nothing is
                 written.
         """
-        with telemetry.span("write"):
-            await self._scopes[event.scope].write(event)
+        await self._scopes[event.scope].write(event)
 
     async def delete_session(self, user_id: str, session_id: str) -> None:
         """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
@@ -258,9 +257,7 @@ class MemoryFacade:
     async def apply(self, changes: Sequence[Change]) -> None:
         """Write and delete records in one batch: all of it or nothing, on a store whose batches are atomic."""
         if changes:
-            with telemetry.span("write") as measured:
-                await write(self.store, changes)
-                measured.set(changes=len(changes))
+            await write(self.store, changes)
 
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""

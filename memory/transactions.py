@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from langgraph.store.base import BaseStore, Op, PutOp
 
+from memory import telemetry
 from memory.changes import Change, write
 from memory.namespaces import Namespace, meta_namespace
 
@@ -91,7 +92,10 @@ async def transact(
             if not isinstance(store, GuardedStore):
                 await write(store, batch)
                 return result
-            if await store.abatch_if(batch, Guard(namespace, REVISION, before)):
+            with telemetry.span("write") as measured:
+                measured.set(changes=len(batch))
+                written = await store.abatch_if(batch, Guard(namespace, REVISION, before))
+            if written:
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
     raise WriteConflict(f"memory of this user is being written by others all the time, gave up after {MAX_TRIES} tries")
