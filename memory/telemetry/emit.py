@@ -232,10 +232,7 @@ class span:  # noqa: N801 - reads as the function that it is used as
         """Begin."""
         tracer = _tracer()
         if tracer is not None:
-            # no exception is recorded on it: its text is content
-            self._tracing = tracer.start_as_current_span(
-                PREFIX + self._name, record_exception=False, set_status_on_exception=False
-            )
+            self._tracing = tracer.start_as_current_span(PREFIX + self._name)
             self._trace = self._tracing.__enter__()
         self._started = time.perf_counter()
         return self
@@ -259,6 +256,7 @@ class span:  # noqa: N801 - reads as the function that it is used as
                 if "error_type" in self._labels:
                     self._trace.set_status(StatusCode.ERROR)
         if self._tracing is not None:
+            # not told of the exception, which it would record with its text
             self._tracing.__exit__(None, None, None)
 
 
