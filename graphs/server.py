@@ -4,6 +4,7 @@
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
 - `extractor`, `maintenance`: what happens behind the turns
 - `planner_worker`: an example of two agents over one memory
+- `chat_summary`: a conversation summed up, its newest message completed; also served as a route (see `graphs.http`)
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from react_mem_start import check_packages
 
 check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
 
+from graphs.chat_summary import build_chat_summary
 from graphs.maintenance import build_extractor, build_maintenance
 from graphs.planner_worker import shipped_team
 from graphs.serving import serve_agent, serve_all
@@ -31,6 +33,7 @@ react_mem = serve_agent("assistant")
 extractor = build_extractor()
 maintenance = build_maintenance()
 planner_worker = shipped_team()
+chat_summary = build_chat_summary()
 
 
 async def agent(config: RunnableConfig) -> CompiledStateGraph[Any, Any, Any, Any]:
