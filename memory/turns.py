@@ -2,8 +2,9 @@
 
 1. `open`: what the user says is stored, with a note that it is still to be extracted, before the model is asked.
 2. `close`: the whole turn is stored, without a model.
-3. `extract`: the messages are indexed, and one model call proposes facts, an episode, changes to the profile and a
-   summary, of every turn that waits. They are written, and the notes removed, in one atomic batch.
+3. `extract`: the messages are indexed and join the conversation's chain, and one model call proposes facts, an
+   episode, changes to the profile and a summary, of every turn that waits. They are written, and the notes removed, in
+   one atomic batch. Then what is due of the chain is summed up.
 
 A crash in between leaves the note, and the next `extract` takes the turn along. A failing model leaves the user's
 statements word for word, so that nothing said is lost.
@@ -20,7 +21,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from memory import drafts
+from memory import drafts, telemetry
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import freed, in_short, is_due
 from memory.drafts import Origin
@@ -42,6 +43,9 @@ from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.profile import merge_profile
 from memory.speakers import speaker_changes
+from memory.summaries.folding import fold
+from memory.summaries.joining import join
+from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import message_record_id, to_records
 from memory.workers import worker_name
@@ -80,6 +84,8 @@ class TurnReport:
         calls: How many model calls it took.
         waiting: How many turns still wait to be extracted.
         problem: What went wrong, for the user; empty when nothing did.
+        summarised: How many summaries of the conversation were written.
+        extractive: How many of them no model made.
     """
 
     stored: list[str] = field(default_factory=list)
@@ -87,6 +93,8 @@ class TurnReport:
     calls: int = 0
     waiting: int = 0
     problem: str = ""
+    summarised: int = 0
+    extractive: int = 0
 
     def __add__(self, other: TurnReport) -> TurnReport:
         """Add up."""
@@ -96,6 +104,8 @@ class TurnReport:
             self.calls + other.calls,
             self.waiting + other.waiting,
             "; ".join(filter(None, dict.fromkeys([self.problem, other.problem]))),
+            self.summarised + other.summarised,
+            self.extractive + other.extractive,
         )
 
 
@@ -109,6 +119,7 @@ class Turns:
         user_id: The owner.
         session_id: The conversation.
         agent_id: The agent.
+        summariser: Sums the conversation up; by default without a model.
     """
 
     memory: MemoryFacade
@@ -116,6 +127,7 @@ class Turns:
     user_id: str
     session_id: str
     agent_id: str
+    summariser: Summariser = EXTRACTIVE
 
     async def open(self, thread: Sequence[BaseMessage], since: str | None) -> None:
         """Make what the user just said durable, before anything else can fail.
@@ -137,7 +149,7 @@ class Turns:
         await self._store(thread, since, steps)
 
     async def extract(self) -> TurnReport:
-        """Draw from the turns of this conversation that wait, and from what a crash left in others.
+        """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.
 
         Two workers may do so at once: each turn is drawn from by one of them.
 
@@ -146,23 +158,51 @@ class Turns:
         """
         worker = worker_name()
         total = TurnReport()
+        conversations = {self.session_id: self}
         for _ in range(_MAX_CALLS):
             due, more = await self._claim(worker)
             if not due:
                 break
-            report = await self._draw(replace(self, session_id=due[0].session_id), due, worker)
+            turns = conversations.setdefault(due[0].session_id, replace(self, session_id=due[0].session_id))
+            with telemetry.span("extraction") as measured:
+                report = await self._draw(turns, due, worker)
+                measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
+            telemetry.count("extraction.changes", len(report.stored), change="stored")
+            telemetry.count("extraction.changes", len(report.retired), change="retired")
             total = total + report
             # where the model fails now, it would with the next ones
             if report.waiting or not more:
                 break
+        for turns in conversations.values():
+            total = total + await turns._sum_up()
         return total
+
+    async def _sum_up(self) -> TurnReport:
+        """Sum up what is due of this conversation; what fails is due again with its next turn."""
+        if not self.memory.policy.use_summaries:
+            return TurnReport()
+        try:
+            done = await fold(
+                self.memory,
+                self.summariser,
+                user_id=self.user_id,
+                session_id=self.session_id,
+                agent_id=self.agent_id,
+            )
+        except Exception as error:
+            log.warning("the conversation could not be summed up: %s: %s", type(error).__name__, error)
+            telemetry.count("degradations", part="summary")
+            return TurnReport(problem=f"the conversation could not be summed up: {in_short(error)}")
+        return TurnReport(
+            calls=done.calls, problem=done.problem, summarised=done.summarised, extractive=done.extractive
+        )
 
     @staticmethod
     async def _draw(turns: Turns, due: Sequence[PendingTurn], worker: str) -> TurnReport:
         """Draw from turns of one conversation, claimed by this worker."""
         try:
             messages = await turns._messages_of([source for turn in due for source in turn.source_ids])
-            await turns._index(due, messages, worker)
+            due = await turns._index(due, messages, worker)
             if not turns.memory.policy.extracts:
                 await turns.memory.apply([delete_pending(turns.user_id, turn.id) for turn in due])
                 return TurnReport()
@@ -174,6 +214,7 @@ class Turns:
                 extraction = await turns._ask(due, messages, related)
             except ExtractionError as error:
                 log.warning("extraction failed, the user's statements are kept word for word: %s", error)
+                telemetry.count("degradations", part="extraction")
                 return await turns._keep_verbatim(due, messages, worker, failure=error)
             return await turns._commit(due, messages, extraction, related, worker)
         except asyncio.CancelledError:
@@ -195,14 +236,28 @@ class Turns:
 
         await transact(self.memory.store, self.user_id, step)
 
-    async def _index(self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str) -> None:
-        """Let messages be found by meaning, unless they have been forgotten or taken over meanwhile."""
+    async def _index(
+        self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str
+    ) -> Sequence[PendingTurn]:
+        """Let messages be found by meaning and join the chain, unless they were forgotten or taken over meanwhile.
 
-        async def step() -> tuple[None, list[Change]]:
-            mine = {source for turn in await self._still_mine(due, worker) for source in turn.source_ids}
-            return None, [put(self.user_id, MemoryScope.DIALOG, message) for message in messages if message.id in mine]
+        Returns:
+            The turns, which know that they have joined.
+        """
+        joins = self.memory.policy.use_summaries
 
-        await transact(self.memory.store, self.user_id, step)
+        async def step() -> tuple[Sequence[PendingTurn], list[Change]]:
+            mine = await self._still_mine(due, worker)
+            ids = {source for turn in mine for source in turn.source_ids}
+            ours = [message for message in messages if message.id in ids]
+            changes = [put(self.user_id, MemoryScope.DIALOG, message) for message in ours]
+            if not joins or not mine:
+                return due, changes
+            changes += await join(self.memory, self.user_id, mine, ours)
+            joined = [turn.model_copy(update={"chained": True}) for turn in due]
+            return joined, [*changes, *(put_pending(self.user_id, turn) for turn in joined if turn.id in _ids(mine))]
+
+        return await transact(self.memory.store, self.user_id, step)
 
     async def _store(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[AgentStep]) -> None:
         """Store the messages that are new, with a note that they are still to be drawn from, in one batch."""
@@ -435,6 +490,10 @@ class Turns:
         if update.profile is None or update.profile == before:
             return [], refused
         return [put(self.user_id, MemoryScope.PROFILE, update.profile)], refused
+
+
+def _ids(turns: Sequence[PendingTurn]) -> set[str]:
+    return {turn.id for turn in turns}
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:

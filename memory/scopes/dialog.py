@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
-from langgraph.store.base import Op, SearchOp
+from langgraph.store.base import GetOp, Op, SearchItem, SearchOp
 
 from memory.changes import write
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
-from memory.namespaces import pending_namespace
+from memory.namespaces import pending_namespace, scope_namespace
 from memory.records import MAX_INDEXED_CHARS, Message, Record, Summary, record_id
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
 from memory.speakers import speaker_changes
+from memory.summaries.chain import ContextChain
 from memory.transcript import to_records
 
 MAX_FRESH = 3
@@ -28,7 +29,8 @@ class DialogContext:
     """Where a conversation stands.
 
     Args:
-        summary: What it came to so far, as last written; None where nobody summed it up.
+        summary: What an invocation came to, or the whole, as last written; None where nobody wrote it down. The
+            summaries of its chain are not meant: each stands for a part of it.
         messages: Its latest turns, the newest last.
     """
 
@@ -43,17 +45,29 @@ class DialogMemoryStore(ScopeStore):
     records = (Message, Summary)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search all conversations of the owner, and take the turns that are too new to be found by a search."""
-        if not self._policy.use_dialog:
-            return []
-        # one that was tried has been indexed, and is found by the search like everything else
-        new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
-        fresh = SearchOp(pending_namespace(query.user_id), new, MAX_FRESH)
-        return [self._search(query, question, SPARE * self._policy.max_memories, pairs=True), fresh]
+        """Search all conversations of the owner, take the turns that are too new to be found by a search, and look the
+        chain of this conversation up.
+        """
+        asked: list[Op | RecallOp] = []
+        if self._policy.use_dialog:
+            # one that was tried has been indexed, and is found by the search like everything else
+            new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
+            asked.append(self._search(query, question, SPARE * self._policy.max_memories, pairs=True))
+            asked.append(SearchOp(pending_namespace(query.user_id), new, MAX_FRESH))
+        if self._policy.use_summaries:
+            namespace = scope_namespace(query.user_id, MemoryScope.STATE)
+            asked.append(GetOp(namespace, ContextChain.identity(query.session_id)))
+        return asked
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already: what was just said elsewhere, then what was found."""
-        found, fresh = answers
+        """Return what the caller does not have already: what was just said elsewhere, then what was found; last the
+        chain of this conversation, which counts as none of the memories.
+        """
+        memories = self._memories(answers[0], answers[1], query) if self._policy.use_dialog else []
+        chain = answers[-1] if self._policy.use_summaries else None
+        return memories if chain is None else [*memories, self.result(chain)]
+
+    def _memories(self, found: Any, fresh: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
         known = super().results([found], query)
         ids = {result.id for result in known}
         # the messages of a turn may have been found by the search as well
@@ -77,7 +91,7 @@ class DialogMemoryStore(ScopeStore):
         async for value in self._all(user_id, session_id=session_id):
             if value["kind"] == "message":
                 messages.append(Message.from_value(value))
-            else:
+            elif not value.get("chain"):
                 summaries.append(Summary.from_value(value))
         messages.sort(key=lambda message: (message.turn, message.created_at))
         starts = [place for place, message in enumerate(messages) if message.role == "user"]

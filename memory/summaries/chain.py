@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -129,6 +129,20 @@ class Fold:
         """All that the summary will stand for."""
         return self.entries if self.master is None else (self.master, *self.entries)
 
+    @property
+    def at(self) -> datetime:
+        """When the last of it was said."""
+        return max(entry.at for entry in self.parts)
+
+    @property
+    def extent(self) -> dict[str, int]:
+        """Where in the conversation it begins and ends, and how many messages it stands for."""
+        return {
+            "first_turn": min(entry.first_turn for entry in self.parts),
+            "last_turn": max(entry.last_turn for entry in self.parts),
+            "covers": sum(entry.covers for entry in self.parts),
+        }
+
     def summary_id(self, session_id: str) -> str:
         """Return the id of the summary: of the same sources always the same, and of the master one a conversation."""
         sources = (session_id,) if self.level == MASTER else self.source_ids
@@ -172,16 +186,7 @@ def applied(chain: ContextChain, fold: Fold, summary: Summary) -> ContextChain:
         fold: What was summed up.
         summary: What it came to.
     """
-    made = ChainEntry(
-        id=summary.id,
-        kind="summary",
-        level=fold.level,
-        text=summary.text,
-        at=max(entry.at for entry in fold.parts),
-        first_turn=min(entry.first_turn for entry in fold.parts),
-        last_turn=max(entry.last_turn for entry in fold.parts),
-        covers=sum(entry.covers for entry in fold.parts),
-    )
+    made = ChainEntry(id=summary.id, kind="summary", level=fold.level, text=summary.text, at=fold.at, **fold.extent)
     place, folded = fold.parts[0].id, set(fold.source_ids)
     entries = [
         made if entry.id == place else entry for entry in chain.entries if entry.id == place or entry.id not in folded
@@ -213,5 +218,12 @@ def _number(entry: ChainEntry) -> int:
 
 
 def _link(message: Message) -> ChainEntry:
-    fields: dict[str, Any] = {"first_turn": message.turn, "last_turn": message.turn, "at": message.created_at}
-    return ChainEntry(id=message.id, kind="message", role=message.role, text=message.text[:MAX_TEXT], **fields)
+    return ChainEntry(
+        id=message.id,
+        kind="message",
+        role=message.role,
+        text=message.text[:MAX_TEXT],
+        at=message.created_at,
+        first_turn=message.turn,
+        last_turn=message.turn,
+    )

@@ -1,0 +1,93 @@
+"""A model's answer -> a summary: without thoughts, labels, marks of layout and everything else that is no summary."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from memory.extraction.grounding import content_words, coverage
+from memory.summaries.sources import Source
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_OPEN_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
+_TAG = re.compile(r"</?(?:summary|summaries|master|before|conversation)>", re.IGNORECASE)
+_LABEL = re.compile(
+    r"\A\W*(?:(?:sure|certainly|of course|okay|ok)\b[^\n]{0,40}?\W+)?"
+    r"(?:(?:here(?:'s| is| are)|below is|this is|đây là|dưới đây là)\b[^\n:]{0,80}:"
+    r"|(?:(?:updated|revised|new|final|master) )?(?:summary|bản tóm tắt|tóm tắt)\b[^\n:]{0,40}:)\W*",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"^\s*(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+")
+_EMPHASIS = re.compile(r"\*\*|__|`")
+_REFUSES = re.compile(
+    r"\A\W*(?:(?:i'?m|i am|we'?re) (?:(?:very |so )?sorry|unable|not able|afraid)|(?:my )?apologies|sorry\b"
+    r"|i (?:can(?:no|')t|cannot|won'?t|am not)|as an ai\b|(?:rất )?(?:tiếc|xin lỗi)|(?:tôi|mình|em) không thể)",
+    re.IGNORECASE,
+)
+
+_MIN_COVERAGE = 0.25
+"""The share of a summary's words that its sources must have: one in another language, or about itself, has fewer."""
+
+_MIN_JUDGED = 5
+"""Words from which that share says something."""
+
+_MIN_VARIETY = 0.3
+_MIN_WORDS = 12
+"""A text of so many words of which most are the same is a model that got stuck."""
+
+
+def read_summary(answer: str) -> str:
+    """Return the summary in a model's answer, on one line; empty where there is none.
+
+    >>> read_summary("<think>Hm.</think>Here is the summary:\\n- **An** has a cat\\n- It is called Mo.")
+    'An has a cat. It is called Mo.'
+    >>> read_summary('{"summary": "An has a cat."}'), read_summary("<think>I must")
+    ('An has a cat.', '')
+    """
+    text = answer.encode("utf-8", "replace").decode().replace("\x00", "")
+    text = _FENCE.sub("", _OPEN_THOUGHTS.sub("", _THOUGHTS.sub("", text))).strip()
+    if text.startswith("{"):
+        text = _from_json(text)
+    text = _EMPHASIS.sub("", _LABEL.sub("", _TAG.sub("", text)))
+    lines = [_MARKS.sub("", line).strip() for line in text.splitlines()]
+    said = [line for line in lines if any(map(str.isalnum, line))]
+    whole = " ".join(line if line[-1] in ".!?…:;,。！？" or line is said[-1] else f"{line}." for line in said)
+    return " ".join(whole.split()).strip("\"“”' ")
+
+
+def objection(summary: str, sources: Sequence[Source], *, before: str = "") -> str:
+    """Return why a text is no summary of its sources; empty where it may be one.
+
+    Args:
+        summary: What the model wrote.
+        sources: What it was to sum up.
+        before: What it may have gone on from.
+
+    >>> from datetime import datetime, timezone
+    >>> said = [Source("I have a cat called Mo.", datetime(2026, 11, 20, tzinfo=timezone.utc), "user")]
+    >>> objection("The user has a cat called Mo.", said), objection("I'm sorry, but I can't help with that.", said)
+    ('', 'the model declined')
+    """
+    if not any(map(str.isalnum, summary)):
+        return "the answer holds no summary"
+    words = summary.casefold().split()
+    if len(words) >= _MIN_WORDS and len(set(words)) < _MIN_VARIETY * len(words):
+        return "the answer repeats itself"
+    told = " ".join([before, *(f"{source.role} {source.text}" for source in sources)])
+    shared = coverage(summary, told)
+    if _REFUSES.search(summary) and shared < 2 * _MIN_COVERAGE:
+        return "the model declined"
+    if len(content_words(summary)) >= _MIN_JUDGED and shared < _MIN_COVERAGE:
+        return "the answer is about something else"
+    return ""
+
+
+def _from_json(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    summary = value.get("summary") if isinstance(value, dict) else None
+    return summary if isinstance(summary, str) else ""

@@ -1,0 +1,100 @@
+"""A summary without a model: the sentences that say most, word for word and in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from memory.statements import is_pleasantry, is_question, sentences, speaks_of_self
+from memory.summaries.coherence import names, numbers
+from memory.summaries.length import shortened
+from memory.summaries.sources import CUT, Source, bounded
+
+MADE_BY = "extractive"
+"""What a summary says that no model has made."""
+
+_MIN_SENTENCE = 40
+"""Characters of which a sentence says something; a shorter rest of the room stays empty."""
+
+_SHARE = 2
+"""No sentence takes more than this part of the room: one pasted line would push everything else out."""
+
+_PLEASANTRY = -10.0
+"""The worth of a sentence that is only polite: nothing else is worth as little."""
+
+_ROLE = re.compile(r"^(user|assistant|system|tool|agent|observer): ")
+_DECIDES = re.compile(
+    r"\b(?:decid\w+|agree[ds]?|chose|chosen|choose|booked|confirmed|plan(?:s|ned)? to|going to|will|must|deadline"
+    r"|conclu\w+|resolved|because|therefore|prefer\w*|always|never|allerg\w+|quyết định|đồng ý|chọn|chốt|đã đặt"
+    r"|xác nhận|kế hoạch|sẽ|phải|hạn|kết luận|vì vậy|thích|luôn|không bao giờ|dị ứng)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    place: int
+    role: str
+    text: str
+    worth: float
+
+
+def extract_sentences(sources: Sequence[Source], length: int) -> str:
+    """Return sentences of the sources that name people, places, numbers and decisions, with who said them.
+
+    Args:
+        sources: What is summed up, in the order of the conversation.
+        length: Characters of all of them together, at most.
+
+    Returns:
+        The sentences, in their order; the beginning of the sources where none says much.
+
+    >>> from datetime import datetime, timezone
+    >>> at = datetime(2026, 11, 20, tzinfo=timezone.utc)
+    >>> said = [Source("Hello! I moved to Hue in 2019. Is it far?", at, "user"), Source("Noted.", at, "assistant")]
+    >>> extract_sentences(said, 50)
+    'user: I moved to Hue in 2019. assistant: Noted.'
+    """
+    found = list(_sentences(bounded(sources), length))
+    chosen: list[_Sentence] = []
+    for sentence in sorted(found, key=lambda sentence: -sentence.worth):
+        if sentence.worth > _PLEASANTRY and len(_told([*chosen, sentence])) <= length:
+            chosen.append(sentence)
+    return _told(chosen) or shortened(_told(found), length)
+
+
+def _sentences(sources: Sequence[Source], length: int) -> Iterator[_Sentence]:
+    most = max(length // _SHARE, _MIN_SENTENCE)
+    place = 0
+    said: set[tuple[str, str]] = set()
+    for source in sources:
+        role = source.role
+        for sentence in sentences(source.text):
+            # a summary of this kind says who said what
+            if not source.role and (told := _ROLE.match(sentence)):
+                role, sentence = told[1], sentence[told.end() :]
+            text = shortened(" ".join(sentence.split()), most)
+            if text.strip(f"… {CUT}") and (role, text) not in said:
+                said.add((role, text))
+                place += 1
+                yield _Sentence(place, role, text, _worth(text, role))
+
+
+def _worth(sentence: str, role: str) -> float:
+    if is_pleasantry(sentence):
+        return _PLEASANTRY
+    worth: float = min(len(names(sentence)), 3) + min(len(numbers(sentence)), 2)
+    worth += 3.0 * bool(_DECIDES.search(sentence)) - 3.0 * is_question(sentence)
+    # what the user says of themselves is what will be asked for later
+    worth += 1.5 * (role == "user") + 2.0 * (role == "user" and speaks_of_self(sentence))
+    return worth if len(sentence) >= _MIN_SENTENCE or worth > 0 else worth - 1.0
+
+
+def _told(chosen: Sequence[_Sentence]) -> str:
+    parts: list[str] = []
+    role = ""
+    for sentence in sorted(chosen, key=lambda sentence: sentence.place):
+        parts.append(f"{sentence.role}: {sentence.text}" if sentence.role and sentence.role != role else sentence.text)
+        role = sentence.role
+    return " ".join(parts)

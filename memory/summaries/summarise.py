@@ -1,0 +1,238 @@
+"""Making one summary: a model is asked, its answer is checked, and where no model can, sentences are chosen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+
+from memory import telemetry
+from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected
+from memory.extraction.calls import HIDDEN, is_broken_off, refusal_of, secrets_of, without_retries
+from memory.extraction.errors import translate
+from memory.records import SummaryLevel
+from memory.summaries.answers import objection, read_summary
+from memory.summaries.chain import MASTER
+from memory.summaries.coherence import Coherence, compare
+from memory.summaries.extractive import MADE_BY, extract_sentences
+from memory.summaries.length import shortened
+from memory.summaries.settings import SummarySettings
+from memory.summaries.sources import Source, bounded, rendered
+from memory.telemetry.models import model_name
+from prompts import load_prompt
+
+_CHARS_PER_WORD = 6
+"""A model counts words better than characters; English and Vietnamese have five or six to a word and its space."""
+
+_MAX_COMPLAINT = 15
+"""Names and numbers that a complaint lists: more of them no small model works through."""
+
+_MAX_ANSWER = 20_000
+"""Characters of an answer that are read: five times the longest summary."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One summary that is to be made.
+
+    Args:
+        level: Its level.
+        sources: What it sums up, in the order of the conversation.
+        before: The summary that comes before it, to go on from; None where there is none.
+        master: The master so far, where it is to be brought up to date.
+        covers: How many messages it stands for.
+    """
+
+    level: SummaryLevel
+    sources: Sequence[Source]
+    before: Source | None = None
+    master: Source | None = None
+    covers: int = 0
+
+    @property
+    def told(self) -> list[Source]:
+        """Everything that has to be in the summary."""
+        return [*([self.master] if self.master else []), *self.sources]
+
+    @property
+    def around(self) -> list[Source]:
+        """What the summary may go on from."""
+        return [self.before] if self.before else []
+
+
+@dataclass(frozen=True)
+class Made:
+    """A summary as it was made.
+
+    Args:
+        text: The summary.
+        made_by: The model; `extractive` where there was none that could.
+        doubts: Names and numbers in it that no source has.
+        calls: How many model calls it took.
+        problem: Why no model made it, though there are some; empty where one did.
+    """
+
+    text: str
+    made_by: str
+    doubts: tuple[str, ...] = ()
+    calls: int = 0
+    problem: str = ""
+
+
+class Summariser:
+    """Makes summaries. It is built once and used for every turn; building reads files, so not on an event loop.
+
+    Args:
+        models: The chat models to ask, each where those before it fail; without any, sentences are chosen. They are not
+            changed; for these calls their retries and their streaming are off.
+    """
+
+    def __init__(self, models: Sequence[BaseChatModel] = ()) -> None:
+        self.models = tuple(_Asked(without_retries(model), secrets_of(model), model_name(model)) for model in models)
+        levels = ("summary_level1", "summary_higher", "summary_master", "summary_again")
+        self.prompts = {name: load_prompt(name) for name in levels} if models else {}
+
+    def begin(self, settings: SummarySettings, deadline: float) -> Summarising:
+        """Return what makes the summaries of one go: a model that cannot be reached is not asked again in it.
+
+        Args:
+            settings: Their length, and whether they are made once more.
+            deadline: Seconds for one model call.
+        """
+        return Summarising(self, settings, deadline)
+
+
+EXTRACTIVE = Summariser()
+"""The one that asks no model."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    model: BaseChatModel
+    secrets: tuple[str, ...]
+    name: str
+
+
+@dataclass
+class Summarising:
+    """The summaries of one go. See `Summariser.begin`."""
+
+    summariser: Summariser
+    settings: SummarySettings
+    deadline: float
+    _down: set[int] = field(default_factory=set)
+
+    async def make(self, task: Task) -> Made:
+        """Return a summary, whatever fails.
+
+        Args:
+            task: What it is of.
+        """
+        with telemetry.span("summary", level=task.level) as measured:
+            measured.set(covers=task.covers)
+            task = replace(task, sources=bounded(task.sources))
+            calls, problems = 0, []
+            for number, asked in enumerate(self.summariser.models):
+                if number in self._down:
+                    continue
+                try:
+                    made = await self._ask(asked, task)
+                except ExtractionError as error:
+                    calls += 1
+                    problems.append(f"{asked.name}: {error}")
+                    log.warning("a summary could not be made by a model: %s", error)
+                    if not isinstance(error, InvalidOutput):
+                        self._down.add(number)
+                else:
+                    return replace(made, calls=made.calls + calls)
+            text = await asyncio.to_thread(extract_sentences, task.told, self.settings.summary_length)
+            telemetry.count("summaries", level=task.level, outcome="extractive")
+            if self.summariser.models:
+                telemetry.count("degradations", part="summary")
+            return Made(text, MADE_BY, calls=calls, problem="; ".join(problems))
+
+    async def _ask(self, asked: _Asked, task: Task) -> Made:
+        prompt = self._prompt(task)
+        text = await self._answer(asked, task, prompt)
+        found = await self._compared(text, task)
+        calls, redone = 1, False
+        if found.fails and self.settings.check_coherence:
+            calls += 1
+            try:
+                again = await self._answer(asked, task, [*prompt, AIMessage(text), self._complaint(found)])
+            except ExtractionError as error:
+                log.warning("a summary could not be made once more, the first one is kept: %s", error)
+            else:
+                other = await self._compared(again, task)
+                if _better(other, found):
+                    text, found, redone = again, other, True
+        outcome = "flawed" if found.fails else "redone" if redone else "good"
+        telemetry.count("summaries", level=task.level, outcome=outcome)
+        telemetry.record("summary.quality", found.quality, level=task.level)
+        return Made(text, asked.name, found.invented, calls)
+
+    async def _answer(self, asked: _Asked, task: Task, prompt: Sequence[BaseMessage]) -> str:
+        """Return what a model makes of a prompt, within the length.
+
+        Raises:
+            ExtractionError: If it fails, or its answer is no summary.
+        """
+        config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "summarise"})
+        try:
+            with telemetry.model_call("summary", asked.model) as call:
+                async with asyncio.timeout(self.deadline):
+                    answer = await asked.model.ainvoke(list(prompt), config)
+                call.answered(answer)
+        except TimeoutError:
+            raise DeadlineExceeded(f"the model did not answer within {self.deadline:g} seconds") from None
+        except Exception as error:
+            raise translate(error, asked.secrets) from None
+        if refusal := refusal_of(answer):
+            raise ModelRejected(f"the model declined: {refusal[:200]}")
+        told = str(answer.text)[:_MAX_ANSWER]
+        text = read_summary(told)
+        before = " ".join(source.text for source in task.around)
+        if problem := await asyncio.to_thread(objection, text, task.told, before=before):
+            raise InvalidOutput(problem, raw=told)
+        # where it was cut short, its last sentence says something else than it would have
+        limit = len(text) - 1 if is_broken_off(answer) else len(text)
+        return shortened(text, min(limit, self.settings.summary_length))
+
+    async def _compared(self, text: str, task: Task) -> Coherence:
+        # the words of a long conversation take a while to compare
+        return await asyncio.to_thread(compare, text, task.told, self.settings.summary_length, task.around)
+
+    def _prompt(self, task: Task) -> list[BaseMessage]:
+        name = {"1": "summary_level1", MASTER: "summary_master"}.get(task.level, "summary_higher")
+        length = self.settings.summary_length
+        blocks = [
+            *([rendered("before", task.around)] if task.before else []),
+            *([rendered("master", [task.master])] if task.master else []),
+            rendered("conversation" if task.level == "1" else "summaries", task.sources),
+        ]
+        return [
+            SystemMessage(self.summariser.prompts[name].format(length=length, words=length // _CHARS_PER_WORD)),
+            HumanMessage("\n".join(blocks)),
+        ]
+
+    def _complaint(self, found: Coherence) -> HumanMessage:
+        told = []
+        if found.invented:
+            told.append(f"It has what they do not: {', '.join(found.invented[:_MAX_COMPLAINT])}.")
+        if found.lost:
+            told.append(f"It lacks what they have: {', '.join(found.lost[:_MAX_COMPLAINT])}.")
+        complaint = " ".join(told)
+        again = self.summariser.prompts["summary_again"]
+        return HumanMessage(again.format(complaint=complaint, length=self.settings.summary_length))
+
+
+def _better(one: Coherence, other: Coherence) -> bool:
+    """Return whether one summary invents less than another, or as little and keeps more."""
+    return (-len(one.invented), one.kept) > (-len(other.invented), other.kept)
