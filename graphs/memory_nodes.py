@@ -6,16 +6,16 @@ A failing memory never fails a turn: the turn goes on as `react` would, and a `m
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NotRequired, cast
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
+from langgraph.types import StreamWriter
 
 from agents.context import AgentContext
 from agents.extractive import ExtractiveChatModel
@@ -23,43 +23,31 @@ from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
-from graphs.state import AgentState, current_turn
+from graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
+from graphs.state import AgentState
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
-from memory.context import render_memories
+from memory import telemetry
+from memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
+from memory.external import WebAnswer
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
-from memory.interface import MemoryQuery, MemoryScope
-from memory.last_known import DATABASE
-from memory.periods import asks_about_the_past
-from memory.transcript import message_record_id, text_of
+from memory.summaries.summarise import Summariser
+from memory.transcript import text_of
 from memory.turns import Turns, last_id
-from prompts import load_prompt
 from tools.working_memory import recall_step
-
-READ_SCOPES = [
-    MemoryScope.PROFILE,
-    MemoryScope.SEMANTIC,
-    MemoryScope.EPISODIC,
-    MemoryScope.PROCEDURAL,
-    MemoryScope.DIALOG,
-]
-
-log = logging.getLogger(__name__)
 
 
 class MemState(AgentState):
     """The state of `react_mem`: what is not in `AgentState` is private to it.
 
     Args:
-        memories: What was retrieved for this turn, as the prompt shows it.
-        recalls: Whether older turns can be recalled; if not, the prompt has the whole thread, as with `react`.
+        layout: How the prompt of this turn is put together; None outside of one.
         working_memory: The agent's notes on this turn; None outside of one.
         remembered: The id of the last message of the thread that memory has stored.
     """
 
-    memories: NotRequired[str]
-    recalls: NotRequired[bool]
+    layout: NotRequired[Layout | None]
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
 
@@ -75,8 +63,10 @@ class MemoryNodes:
         self._agent = agent
         self._policy = agent.config.memory
         self._extractor = self._make_extractor()
+        self._summariser = self._make_summariser()
         recalling = agent if recall_step.name in {tool.name for tool in agent.tools} else _with_tool(agent, recall_step)
         self.tools = recalling.tools if agent.tools else ()
+        self._tool_tokens = tool_tokens(agent.tools)
         self._reason, self._reason_recalling = Reason(agent, self.compose), Reason(recalling, self.compose)
 
     def _make_extractor(self) -> Extractor | None:
@@ -86,84 +76,72 @@ class MemoryNodes:
         profile = {name: spec.description for name, spec in self._policy.profile.items()}
         return create_extractor(self._policy.engine, self._agent.small_model, profile)
 
-    async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Read what is remembered for the question, and make the question itself durable, both at once."""
-        require_input(state["messages"])
-        notes = update_working_memory(state["messages"], None, self._policy)
-        fresh: dict[str, Any] = {"memories": "", "recalls": False, "working_memory": notes}
-        identity = identify(runtime, get_config())
-        writer = runtime.stream_writer
-        if identity is None:
-            events.memory(writer, "retrieve", "off", "Memory is off for this run: no user is named (user_id).")
-            return fresh
-        if runtime.store is None:
-            events.memory(writer, "retrieve", "off", "Memory is off for this run: the graph has no store.")
-            return fresh
-        turns = self.turns(runtime.store, identity)
-        query = self._query(identity, state["messages"])
-        try:
-            async with asyncio.timeout(self._policy.read_timeout):
-                results, opened = await asyncio.gather(
-                    turns.memory.read(query),
-                    turns.open(state["messages"], state.get("remembered")),
-                    return_exceptions=True,
-                )
-            if isinstance(results, BaseException):
-                raise results
-        except Exception as error:
-            known = turns.memory.last_known(query)
-            if known is None:
-                _degrade(writer, "retrieve", error)
-                return fresh
-            log.warning("memory is unavailable for this turn, what was last read stands in: %s", _cause(error))
-            known.missing[DATABASE] += f" ({_cause(error)})"
-            results, opened = known, None
-        else:
-            # what could not be stored stays in the prompt with the whole thread
-            if opened is None:
-                fresh |= {"recalls": True, "remembered": last_id(state["messages"])}
-            else:
-                _degrade(writer, "store", opened)
-        block = render_memories(results, self._policy.memory_tokens)
-        details = [
-            {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
-            for item in block.items
-        ]
-        missing = "; ".join(f"{name}: {cause}" for name, cause in results.missing.items())
-        status: events.MemoryStatus = "degraded" if missing else "ok"
-        message = f"Memory was searched without {missing}" if missing else ""
-        events.memory(writer, "retrieve", status, message, items=details, dropped=block.dropped)
-        return {**fresh, "memories": block.text}
+    def _make_summariser(self) -> Summariser:
+        models = [self._agent.summary_model, *(named.model for named in self._agent.fallback)]
+        # what only quotes cannot sum up: the summariser has an extractive way of its own
+        return Summariser([model for model in models if not isinstance(model, ExtractiveChatModel)])
 
-    def _query(self, identity: Identity, thread: Sequence[AnyMessage]) -> MemoryQuery:
-        seen = recent_turns(thread, self._policy.max_dialog_turns)
-        question = text_of(thread[-1])
-        return MemoryQuery(
-            user_id=identity.user_id,
-            session_id=identity.session_id,
-            agent_id=self._agent.config.name,
-            scopes=READ_SCOPES,
-            query=question,
-            extra={
-                "seen": [message_record_id(identity.session_id, message) for message in seen],
-                "history": asks_about_the_past(question),
-            },
+    async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn."""
+        thread, writer = state["messages"], runtime.stream_writer
+        require_input(thread)
+        identity = identify(runtime, get_config())
+        frame = await self._frame(thread, runtime)
+        recalled, answer = Recalled(), WebAnswer()
+        if identity is None or runtime.store is None:
+            missing = "no user is named (user_id)" if identity is None else "the graph has no store"
+            events.memory(writer, "retrieve", "off", f"Memory is off for this run: {missing}.")
+            answer = await self._search(thread, {}, writer)
+        else:
+            turns = self.turns(runtime.store, identity)
+            query = frame.query(identity, self._agent.config.name)
+            recalling = recall(turns, query, thread, state.get("remembered"), writer)
+            if self._policy.external_search.private_queries:
+                # what is private is known once the profile has been read
+                recalled = await recalling
+                if self._policy.external_search.enabled:
+                    answer = await self._search(thread, await private_values(turns, recalled), writer)
+            else:
+                recalled, answer = await asyncio.gather(recalling, self._search(thread, {}, writer))
+        with telemetry.span("context"):
+            session_id = identity.session_id if identity else ""
+            assembled = assemble(frame, recalled.results, answer.pages, session_id=session_id, recalls=recalled.stored)
+        report(assembled, recalled if recalled.read else None, frame.window.tokens, writer)
+        update: dict[str, Any] = {
+            "layout": assembled.layout,
+            "working_memory": update_working_memory(thread, None, self._policy),
+        }
+        return update | {"remembered": last_id(thread)} if recalled.stored else update
+
+    async def _frame(self, thread: Sequence[AnyMessage], runtime: Runtime[AgentContext]) -> Frame:
+        context = AgentContext.of(runtime.context, get_config().get("configurable"))
+        named = await self._agent.chat_model(context.model)
+        return Frame(
+            thread=thread,
+            policy=self._policy,
+            window=Window.of(self._policy.context_window, named.model),
+            instructions=context.system_prompt or self._agent.config.system_prompt,
+            tool_tokens=self._tool_tokens,
         )
 
+    async def _search(
+        self, thread: Sequence[AnyMessage], private: dict[str, str] | None, writer: StreamWriter
+    ) -> WebAnswer:
+        settings = self._policy.external_search
+        if not settings.enabled:
+            return WebAnswer()
+        if private is None:
+            return not_searched(writer)
+        return await search_web(settings, text_of(thread[-1]), private, self._agent.small_model, writer)
+
     def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
-        """Return the prompt: the instructions, what is remembered, and the latest turns of the thread.
+        """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.
 
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
         """
-        parts = [instructions] if instructions else []
-        if state.get("memories"):
-            parts.append(load_prompt("memories").format(memories=state["memories"]).strip())
-        said = [message for message in state["messages"] if not _is_noise(message)]
-        if state.get("recalls"):
-            recent = recent_turns(said, self._policy.max_dialog_turns)
-            said = with_bounded_past(recent, self._policy.max_message_chars)
-        shown = with_compressed_steps(said, state.get("working_memory"))
-        return [SystemMessage("\n\n".join(parts)), *shown] if parts else shown
+        laid_out = lay_out(state["messages"], state.get("layout"), instructions, self._policy.max_message_chars)
+        said = [message for message in laid_out if not _is_noise(message)]
+        return with_compressed_steps(said, state.get("working_memory"))
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Call the model; from when its notes leave something out, it is offered the tool that has it whole."""
@@ -174,14 +152,17 @@ class MemoryNodes:
 
     async def update_working_memory(self, state: MemState) -> dict[str, Any]:
         """Note what the last steps did."""
-        notes = state.get("working_memory")
+        notes, layout = state.get("working_memory"), state.get("layout")
+        policy = self._policy
+        if layout is not None and layout["step_tokens"] < policy.compress_above:
+            policy = policy.model_copy(update={"compress_above": layout["step_tokens"]})
         # long results take a while to read
-        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, self._policy)
+        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, policy)
         return {"working_memory": updated}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
-        done: dict[str, Any] = {"memories": "", "working_memory": None}
+        done: dict[str, Any] = {"layout": None, "working_memory": None}
         identity = identify(runtime, get_config())
         if identity is None or runtime.store is None:
             return done
@@ -200,7 +181,7 @@ class MemoryNodes:
                 return remembered
             report = await turns.extract()
         except Exception as error:
-            _degrade(writer, "extract", error)
+            degrade(writer, "extract", error)
             return done
         events.memory(
             writer,
@@ -210,6 +191,7 @@ class MemoryNodes:
             stored=report.stored,
             retired=report.retired,
             waiting=report.waiting,
+            summarised=report.summarised,
         )
         return remembered
 
@@ -221,59 +203,13 @@ class MemoryNodes:
             user_id=identity.user_id,
             session_id=identity.session_id,
             agent_id=self._agent.config.name,
+            summariser=self._summariser,
         )
-
-
-def recent_turns(thread: Sequence[AnyMessage], turns: int) -> list[AnyMessage]:
-    """Return the last turns of a thread; a turn begins with a user's message, so no tool result loses its call.
-
-    What the caller instructs by a system message holds for the whole thread, and stays.
-
-    Args:
-        thread: The messages of the conversation.
-        turns: How many turns.
-    """
-    starts = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
-    if len(starts) <= turns:
-        return list(thread)
-    first = starts[-turns]
-    return [*(message for message in thread[:first] if isinstance(message, SystemMessage)), *thread[first:]]
 
 
 def _with_tool(agent: ResolvedAgent, tool: BaseTool) -> ResolvedAgent:
     return replace(agent, tools=(*agent.tools, tool))
 
 
-def with_bounded_past(messages: Sequence[AnyMessage], max_chars: int) -> list[AnyMessage]:
-    """Return the messages with those before the current turn cut: what was pasted once is not paid for in every turn.
-
-    Args:
-        messages: The latest turns of a thread.
-        max_chars: What stays of a text message of an earlier turn.
-    """
-    now = len(messages) - len(current_turn(messages))
-    return [_cut(message, max_chars) if place < now else message for place, message in enumerate(messages)]
-
-
-def _cut(message: AnyMessage, max_chars: int) -> AnyMessage:
-    if not isinstance(message.content, str) or len(message.content) <= max_chars:
-        return message
-    left_out = len(message.content) - max_chars
-    text = load_prompt("cut_message").format(beginning=message.content[:max_chars], left_out=left_out)
-    return message.model_copy(update={"content": text})
-
-
-def _is_noise(message: AnyMessage) -> bool:
+def _is_noise(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and is_empty(message)
-
-
-def _degrade(writer: Any, operation: Any, error: BaseException) -> None:
-    """Go on without memory, and say so: once in the log with the cause, once to whoever watches the stream."""
-    cause = _cause(error)
-    log.warning("memory is unavailable for this turn (%s): %s", operation, cause)
-    missing = "the answer does not use it" if operation == "retrieve" else "this turn will be remembered later"
-    events.memory(writer, operation, "degraded", f"Memory could not be reached, {missing}: {cause}")
-
-
-def _cause(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -161,7 +161,9 @@ async def test_only_the_answer_is_streamed_and_the_steps_are_told(build: Build) 
     assert "".join(tokens) == "it is sunny there"
     assert len(list(filter(None, tokens))) > 3
     assert [
-        (event["type"], event.get("text") or event.get("name")) for event in events if event["type"] != "memory"
+        (event["type"], event.get("text") or event.get("name"))
+        for event in events
+        if event["type"] not in {"memory", "context"}
     ] == [
         ("thought", "let me look"),
         ("action", "weather"),

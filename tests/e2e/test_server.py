@@ -207,7 +207,7 @@ async def test_both_managers_stream_the_same_but_for_memory(client: LangGraphCli
         shapes.append(
             {
                 "tokens": [c["content"] for c in tokens if c["type"] == "AIMessageChunk" and c["content"]],
-                "custom": [event for event in customs if event["type"] != "memory"],
+                "custom": [event for event in customs if event["type"] not in {"memory", "context"}],
                 "updates": [name for name in updates if name in {"reason", "act"}],
                 "keys": {key for data in values for key in data},
                 "last": [message["type"] for message in values[-1]["messages"]],
@@ -401,7 +401,7 @@ async def test_what_a_model_learnt_in_one_thread_is_used_in_another_by_the_same_
     nobody = await events_of(client, target, f"Where do I live? {mark}")
     assert memory_event(nobody, "retrieve")["status"] == "off"
     assert "no user is named (user_id)" in memory_event(nobody, "retrieve")["message"]
-    assert [event["type"] for event in nobody] == ["memory", "answer"]
+    assert [event["type"] for event in nobody] == ["memory", "context", "answer"]
     plain = await events_of(client, REACT, f"Where do I live? {mark}", user_id=ann)
     assert [event["type"] for event in plain] == ["answer"]
     for prompt in script.prompts()[2:]:

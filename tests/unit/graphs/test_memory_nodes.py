@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
 from agents.config import AgentConfig
 from agents.resolve import build_agent, resolve_agent
-from graphs.memory_nodes import recent_turns
 from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
@@ -188,7 +187,7 @@ async def test_the_notes_of_a_turn_are_discarded_at_its_end() -> None:
     saved = await graph.checkpointer.aget(thread())  # type: ignore[union-attr]
     assert saved is not None
     assert saved["channel_values"]["working_memory"] is None
-    assert saved["channel_values"]["memories"] == ""
+    assert saved["channel_values"]["layout"] is None
 
 
 async def test_many_messages_at_once_are_all_remembered() -> None:
@@ -240,25 +239,3 @@ async def test_what_was_pasted_once_is_not_paid_for_in_every_turn() -> None:
     assert first > 1_000_000
     assert second < 20_000
     assert "characters of this earlier message are left out" in str(model.prompts[1])
-
-
-@pytest.mark.parametrize("turns", [1, 2, 5])
-def test_recent_turns_begin_with_a_user(turns: int) -> None:
-    history: list[Any] = []
-    for number in range(3):
-        history += [
-            HumanMessage(f"q{number}"),
-            AIMessage("", tool_calls=[{"name": "t", "args": {}, "id": f"c{number}"}]),
-            ToolMessage("r", tool_call_id=f"c{number}"),
-            AIMessage(f"a{number}"),
-        ]
-    recent = recent_turns(history, turns)
-    assert recent[0].type == "human"
-    assert len(recent) == min(turns, 3) * 4
-
-
-def test_what_the_caller_instructs_stays_however_long_the_thread() -> None:
-    history: list[Any] = [SystemMessage("Answer in French.")]
-    for number in range(3):
-        history += [HumanMessage(f"q{number}"), AIMessage(f"a{number}")]
-    assert [message.text for message in recent_turns(history, 1)] == ["Answer in French.", "q2", "a2"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context import MAX_LINE_CHARS, MAX_PARTNER_CHARS, render_memories
+from memory.context import MAX_LINE_CHARS, MAX_PARTNER_CHARS, count_tokens, render_memories
 from memory.interface import Fragment, MemoryResultItem, MemoryScope
 
 Said = tuple[str, str]
@@ -143,6 +143,6 @@ def test_the_budget_holds_with_other_halves(given_: list[tuple[str, str | None, 
         for place, (text, other, passage) in enumerate(given_)
     ]
     block = render_memories(items, tokens)
-    assert len(block.text) <= tokens * 3
+    assert count_tokens(block.text) <= tokens
     assert len(block.text.replace("\n  (", " (").splitlines()) == len(block.items)
     assert len(block.items) + block.dropped <= len(items)

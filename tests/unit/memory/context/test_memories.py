@@ -1,4 +1,4 @@
-"""The memory block: budgeted, fenced, dated, the most relevant last, no scope starved."""
+"""Memories in the prompt: budgeted, fenced, dated, the most relevant last, no scope starved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context import render_memories
+from memory.context import count_tokens, render_memories
 from memory.interface import MemoryResultItem, MemoryScope
 from memory.records import Message
 
@@ -87,5 +87,5 @@ def test_nothing_is_nothing() -> None:
 def test_the_budget_holds_whatever_comes(given_: list[tuple[str, MemoryScope]], tokens: int) -> None:
     results = [item(text, scope) for text, scope in given_]
     block = render_memories(results, tokens)
-    assert len(block.text) <= tokens * 3
+    assert count_tokens(block.text) <= tokens
     assert len(block.text.splitlines()) == len(block.items)

@@ -1,0 +1,30 @@
+"""What a model is told in a turn: the question, what is remembered, what the web says, what was said, in one window."""
+
+from memory.context.assembly import Assembled, assemble
+from memory.context.budget import Section, Window
+from memory.context.fencing import fence
+from memory.context.frame import Frame
+from memory.context.layout import Layout, lay_out
+from memory.context.memories import MAX_LINE_CHARS, MAX_PARTNER_CHARS, MemoryBlock, render_memories
+from memory.context.tokens import count_tokens, tool_tokens
+
+CHARS_PER_TOKEN = 3
+"""English runs at about 4 characters a token, Vietnamese at about 2.5: a bound that holds for both, roughly."""
+
+__all__ = [
+    "CHARS_PER_TOKEN",
+    "MAX_LINE_CHARS",
+    "MAX_PARTNER_CHARS",
+    "Assembled",
+    "Frame",
+    "Layout",
+    "MemoryBlock",
+    "Section",
+    "Window",
+    "assemble",
+    "count_tokens",
+    "fence",
+    "lay_out",
+    "render_memories",
+    "tool_tokens",
+]

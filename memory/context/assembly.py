@@ -1,0 +1,182 @@
+"""The context of a turn, put together once, before the first call of the model: what fits into its window, what not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from memory.context.budget import Section, allocate
+from memory.context.conversation import Turn, Verbatim, fit, visible
+from memory.context.frame import MIN_MESSAGE_TOKENS, Frame
+from memory.context.layout import Layout
+from memory.context.memories import MemoryBlock, render_found, render_profile
+from memory.context.summaries import CHAIN, SummaryBlock, chain_of, render_summaries
+from memory.context.tokens import count_lines, count_tokens
+from memory.context.web_pages import PageBlock, render_pages
+from memory.external import WebPage
+from memory.interface import MemoryResultItem, MemoryScope
+from memory.summaries import ContextChain, shown
+from memory.transcript import message_record_id
+from prompts import load_prompt
+
+_BLOCKS = ("web_pages", "memories", "summaries")
+"""What is retrieved, in the order of the prompt, each in the form of the prompt of its name; the conversation follows
+what sums up its beginning."""
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The context of a turn.
+
+    Args:
+        layout: What the prompt is made from, with the thread.
+        memories: The memories in it.
+        pages: The pages of the web in it.
+        tokens: What each section takes.
+        budget: What each may take.
+        dropped: What each had no room for: fields, pages, memories, summaries, messages.
+        cut: Characters of the question that are left out.
+        missing: What could not be put in, with the cause.
+    """
+
+    layout: Layout
+    memories: MemoryBlock
+    pages: PageBlock
+    tokens: dict[Section, int]
+    budget: dict[Section, int]
+    dropped: dict[Section, int]
+    cut: int = 0
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+def assemble(
+    frame: Frame,
+    results: Sequence[MemoryResultItem] = (),
+    pages: Sequence[WebPage] = (),
+    *,
+    session_id: str = "",
+    recalls: bool,
+) -> Assembled:
+    """Put the context of a turn together.
+
+    Args:
+        frame: What it has to fit into.
+        results: What memory has on the question.
+        pages: What the web has, the best first.
+        session_id: The conversation.
+        recalls: Whether what is left out of the conversation can be recalled later. If not, all of it is shown, as
+            `react` does, unless it is known not to fit.
+    """
+    turns = frame.recent if recalls else frame.all_turns
+    bounded = recalls or frame.window.known
+    chain, unreadable = chain_of(results, session_id)
+    found = [item for item in results if item.source != CHAIN]
+    profile = render_profile(found, frame.profile_cap)
+    profile_tokens = _tokens("memories", profile.text)
+    cap = frame.policy.memory_tokens - count_lines(profile.text)
+
+    # what each section would take if there were no limit
+    certain = frame.certain(turns, profile_tokens)
+    memories = render_found(found, cap)
+    wanted = {
+        Section.WEB_PAGES: _tokens("web_pages", render_pages(pages, frame.window.tokens).text),
+        Section.MEMORIES: _tokens("memories", memories.text, after=profile.text),
+        Section.SUMMARIES: _tokens("summaries", _earlier(chain, certain, frame.window.tokens).text),
+        Section.CONVERSATION: sum(turn.tokens for turn in turns),
+    }
+    budget = allocate(frame.room(profile_tokens), wanted)
+
+    verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else _whole(turns)
+    found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
+    earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
+    shown_already = _said(frame, found, verbatim, session_id) | earlier.ids
+    new = [item for item in found if item.id not in shown_already]
+    memories = render_found(new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap))
+
+    question, cut = frame.question
+    tokens = {
+        Section.SYSTEM: frame.system_tokens,
+        Section.TOOLS: frame.tool_tokens,
+        Section.PROFILE: profile_tokens,
+        Section.QUESTION: question,
+        Section.WEB_PAGES: _tokens("web_pages", found_pages.text),
+        Section.MEMORIES: _tokens("memories", memories.text, after=profile.text),
+        Section.SUMMARIES: _tokens("summaries", earlier.text),
+        Section.CONVERSATION: verbatim.tokens,
+    }
+    left = max(frame.available - sum(tokens.values()), 0)
+    remembered = profile + memories
+    texts = {"web_pages": found_pages.text, "memories": remembered.text, "summaries": earlier.text}
+    return Assembled(
+        layout=_layout(frame, texts, verbatim, left, bounded=bounded),
+        memories=remembered,
+        pages=found_pages,
+        tokens=tokens,
+        budget={**tokens, **budget, Section.WORKING_MEMORY: left},
+        dropped={
+            Section.PROFILE: profile.dropped,
+            Section.WEB_PAGES: found_pages.dropped,
+            Section.MEMORIES: memories.dropped,
+            Section.SUMMARIES: earlier.dropped,
+            Section.CONVERSATION: _missing(frame, turns, verbatim),
+        },
+        cut=cut,
+        missing={"summaries": unreadable} if unreadable else {},
+    )
+
+
+def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
+    blocks = (load_prompt(name).format(**{name: texts[name]}) for name in _BLOCKS if texts[name])
+    a_result = max(left // (frame.policy.keep_raw_steps + 1), MIN_MESSAGE_TOKENS)
+    return Layout(
+        retrieved="\n\n".join(blocks),
+        first=str(frame.thread[verbatim.first].id) if bounded else "",
+        whole=str(frame.thread[verbatim.whole].id) if bounded else "",
+        question_tokens=frame.question_cap,
+        # the latest steps stay as they are, and one more comes before the older ones are compressed
+        result_tokens=a_result if frame.window.known else None,
+        step_tokens=left,
+    )
+
+
+def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> SummaryBlock:
+    return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
+
+
+def _whole(turns: Sequence[Turn]) -> Verbatim:
+    return Verbatim(0, 0, sum(turn.tokens for turn in turns))
+
+
+def _missing(frame: Frame, turns: Sequence[Turn], verbatim: Verbatim) -> int:
+    """Return how many messages of these turns are not shown."""
+    start = min((turn.start for turn in turns), default=frame.now)
+    return (
+        len(frame.thread)
+        - start
+        - sum(place >= start for place in visible(frame.thread, verbatim.first, verbatim.whole))
+    )
+
+
+def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, session_id: str) -> set[str]:
+    """Return the records of messages that the prompt shows word for word, if any of this conversation was found."""
+    if not any(item.payload.get("session_id") == session_id for item in found if item.scope is MemoryScope.DIALOG):
+        return set()
+    places = visible(frame.thread, verbatim.first, verbatim.whole)
+    return {message_record_id(session_id, frame.thread[place]) for place in places}
+
+
+def _tokens(name: str, text: str, *, after: str = "") -> int:
+    """Return what a block takes, with its form unless that is there already for what it comes after."""
+    # line by line, as the lines were taken in: what takes so much fits in so much
+    return sum(map(count_lines, text.split("\n"))) + (0 if after else _form_tokens(name)) if text else 0
+
+
+def _lines(name: str, budget: int, *, after: str = "") -> int:
+    """Return what a budget leaves for the lines of a block."""
+    return budget if after else max(budget - _form_tokens(name), 0)
+
+
+@cache
+def _form_tokens(name: str) -> int:
+    return count_tokens(load_prompt(name))

@@ -1,0 +1,102 @@
+"""Who gets how much of a model's window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+ASSUMED_WINDOW = 16_000
+"""Tokens: what nearly every model in use reads, local ones as they are commonly started included."""
+
+
+class Section(StrEnum):
+    """A part of the prompt; what always fits first, then by priority, then what a turn adds to it."""
+
+    SYSTEM = "system"
+    TOOLS = "tools"
+    PROFILE = "profile"
+    QUESTION = "question"
+    WEB_PAGES = "web_pages"
+    MEMORIES = "memories"
+    SUMMARIES = "summaries"
+    CONVERSATION = "conversation"
+    WORKING_MEMORY = "working_memory"
+
+
+SHARES: dict[Section, int] = {
+    Section.WEB_PAGES: 25,
+    Section.MEMORIES: 25,
+    Section.SUMMARIES: 15,
+    Section.CONVERSATION: 35,
+}
+"""Per cent of the room that each is sure of, in the order of priority in which they get what the others leave."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """How much a model reads at once.
+
+    Args:
+        tokens: The tokens of it.
+        known: Whether that is known of the model; what is only assumed is no reason to cut what the user just said.
+    """
+
+    tokens: int
+    known: bool
+
+    @classmethod
+    def of(cls, policy_says: int | None, model: BaseChatModel) -> Window:
+        """Return the window of a model: what the policy says, else the model of itself, else what is common.
+
+        Args:
+            policy_says: `MemoryPolicy.context_window`.
+            model: The model.
+        """
+        known = policy_says or _told_by(model)
+        return cls(known or ASSUMED_WINDOW, known is not None)
+
+
+def _told_by(model: BaseChatModel) -> int | None:
+    # a model in a dialect knows what the one inside does
+    inner: Any = getattr(model, "inner", model)
+    tokens = (getattr(inner, "profile", None) or {}).get("max_input_tokens")
+    return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+
+def allocate(room: int, wanted: Mapping[Section, int]) -> dict[Section, int]:
+    """Return what each section may take: its share or less, and of what the others leave as much as it wants.
+
+    Args:
+        room: The tokens there are for all of them.
+        wanted: What each would take if there were no limit.
+
+    Returns:
+        The budget of each section in `SHARES`; together never more than the room.
+
+    >>> allocate(1000, {Section.MEMORIES: 100, Section.CONVERSATION: 5000})[Section.CONVERSATION]
+    900
+    >>> {str(section): tokens for section, tokens in allocate(100, dict.fromkeys(SHARES, 90)).items()}
+    {'web_pages': 25, 'memories': 25, 'summaries': 15, 'conversation': 35}
+    """
+    room = max(room, 0)
+    budget = {section: min(wanted.get(section, 0), sure(room, section)) for section in SHARES}
+    left = room - sum(budget.values())
+    for section in SHARES:
+        more = min(wanted.get(section, 0) - budget[section], left)
+        budget[section] += more
+        left -= more
+    return budget
+
+
+def sure(room: int, section: Section) -> int:
+    """Return what a section gets whatever the others want.
+
+    Args:
+        room: The tokens there are for all of them.
+        section: One of `SHARES`.
+    """
+    return max(room, 0) * SHARES[section] // 100

@@ -1,0 +1,180 @@
+"""The part of a thread that the prompt shows word for word: the latest turns, as many as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from memory.context.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens
+from prompts import load_prompt
+
+_END_SHARE = 4
+"""The part of what is shown of a long message that is its end: what is asked about a text often stands after it."""
+
+_NUMBER_TOKENS = 10
+"""How much of a long message is left out, in digits."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """An earlier turn of a thread, and what it takes.
+
+    Args:
+        start: The place of its first message.
+        end: The place after its last one.
+        tokens: What it takes whole.
+        said_tokens: What it takes without the steps of the agent.
+    """
+
+    start: int
+    end: int
+    tokens: int
+    said_tokens: int
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """From where on a thread is shown.
+
+    Args:
+        first: The place of the first message that is shown.
+        whole: The place from which on every message is; between the two, what the agent did is left out.
+        tokens: What the turns before the current one take.
+    """
+
+    first: int
+    whole: int
+    tokens: int = 0
+
+
+def current_start(thread: Sequence[AnyMessage]) -> int:
+    """Return the place of the last message of the user, with which the current turn begins; 0 without one."""
+    return next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
+
+
+def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[Turn]:
+    """Return the turns before the current one, the newest first.
+
+    Args:
+        thread: The messages of the conversation.
+        turns: How many turns to show, the current one included; None for all.
+        max_chars: What is shown of a message of an earlier turn.
+    """
+    starts = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
+    edges = starts if turns is None else starts[-turns:]
+    if edges and len(edges) == len(starts) and edges[0] > 0:
+        # what was there before the user said anything
+        edges = [0, *edges]
+    return [_measured(thread, start, end, max_chars) for start, end in reversed([*pairwise(edges)])]
+
+
+def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> Turn:
+    said = done = 0
+    for message in thread[start:end]:
+        if isinstance(message, SystemMessage):
+            continue
+        tokens = message_tokens(bounded(message, max_chars))
+        if _is_step(message):
+            done += tokens
+        else:
+            said += tokens
+    return Turn(start, end, said + done, said)
+
+
+def fit(turns: Sequence[Turn], now: int, max_tokens: int) -> Verbatim:
+    """Return what of the earlier turns there is room for.
+
+    A turn is whole or without the agent's steps, so that no tool result loses its call; from the first one that does
+    not fit whole on, those before it are without.
+
+    Args:
+        turns: The earlier turns, the newest first.
+        now: The place at which the current turn begins.
+        max_tokens: The budget.
+    """
+    first = whole = now
+    taken = 0
+    for turn in turns:
+        if first == whole and taken + turn.tokens <= max_tokens:
+            first = whole = turn.start
+            taken += turn.tokens
+        elif taken + turn.said_tokens <= max_tokens:
+            first = turn.start
+            taken += turn.said_tokens
+        else:
+            break
+    return Verbatim(first, whole, taken)
+
+
+def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
+    """Return the places of the messages that the prompt shows; what the caller instructs holds throughout, and stays.
+
+    Args:
+        thread: The messages of the conversation.
+        first: The place of the first message that is shown.
+        whole: The place from which on the agent's steps are shown as well.
+    """
+    earlier = [
+        place
+        for place, message in enumerate(thread[:whole])
+        if isinstance(message, SystemMessage) or (place >= first and not _is_step(message))
+    ]
+    return [*earlier, *range(whole, len(thread))]
+
+
+def bounded(message: AnyMessage, max_chars: int) -> AnyMessage:
+    """Return a message with its text cut: what was pasted once is not paid for in every turn.
+
+    Args:
+        message: A message of an earlier turn; instructions stay whole.
+        max_chars: What stays of it.
+    """
+    if not isinstance(message.content, str) or len(message.content) <= max_chars or isinstance(message, SystemMessage):
+        return message
+    left_out = len(message.content) - max_chars
+    text = load_prompt("cut_message").format(beginning=message.content[:max_chars], left_out=left_out)
+    return message.model_copy(update={"content": text})
+
+
+def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
+    """Return a message of the current turn so that it takes no more than there is room for: its beginning and its end.
+
+    Args:
+        message: The message.
+        max_tokens: What it may take; None for any number.
+    """
+    if max_tokens is None:
+        return message
+    if isinstance(message.content, str):
+        text = _middle_out(message.content, max_tokens)
+        return message if text is message.content else message.model_copy(update={"content": text})
+    texts = [block.get("text") if isinstance(block, dict) else block for block in message.content]
+    longest = max((text for text in texts if isinstance(text, str)), key=len, default="")
+    cut = _middle_out(longest, max_tokens)
+    if cut is longest:
+        return message
+    blocks = [
+        block if text is not longest else cut if isinstance(block, str) else {**block, "text": cut}
+        for block, text in zip(message.content, texts, strict=True)
+    ]
+    return message.model_copy(update={"content": blocks})
+
+
+def _middle_out(text: str, max_tokens: int) -> str:
+    # no character takes more than five: most messages need not be counted
+    if len(text) * 5 + MESSAGE_TOKENS <= max_tokens or count_tokens(text) + MESSAGE_TOKENS <= max_tokens:
+        return text
+    form = load_prompt("cut_current")
+    room = max(max_tokens - MESSAGE_TOKENS - count_tokens(form) - _NUMBER_TOKENS, 0)
+    end = cut_to(text[::-1], room // _END_SHARE)[::-1]
+    beginning = cut_to(text, room - count_tokens(end))
+    return form.format(beginning=beginning, left_out=len(text) - len(beginning) - len(end), end=end)
+
+
+def _is_step(message: BaseMessage) -> bool:
+    if isinstance(message, AIMessage):
+        return bool(message.tool_calls or message.invalid_tool_calls)
+    return isinstance(message, ToolMessage)

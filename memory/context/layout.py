@@ -1,0 +1,67 @@
+"""What was decided about the prompt of a turn, and the prompt that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
+
+# On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
+from typing_extensions import TypedDict
+
+from memory.context.conversation import bounded, current_start, squeezed, visible
+
+
+class Layout(TypedDict):
+    """What was decided about the prompt of a turn, for all its steps: they only add to its end.
+
+    The beginning stays the same, byte for byte, so that provider caches hit.
+
+    Args:
+        retrieved: What stands between the instructions and the conversation.
+        first: The id of the first message that is shown; empty for the whole thread, as it is.
+        whole: The id of the message from which on the agent's steps are shown as well.
+        question_tokens: What a message of the user may take in this turn; None for any number.
+        result_tokens: What the result of a tool may.
+        step_tokens: What the steps of the turn may take together.
+    """
+
+    retrieved: str
+    first: str
+    whole: str
+    question_tokens: int | None
+    result_tokens: int | None
+    step_tokens: int
+
+
+def lay_out(
+    thread: Sequence[AnyMessage], layout: Layout | None, instructions: str, max_message_chars: int
+) -> list[BaseMessage]:
+    """Return the prompt: the instructions, what was retrieved, and what is shown of the thread.
+
+    Args:
+        thread: The messages of the conversation.
+        layout: What was decided for this turn; None for the instructions and the whole thread.
+        instructions: The system prompt.
+        max_message_chars: What is shown of a message of an earlier turn.
+    """
+    system = "\n\n".join(filter(None, (instructions, layout["retrieved"] if layout else "")))
+    head: list[BaseMessage] = [SystemMessage(system)] if system else []
+    if layout is None:
+        return [*head, *thread]
+    now = current_start(thread)
+    if not layout["first"]:
+        return [*head, *thread[:now], *(_current(message, layout) for message in thread[now:])]
+    ids = [message.id for message in thread[: now + 1]]
+    # what was shown first may have been removed from the thread since: then all that is left of it is shown
+    first, whole = (ids.index(id_) if id_ in ids else 0 for id_ in (layout["first"], layout["whole"]))
+    for place in visible(thread, first, whole):
+        message = thread[place]
+        head.append(bounded(message, max_message_chars) if place < now else _current(message, layout))
+    return head
+
+
+def _current(message: AnyMessage, layout: Layout) -> BaseMessage:
+    if isinstance(message, SystemMessage):
+        return message
+    return squeezed(message, layout["question_tokens" if isinstance(message, HumanMessage) else "result_tokens"])

@@ -1,0 +1,207 @@
+"""What is remembered, as the prompt shows it: a dated line a memory, under a token budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory.context.fencing import flat
+from memory.context.tokens import count_lines
+from memory.interface import Fragment, MemoryResultItem, MemoryScope
+from memory.records import normalise
+
+MAX_LINE_CHARS = 600
+"""A memory's share of the prompt; the whole text stays in the store."""
+
+MAX_PARTNER_CHARS = 200
+"""The share of the answer, or the question, that a message brings: enough to see what it is about."""
+
+_MIN_CHARS = 40
+"""What is left of a memory that is cut to make room for other scopes; less says nothing."""
+
+
+@dataclass(frozen=True)
+class MemoryBlock:
+    """The memories that fit, rendered.
+
+    Args:
+        text: One memory a line, the most relevant last; empty where there is none.
+        items: The memories in it, the most relevant first.
+        dropped: How many did not fit.
+    """
+
+    text: str = ""
+    items: list[MemoryResultItem] = field(default_factory=list)
+    dropped: int = 0
+
+    def __add__(self, other: MemoryBlock) -> MemoryBlock:
+        """Return both, this one first."""
+        text = "\n".join(filter(None, (self.text, other.text)))
+        return MemoryBlock(text, [*self.items, *other.items], self.dropped + other.dropped)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A memory that may be shown.
+
+    Args:
+        item: The memory.
+        key: What it says, in one form.
+        beside: What else its line may say, in one form, with its text.
+    """
+
+    item: MemoryResultItem
+    key: str
+    beside: Mapping[str, Fragment]
+
+
+def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
+    """Render what was read for the prompt: the profile, then what was found.
+
+    Args:
+        results: What `Memory.read` returned.
+        max_tokens: The budget, in tokens; the profile takes half of it at most.
+
+    Returns:
+        The block.
+    """
+    profile = render_profile(results, max_tokens // 2)
+    return profile + render_found(results, max_tokens - count_lines(profile.text))
+
+
+def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
+    """Render what is known of the user, a field a line.
+
+    Args:
+        results: What `Memory.read` returned.
+        max_tokens: The budget, in tokens.
+
+    Returns:
+        The block; its item is the profile, what it counts as dropped are fields.
+    """
+    items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
+    lines = [
+        "- [profile] " + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
+        for item in items
+        for name, entry in item.payload["fields"].items()
+    ]
+    kept: list[str] = []
+    for line in lines:
+        if (cost := count_lines(line)) <= max_tokens:
+            kept.append(line)
+            max_tokens -= cost
+    return MemoryBlock("\n".join(kept), items, len(lines) - len(kept))
+
+
+def render_found(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
+    """Render what was found: everything that was read but the profile.
+
+    Each scope shows one memory, its best that leaves room for the other scopes; the rest is taken best first, a scope
+    in turn, and all of it stands with the most relevant last, nearest to the query. What is said twice word for word is
+    shown once: a message that says what a fact says is left out, and so is an answer beside its question where it has a
+    line of its own.
+
+    Args:
+        results: What `Memory.read` returned.
+        max_tokens: The budget, in tokens.
+
+    Returns:
+        The block.
+    """
+    candidates = _candidates(_by_turns([item for item in results if item.scope is not MemoryScope.PROFILE]))
+    shown = _Shown(max_tokens)
+    shown.seed(candidates)
+    dropped = sum(
+        place not in shown.lines and not shown.add(place, candidate) for place, candidate in enumerate(candidates)
+    )
+    kept = sorted(shown.lines)
+    text = "\n".join(shown.lines[place] for place in reversed(kept))
+    return MemoryBlock(text, [candidates[place].item for place in kept], dropped)
+
+
+class _Shown:
+    """The lines that are shown so far, by the rank of their memories."""
+
+    def __init__(self, room: int) -> None:
+        self.lines: dict[int, str] = {}
+        self._room = room
+        self._said: set[str] = set()
+
+    def add(self, place: int, candidate: _Candidate, limit: int | None = None) -> bool:
+        """Show a memory, with what was said beside it if that fits too; return whether it fits."""
+        room = self._room if limit is None else min(limit, self._room)
+        beside = {text: part for text, part in candidate.beside.items() if text not in self._said}
+        # the memory itself counts more than what was said beside it
+        for parts in (beside, {}) if beside else (beside,):
+            line = _line(candidate.item, parts.values())
+            if (cost := count_lines(line)) <= room:
+                self.lines[place] = line
+                self._said.update(parts)
+                self._room -= cost
+                return True
+        return False
+
+    def seed(self, candidates: Sequence[_Candidate]) -> None:
+        """Show one memory of each scope: none is starved by the long or many memories of another."""
+        scopes: dict[MemoryScope, list[int]] = {}
+        for place, candidate in enumerate(candidates):
+            scopes.setdefault(candidate.item.scope, []).append(place)
+        left = len(scopes)
+        for places in scopes.values():
+            share = self._room // left
+            if not any(self.add(place, candidates[place], share) for place in places):
+                self._add_cut(places[0], candidates[places[0]].item, share)
+            left -= 1
+
+    def _add_cut(self, place: int, item: MemoryResultItem, limit: int) -> None:
+        chars = MAX_LINE_CHARS
+        while (chars := chars // 2) >= _MIN_CHARS:
+            if (cost := count_lines(line := _line(item, (), chars))) <= limit:
+                self.lines[place] = line
+                self._room -= cost
+                return
+
+
+def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_Candidate]:
+    """Return the memories that say something, each text once, with what may be said beside them."""
+    keys = [normalise(_own(item)) for item in ranked]
+    own_line = {item.id for item in ranked} | set(keys)
+    found: dict[str, _Candidate] = {}
+    for item, key in zip(ranked, keys, strict=True):
+        if key and key not in found:
+            beside = {
+                text: part
+                for part in item.fragments
+                if (text := normalise(part.content)) and own_line.isdisjoint((part.id, text))
+            }
+            found[key] = _Candidate(item, key, beside)
+    return list(found.values())
+
+
+def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
+    """Order results best first, facts before messages of the same rank, each scope seeding its best."""
+    scopes: dict[MemoryScope, list[MemoryResultItem]] = {}
+    for item in results:
+        scopes.setdefault(item.scope, []).append(item)
+    in_turn = dict.fromkeys((MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, *scopes))
+    longest = max(map(len, scopes.values()), default=0)
+    return [scopes[scope][rank] for rank in range(longest) for scope in in_turn if rank < len(scopes.get(scope, ()))]
+
+
+def _line(item: MemoryResultItem, beside: Iterable[Fragment], limit: int = MAX_LINE_CHARS) -> str:
+    payload = item.payload
+    date = str(payload.get("created_at", ""))[:10]
+    role = f", {payload['role']}" if "role" in payload else ""
+    kind = item.source
+    if payload.get("current") is False:
+        kind = "former fact"
+        date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date
+    # on lines of their own: they are not what the memory itself says
+    own = f"- [{kind} {date}{role}] {flat(_own(item), limit)}"
+    return own + "".join(f"\n  ({part.role}: {flat(part.content, MAX_PARTNER_CHARS)})" for part in beside)
+
+
+def _own(item: MemoryResultItem) -> str:
+    """Return what an item says: of a long text, the part that matched."""
+    matched = [fragment.content for fragment in item.fragments if fragment.id == item.id]
+    return matched[0] if matched else str(item.payload.get("text", ""))

@@ -1,0 +1,93 @@
+"""What was said before the messages that the prompt shows word for word, in short, under a token budget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from memory.context.fencing import flat
+from memory.context.tokens import count_lines
+from memory.interface import MemoryResultItem
+from memory.summaries import ContextChain
+from memory.summaries.chain import ChainEntry
+
+CHAIN = "chain"
+"""The `source` of the result that is a conversation's chain: no memory to show, but what sums the conversation up."""
+
+_MAX_CHARS = 4_000
+"""The longest summary there may be, `SummarySettings.summary_length`."""
+
+_ID = 8
+"""What names a summary to the tool that unfolds it."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SummaryBlock:
+    """The part of a chain that fits, rendered.
+
+    Args:
+        text: One summary a line, the oldest first; empty where there is none.
+        ids: The records in it.
+        dropped: How many did not fit.
+    """
+
+    text: str = ""
+    ids: frozenset[str] = frozenset()
+    dropped: int = 0
+
+
+def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[ContextChain | None, str]:
+    """Return the chain of a conversation among what was read, and why it cannot be read where it is there.
+
+    Args:
+        results: What `Memory.read` returned; where the database is down, perhaps of another conversation.
+        session_id: The conversation.
+    """
+    chains = (item.payload for item in results if item.source == CHAIN)
+    value = next((payload for payload in chains if payload.get("session_id") == session_id), None)
+    if value is None:
+        return None, ""
+    try:
+        return ContextChain.from_value(value), ""
+    except ValidationError as error:
+        # of a later version, perhaps: the turn goes on without
+        fields = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
+        log.warning("the summaries of a conversation cannot be read: %s are not as expected", fields)
+        return None, f"cannot be read: {fields} are not as expected"
+
+
+def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryBlock:
+    """Render what stands for the earlier part of a conversation.
+
+    Where not all of it fits, what stands for the fewest messages goes first, the oldest of it before the newer.
+
+    Args:
+        entries: Summaries and messages of a chain, the oldest first.
+        max_tokens: The budget, in tokens.
+
+    Returns:
+        The block.
+    """
+    lines = [_line(entry) for entry in entries]
+    kept: set[int] = set()
+    for place in sorted(range(len(entries)), key=lambda place: (-entries[place].covers, -place)):
+        if (cost := count_lines(lines[place])) > max_tokens:
+            break
+        kept.add(place)
+        max_tokens -= cost
+    text = "\n".join(lines[place] for place in sorted(kept))
+    return SummaryBlock(text, frozenset(entries[place].id for place in kept), len(entries) - len(kept))
+
+
+def _line(entry: ChainEntry) -> str:
+    date = entry.at.date().isoformat()
+    if entry.kind == "message":
+        return f"- [message {date}, {entry.role}] {flat(entry.text, _MAX_CHARS)}"
+    level = "master" if entry.level == "master" else f"level {entry.level}"
+    messages = f"{entry.covers} message" + ("s" if entry.covers > 1 else "")
+    return f"- [summary {entry.id[:_ID]} until {date}, {level}, {messages}] {flat(entry.text, _MAX_CHARS)}"

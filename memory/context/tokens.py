@@ -1,0 +1,175 @@
+"""How many tokens a text takes, without a tokenizer and without a network: an estimate that rather says too many.
+
+Which tokenizer a model has is known to its provider alone. What a character costs depends on its kind far more than on
+the tokenizer, so that characters are counted by kind, each kind at what it costs in the largest of five tokenizers in
+use (cl100k, o200k, Qwen, DeepSeek, Mistral's Tekken).
+
+Measured on 1,350 texts of some 600 characters, in English, Vietnamese, both mixed, code and JSON: 11 % above the
+largest of the five on average, 2 % or less below it for 95 of 100 texts, more than 10 % below it for 3 of 1,000; 15 to
+20 % above each of them taken alone. In 16 other languages 12 % below to 42 % above the largest; 25 % below it for
+Indonesian, and for Vietnamese without diacritics. Older tokenizers (a vocabulary of 32,000, the first of Claude)
+take up to a quarter more for Vietnamese.
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+MESSAGE_TOKENS = 5
+"""What a chat template puts around a message: the role, the marks of its beginning and its end."""
+
+_CALL_TOKENS = 15
+"""What it puts around a tool call: its id, and the marks of the name and the arguments."""
+
+_MEDIA_TOKENS = 1_000
+"""An image or a file: providers count some hundred to some thousand, by its size, which is theirs to know."""
+
+_DIGITS, _SPACES = string.digits.encode(), b" \t\n\r\v\f"
+_ASCII: tuple[tuple[int, bytes], ...] = (
+    # four to five letters of a common word are a token, with the space before it
+    (21, string.ascii_lowercase.encode()),
+    (35, _SPACES),
+    # two tokenizers make each digit a token of its own, and the point or the comma beside it
+    (130, _DIGITS),
+    (50, string.punctuation.encode()),
+    # names and sentences begin with one; in SHOUTING and in keys a token is one to three of them
+    (90, string.ascii_uppercase.encode()),
+)
+"""Hundredths of a token a character of each kind, the frequent kinds first."""
+
+_CONTINUATION = bytes(range(0x80, 0xC0))
+_LEADS: tuple[tuple[int, bytes], ...] = (
+    # Latin with diacritics: most of them break a word in two
+    (190, bytes(range(0xC2, 0xCC))),
+    # combining diacritics: a letter in two parts is two or three tokens
+    (240, b"\xcc\xcd"),
+    # Vietnamese, Ethiopic, Georgian and others; Vietnamese is put right below
+    (150, b"\xe1"),
+    (70, b"\xd0\xd1\xd2\xd3"),  # Cyrillic
+    (110, bytes([0xCE, 0xCF, *range(0xD4, 0xE0)])),  # Greek, Hebrew, Arabic
+    (120, b"\xe0"),  # Indic, Thai
+    (70, b"\xe2"),  # dashes, quotation marks, arrows, lines
+    (100, b"\xe3"),  # kana
+    (120, bytes(range(0xE4, 0xEA))),  # Chinese characters
+    (120, bytes(range(0xEA, 0xEE))),  # Hangul
+    (150, b"\xee\xef"),
+    (450, bytes(range(0xF0, 0xF8))),  # emoji
+)
+"""The same by the first byte of a character in UTF-8, which tells its script."""
+
+_VIETNAMESE = (b"\xe1\xba", b"\xe1\xbb")
+_VIETNAMESE_LESS = 150 - 85
+
+
+def count_tokens(text: str) -> int:
+    """Return how many tokens a text takes, about: some 3 nanoseconds a character of English, 8 of Vietnamese.
+
+    The parts of a text never take less than the whole: who adds up lines stays within a budget.
+
+    Args:
+        text: The text.
+
+    >>> count_tokens("")
+    0
+    >>> count_tokens("The quick brown fox jumps over the lazy dog.")
+    12
+    >>> count_tokens("Tôi bị dị ứng với đậu phộng.")
+    15
+    """
+    data = text.encode("utf-8", "replace")
+    hundredths, rest = _take(data, _ASCII)
+    if rest:
+        hundredths -= _VIETNAMESE_LESS * sum(map(data.count, _VIETNAMESE))
+        more, _ = _take(rest.translate(None, _CONTINUATION), _LEADS)
+        hundredths += more
+    return -(-hundredths // 100)
+
+
+def count_lines(text: str) -> int:
+    """Return the tokens of lines and of the line's end that follows them; 0 where there are none.
+
+    Args:
+        text: The lines.
+    """
+    return count_tokens(text) + 1 if text else 0
+
+
+def _take(data: bytes, kinds: Sequence[tuple[int, bytes]]) -> tuple[int, bytes]:
+    hundredths = 0
+    for weight, chars in kinds:
+        rest = data.translate(None, chars)
+        hundredths += weight * (len(data) - len(rest))
+        data = rest
+        if not data:
+            break
+    return hundredths, data
+
+
+def message_tokens(message: BaseMessage) -> int:
+    """Return how many tokens a message takes, with its tool calls and what a chat template puts around it.
+
+    Args:
+        message: The message.
+    """
+    tokens = MESSAGE_TOKENS
+    if isinstance(message.content, str):
+        tokens += count_tokens(message.content)
+    else:
+        tokens += sum(map(_block_tokens, message.content))
+    if isinstance(message, AIMessage):
+        for call in (*message.tool_calls, *message.invalid_tool_calls):
+            given = call["args"] if isinstance(call["args"], str) else json.dumps(call["args"], ensure_ascii=False)
+            tokens += _CALL_TOKENS + count_tokens(f"{call['name']}{given}")
+    elif isinstance(message, ToolMessage):
+        tokens += _CALL_TOKENS
+    return tokens
+
+
+def _block_tokens(block: str | dict[Any, Any]) -> int:
+    if isinstance(block, str):
+        return count_tokens(block)
+    kind = str(block.get("type"))
+    if isinstance(words := block.get("text") or block.get(kind), str) and "url" not in kind:
+        return count_tokens(words)
+    # a call stands among the message's tool calls as well
+    return 0 if kind == "tool_use" else _MEDIA_TOKENS
+
+
+def tool_tokens(tools: Sequence[BaseTool]) -> int:
+    """Return how many tokens the descriptions of tools take in every prompt.
+
+    Args:
+        tools: The tools.
+    """
+    return sum(count_tokens(json.dumps(convert_to_openai_tool(tool), ensure_ascii=False)) for tool in tools)
+
+
+def cut_to(text: str, tokens: int) -> str:
+    """Return the beginning of a text that takes so many tokens at most.
+
+    Args:
+        text: The text.
+        tokens: How many.
+
+    >>> cut_to("one two three four", 3)
+    'one two thre'
+    """
+    # by blocks, so that of a megabyte only what fits is counted
+    block, end, left = 4_096, 0, tokens
+    while end < len(text) and (taken := count_tokens(text[end : end + block])) <= left:
+        left -= taken
+        end += block
+    if end >= len(text):
+        return text
+    low, high = end, min(end + block, len(text))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_tokens(text[end:middle]) <= left else (low, middle - 1)
+    return text[:low]
