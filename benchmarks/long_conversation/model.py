@@ -1,0 +1,145 @@
+"""The model: it follows rules, speaks the OpenAI wire protocol over HTTP, and counts what it is sent.
+
+It reads everything that stands in its prompt and nothing else: asked for a detail it says it where the prompt has it in
+any form, and else that it does not know. Asked for a summary it takes the beginning of everything that it is to sum
+up, as much as it is allowed, whoever asks. Asked what a turn teaches it takes the first statement of each message. The
+details stand in the middle of messages, so that neither of the two saves them: what is answered from the beginning of
+the conversation was found there.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from benchmarks.long_conversation.conversation import DETAILS, LOOK_UP, TRA_CUU, Detail
+from benchmarks.long_conversation.wording import ENGLISH, VIETNAMESE, sentences
+from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
+
+CHAT, SMALL = "long-chat", "long-small"
+"""The names of the model that answers and of the one behind the scenes."""
+
+UNKNOWN = "I do not know; nothing that I can see says so."
+
+_FREE_SUMMARY_CHARS = 2_000
+"""What a model takes that is told no length: four sections of some words each."""
+
+_BYTES_PER_TOKEN = 4
+"""About, for English by characters and for Vietnamese by bytes; the same for everybody."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request to the model.
+
+    Args:
+        model: `CHAT` or `SMALL`.
+        prompt_tokens: What it was sent, tools included.
+        behind: Whether nobody waited for it.
+        verbatim: The details whose sentence stands in the prompt, word for word.
+    """
+
+    model: str
+    prompt_tokens: int
+    behind: bool
+    verbatim: frozenset[Detail]
+
+
+@dataclass
+class Counter:
+    """What was asked of the model since the last look.
+
+    Args:
+        behind: Whether what is asked now is asked behind a turn.
+    """
+
+    behind: bool = False
+    calls: list[Call] = field(default_factory=list)
+
+    def take(self) -> list[Call]:
+        """Return the calls since the last look."""
+        taken, self.calls = self.calls, []
+        return taken
+
+
+def serve(server: OpenAIServer, counter: Counter) -> None:
+    """Let a server answer everything as the model does, and count."""
+
+    def reply(request: Request) -> Reply:
+        text = request.text
+        counter.calls.append(
+            Call(
+                model=str(request.body["model"]),
+                prompt_tokens=prompt_tokens(request),
+                behind=counter.behind,
+                verbatim=frozenset(detail for detail in DETAILS if detail.said in text),
+            )
+        )
+        # a conversation of 500 turns, sent whole in each, is no thing to keep
+        server.requests.clear()
+        if request.schema:
+            return Reply(json=_lesson(request.last))
+        return Reply(text=_summary(request)) if request.body["model"] == SMALL else _answer(request)
+
+    server.add(reply, repeat=True)
+
+
+def prompt_tokens(request: Request) -> int:
+    """Return about how many tokens a prompt has: its messages and the tools on offer."""
+    sent = json.dumps([request.messages, request.body.get("tools")], ensure_ascii=False)
+    return len(sent.encode()) // _BYTES_PER_TOKEN
+
+
+def _answer(request: Request) -> Reply:
+    asked = next((detail for detail in DETAILS if detail.question in request.last), None)
+    if asked is not None:
+        # its own line: the question does not have the value
+        return Reply(text=f"It is {asked.value}." if asked.value in request.text else UNKNOWN)
+    chance = random.Random(request.last)  # noqa: S311 - no secret
+    if request.last_role == "user" and "look_up" in request.tools:
+        for trigger in (LOOK_UP, TRA_CUU):
+            if trigger in request.last:
+                topic = request.last.partition(trigger)[2].strip(": ")[:200]
+                call = ToolCall("look_up", {"topic": topic}, id=f"call_{chance.getrandbits(64):x}")
+                return Reply(tool_calls=[call])
+    bank = VIETNAMESE if re.search(r"[ạảấầậắằặẹếềệịọốồộớờợụứừựỳ]", request.last) else ENGLISH
+    return Reply(text=sentences(chance, bank, "answered", chance.choice((1, 2, 2, 3, 4, 8))))
+
+
+def _summary(request: Request) -> str:
+    """Return the beginnings of what is to be summed up, evenly, in as many characters as are allowed."""
+    limit = re.search(r"[Aa]t most (\d+) characters", request.text)
+    allowed = int(limit[1]) if limit else _FREE_SUMMARY_CHARS
+    told = list(_told(request.last))
+    each = max(20, allowed // max(1, len(told)) - 1)
+    return " ".join(_beginning(text, each) for text in told)[:allowed]
+
+
+def _told(prompt: str) -> Iterator[str]:
+    """Yield what is to be summed up: rows of JSON between tags, or lines that say who spoke."""
+    before = re.sub(r"(?s)<before>.*?</before>", "", prompt)
+    rows = [line for line in before.splitlines() if line.startswith("{")]
+    if rows:
+        yield from (str(json.loads(row).get("text", "")) for row in rows)
+        return
+    listed = before.rpartition("Messages to summarize:")[2].partition("</messages>")[0]
+    yield from (line.partition(": ")[2] or line for line in listed.splitlines() if line.strip())
+
+
+def _beginning(text: str, chars: int) -> str:
+    return text if len(text) <= chars else text[:chars].rpartition(" ")[0] or text[:chars]
+
+
+def _lesson(shown: str) -> dict[str, object]:
+    """Return what extraction asks for: the first statement of each message of the user's."""
+    rows = shown.partition("<transcript>\n")[2].partition("\n</transcript>")[0].splitlines()
+    said = [row for row in map(json.loads, rows) if row["role"] == "user"]
+    ops = []
+    for row in said[:10]:
+        first = str(row["text"]).partition(". ")[0][:200]
+        fact = {"subject": "user", "predicate": "mentioned", "object": first, "text": first}
+        ops.append({"source_ids": [row["id"]], "op": "add", "target_id": None, **fact})
+    return {"ops": ops, "profile_changes": [], "episode": None, "summary": "They talked about the household."}
