@@ -72,6 +72,7 @@ class ModelCall:
         bind: Gives a model its tools and its schema.
         quotable: Whether an answer in words will do, such as a quote.
         tags: Of the run, such as `nostream`.
+        purpose: What for, one of the telemetry's.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class ModelCall:
         bind: Bind = lambda model: model,
         quotable: bool = True,
         tags: Sequence[str] = (),
+        purpose: str = "answer",
     ) -> None:
         self._agent = agent
         self._own = own
         self._writer = writer
         self._bind = bind
         self._tags = list(tags)
+        self._purpose = purpose
         self._quotes = agent.quotes if quotable else None
         self._stand_ins = [model for model in agent.fallback if model.name != own.name]
         self._stood_in = _stood_in(thread)
@@ -122,7 +125,7 @@ class ModelCall:
     async def _alone(self, prompt: Sequence[BaseMessage]) -> tuple[AIMessage, BaseChatModel]:
         bound = self._bind(self._own.model)
         try:
-            with telemetry.model_call("answer", self._own.model) as call:
+            with telemetry.model_call(self._purpose, self._own.model) as call:
                 message = await bound.ainvoke(prompt, self._config())
                 call.answered(message)
         except GraphBubbleUp:
@@ -157,7 +160,7 @@ class ModelCall:
         started = time.monotonic()
         heard = None
         try:
-            with telemetry.model_call("answer", model.model) as call:
+            with telemetry.model_call(self._purpose, model.model) as call:
                 async with _patience(self._agent.config.models.fallback_after) as heard:
                     bound = self._bind(model.model)
                     message: AIMessage = await bound.ainvoke(prompt, self._config(heard))
