@@ -90,7 +90,20 @@ _SECTION = choice(
     "total",
 )
 _SOURCE = choice(
-    "source", "fact", "message", "summary", "episode", "document", "skill", "profile", "experience", "state", "chain"
+    "source",
+    "fact",
+    "message",
+    "summary",
+    "episode",
+    "document",
+    "skill",
+    "profile",
+    "experience",
+    "state",
+    "task_step",
+    "pending",
+    "conversation",
+    "chain",
 )
 ERROR_TYPE = Name("error_type")
 """The class of an exception, never what it says."""
@@ -228,7 +241,12 @@ INSTRUMENTS = (
     ),
     Instrument("context.tokens", Kind.HISTOGRAM, "{token}", "Tokens of a prompt's section.", (_SECTION,), _TOKENS),
     Instrument(
-        "context.utilization", Kind.HISTOGRAM, "1", "How much of its budget a section uses.", (_SECTION,), _SHARES
+        "context.utilization",
+        Kind.HISTOGRAM,
+        "1",
+        "How much of the model's window a section takes.",
+        (_SECTION,),
+        _SHARES,
     ),
     Instrument("context.dropped", Kind.COUNTER, "{item}", "What a prompt had no room for.", (_SECTION,)),
     Instrument(

@@ -88,7 +88,7 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
         calls += 1
         tokens = _tokens(message.usage_metadata)
         read, written = read + tokens[0], written + tokens[1]
-        price = price_of(names_of(message), prices) if prices else None
+        price = price_of(names_of(message), prices) if any(tokens) else None
         if price is not None:
             cost = (cost or 0.0) + price.of(*tokens)
     count("turns")
