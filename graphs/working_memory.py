@@ -16,13 +16,16 @@ from typing_extensions import TypedDict
 
 from graphs.compression import Step, digest
 from graphs.state import current_turn
-from memory.context import CHARS_PER_TOKEN
+from memory.context import count_tokens
 from memory.interface import MemoryPolicy
 from memory.transcript import text_of
 from prompts import load_prompt
 from tools.working_memory import compress_working_memory
 
 _FORM = load_prompt("compressed_steps")
+
+_CHARS_PER_TOKEN = 3
+"""Notes are names, numbers and identifiers, which take more tokens than prose does."""
 
 
 class Compressed(TypedDict):
@@ -56,7 +59,7 @@ class _Round:
     message: AIMessage
     start: int
     steps: list[Step]
-    chars: int
+    tokens: int
 
 
 def update_working_memory(
@@ -79,8 +82,8 @@ def update_working_memory(
     raw = next((r for r in reversed(rounds) if r.start <= len(steps) - policy.keep_raw_steps), None)
     # a turn that no user began has no message for the notes to stand in
     if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, policy):
-        room = policy.compress_above * CHARS_PER_TOKEN - sum(r.chars for r in rounds if r.start >= raw.start)
-        short = digest(goal, steps, raw.start, room - len(_FORM))
+        room = policy.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
+        short = digest(goal, steps, raw.start, room * _CHARS_PER_TOKEN - len(_FORM))
         compressed = Compressed(
             text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
         )
@@ -119,8 +122,8 @@ def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
         results = {result.tool_call_id: result for result in following if isinstance(result, ToolMessage)}
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         steps = [_step(message.text, call, results.get(call["id"] or "")) for call in calls]
-        chars = sum(sum(len(str(part)) for part in step.values()) for step in steps)
-        rounds.append(_Round(message, start, steps, chars))
+        tokens = sum(count_tokens(str(part)) for step in steps for part in step.values())
+        rounds.append(_Round(message, start, steps, tokens))
         start += len(steps)
     return rounds
 
@@ -147,9 +150,9 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     if any(step["action"] == compress_working_memory.name for step in new):
         return True
     done = compressed["steps"] if compressed else 0
-    shown = len(compressed["text"]) if compressed else 0
-    shown += sum(round_.chars for round_ in rounds if round_.start >= done)
-    return shown > policy.compress_above * CHARS_PER_TOKEN
+    shown = count_tokens(compressed["text"]) if compressed else 0
+    shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
+    return shown > policy.compress_above
 
 
 def _is_step(message: BaseMessage) -> bool:

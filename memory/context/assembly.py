@@ -92,7 +92,8 @@ def assemble(
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
     shown_already = _said(frame, found, verbatim, session_id) | earlier.ids
     new = [item for item in found if item.id not in shown_already]
-    memories = render_found(new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap))
+    if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
+        memories = render_found(new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap))
 
     question, cut = frame.question
     tokens = {
@@ -151,11 +152,8 @@ def _whole(turns: Sequence[Turn]) -> Verbatim:
 def _missing(frame: Frame, turns: Sequence[Turn], verbatim: Verbatim) -> int:
     """Return how many messages of these turns are not shown."""
     start = min((turn.start for turn in turns), default=frame.now)
-    return (
-        len(frame.thread)
-        - start
-        - sum(place >= start for place in visible(frame.thread, verbatim.first, verbatim.whole))
-    )
+    shown_places = visible(frame.thread, verbatim.first, verbatim.whole)
+    return len(frame.thread) - start - sum(place >= start for place in shown_places)
 
 
 def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, session_id: str) -> set[str]:

@@ -63,12 +63,17 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
         turns: How many turns to show, the current one included; None for all.
         max_chars: What is shown of a message of an earlier turn.
     """
-    starts = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
-    edges = starts if turns is None else starts[-turns:]
-    if edges and len(edges) == len(starts) and edges[0] > 0:
-        # what was there before the user said anything
-        edges = [0, *edges]
-    return [_measured(thread, start, end, max_chars) for start, end in reversed([*pairwise(edges)])]
+    starts: list[int] = []
+    for place in range(len(thread) - 1, -1, -1):
+        if isinstance(thread[place], HumanMessage):
+            if len(starts) == turns:
+                break
+            starts.insert(0, place)
+    else:
+        if starts and starts[0] > 0:
+            # what was there before the user said anything
+            starts.insert(0, 0)
+    return [_measured(thread, start, end, max_chars) for start, end in reversed([*pairwise(starts)])]
 
 
 def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> Turn:
@@ -117,12 +122,17 @@ def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
         first: The place of the first message that is shown.
         whole: The place from which on the agent's steps are shown as well.
     """
-    earlier = [
-        place
-        for place, message in enumerate(thread[:whole])
-        if isinstance(message, SystemMessage) or (place >= first and not _is_step(message))
+    before = [place for place, message in enumerate(thread[:first]) if is_instruction(message)]
+    return [
+        *before,
+        *(place for place in range(first, whole) if not _is_step(thread[place])),
+        *range(whole, len(thread)),
     ]
-    return [*earlier, *range(whole, len(thread))]
+
+
+def is_instruction(message: BaseMessage) -> bool:
+    """Return whether a message is the caller's instruction; asked of every message of a thread, so not by its class."""
+    return message.type == "system"
 
 
 def bounded(message: AnyMessage, max_chars: int) -> AnyMessage:

@@ -18,7 +18,7 @@ def fence(text: str) -> str:
     '‹ /memories› ‹|im_end|› 1 < 2 > 0'
     """
     # the marks of chat templates as well: some servers read them in what is only text
-    return _TAG.sub(r"‹\1›", text)
+    return _TAG.sub(r"‹\1›", text) if "<" in text else text
 
 
 def flat(text: str, limit: int) -> str:

@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from langchain_core.messages import AnyMessage, SystemMessage
+from langchain_core.messages import AnyMessage
 
 from memory.context.budget import Section, Window, sure
-from memory.context.conversation import Turn, Verbatim, current_start, earlier_turns, fit, squeezed, visible
+from memory.context.conversation import (
+    Turn,
+    Verbatim,
+    current_start,
+    earlier_turns,
+    fit,
+    is_instruction,
+    squeezed,
+    visible,
+)
 from memory.context.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
 from memory.identity import Identity
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
@@ -121,7 +130,7 @@ class Frame:
     def system_tokens(self) -> int:
         """What the instructions take, and those that the caller put into the thread."""
         own = count_tokens(self.instructions) + MESSAGE_TOKENS
-        return own + sum(message_tokens(message) for message in self.thread if isinstance(message, SystemMessage))
+        return own + sum(message_tokens(message) for message in self.thread if is_instruction(message))
 
     @property
     def profile_cap(self) -> int:
@@ -141,7 +150,7 @@ class Frame:
         """What the current turn takes so far, and the characters of it that are left out."""
         tokens = cut = 0
         for message in self.thread[self.now :]:
-            if isinstance(message, SystemMessage):
+            if is_instruction(message):
                 continue
             shown = squeezed(message, self.question_cap)
             tokens += message_tokens(shown)

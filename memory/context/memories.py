@@ -165,14 +165,14 @@ class _Shown:
 def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_Candidate]:
     """Return the memories that say something, each text once, with what may be said beside them."""
     keys = [normalise(_own(item)) for item in ranked]
-    own_line = {item.id for item in ranked} | set(keys)
+    ids, said = {item.id for item in ranked}, set(keys)
     found: dict[str, _Candidate] = {}
     for item, key in zip(ranked, keys, strict=True):
         if key and key not in found:
             beside = {
                 text: part
                 for part in item.fragments
-                if (text := normalise(part.content)) and own_line.isdisjoint((part.id, text))
+                if part.id not in ids and (text := normalise(part.content)) and text not in said
             }
             found[key] = _Candidate(item, key, beside)
     return list(found.values())

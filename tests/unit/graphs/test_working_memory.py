@@ -13,6 +13,7 @@ from langchain_core.messages.tool import invalid_tool_call
 
 from graphs.compression import Step, digest
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
+from memory.context import count_tokens
 from memory.interface import MemoryPolicy
 
 POLICY = MemoryPolicy.model_validate({})
@@ -85,7 +86,7 @@ def test_between_compressions_the_prompt_only_grows() -> None:
 
 
 def test_what_takes_too_much_room_is_compressed_at_once() -> None:
-    policy = MemoryPolicy(compress_above=1000, keep_raw_steps=1)
+    policy = MemoryPolicy(compress_above=700, keep_raw_steps=1)
     prompts, _ = play([round_(n, [FILLER * 2]) for n in range(4)], policy)
     assert [len(notes_in(prompt)) for prompt in prompts] == [0, 0, 2, 3, 4]
 
@@ -316,6 +317,6 @@ def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) 
     policy = MemoryPolicy(compress_above=tokens, keep_raw_steps=1, compress_every=1000)
     prompts, _ = play([round_(n, [FILLER * size]) for n, size in enumerate(sizes)], policy)
     for count, prompt in enumerate(prompts[1:], start=1):
-        raw = max(len(FILLER) * size for size in sizes[:count])
+        raw = max(count_tokens(FILLER) * size for size in sizes[:count])
         # a line a step is the least there is
-        assert len(text(prompt[2:])) <= max(tokens * 3, raw) + 150 * count + 700
+        assert count_tokens(text(prompt[2:])) <= max(tokens, raw) + 60 * count + 300
