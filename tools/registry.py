@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, tool
 
+from memory.external import ExternalSearch
 from tools.suggest import valid_names
 
 BUILT_IN: dict[str, str] = {
@@ -21,6 +22,8 @@ BUILT_IN: dict[str, str] = {
     "record_episode": "tools.memory_tools:record_episode",
     "retrieve_facts": "tools.memory_tools:retrieve_facts",
     "store_fact": "tools.memory_tools:store_fact",
+    "unfold_summary": "tools.memory_tools:unfold_summary",
+    "web_search": "tools.web_search:web_search",
 }
 """Name -> "module:attribute"; a module is imported when an agent uses its tool, so that an extra stays optional."""
 
@@ -58,13 +61,14 @@ def check_tool_name(name: str) -> None:
         )
 
 
-def load_tools(names: Sequence[str]) -> list[BaseTool]:
+def load_tools(names: Sequence[str], external_search: ExternalSearch | None = None) -> list[BaseTool]:
     """Load tools by name. Blocking: it imports modules.
 
     A user's own tool is a LangChain tool, or a function with type annotations and a docstring, sync or async.
 
     Args:
         names: Built-in names or dotted paths ("package.module:function", or with '.' for ':').
+        external_search: How the built-in `web_search` searches; by default as `ExternalSearch` does.
 
     Returns:
         The tools, in the order of the names.
@@ -80,6 +84,8 @@ def load_tools(names: Sequence[str]) -> list[BaseTool]:
     for name in names:
         check_tool_name(name)
         found = _load(name, BUILT_IN.get(name, name))
+        if name == "web_search" and external_search is not None:
+            found = _web_search(external_search)
         if found.name in loaded:
             raise ToolConfigError(
                 f"tools {origins[found.name]!r} and {name!r} are both called {found.name!r}; "
@@ -88,6 +94,13 @@ def load_tools(names: Sequence[str]) -> list[BaseTool]:
         loaded[found.name] = found
         origins[found.name] = name
     return list(loaded.values())
+
+
+def _web_search(settings: ExternalSearch) -> BaseTool:
+    # here, as every tool's module is
+    from tools.web_search import create_web_search
+
+    return create_web_search(settings)
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -1,0 +1,326 @@
+"""Search engines: each answers a query with addresses, titles and what it shows of the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import httpx
+from langchain_core.documents import Document
+
+from tools.web.missing import MissingPackage
+
+_TAVILY_URL = "https://api.tavily.com"
+_GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A page that an engine found.
+
+    Args:
+        url: Its address.
+        title: Its title.
+        text: What the engine shows of it.
+        published: The day it is of, as the engine says it.
+        score: The engine's own relevance; None where it gives none.
+        is_whole: Whether the text is all there is to read.
+    """
+
+    url: str
+    title: str = ""
+    text: str = ""
+    published: str = ""
+    score: float | None = None
+    is_whole: bool = False
+
+
+class EngineMissing(Exception):  # noqa: N818 - nothing went wrong
+    """An engine cannot be asked in this deployment; the message says what it needs."""
+
+
+class EngineError(Exception):
+    """An engine failed; the message says how, without the query and without a key."""
+
+
+class Engine(Protocol):
+    """A search engine.
+
+    Args:
+        name: What it is called in a config.
+        is_shared: Whether it answers every user alike, so that what it found for one may be shown to another.
+    """
+
+    name: str
+    is_shared: bool
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        """Search.
+
+        Args:
+            query: What for.
+            limit: Pages at most.
+
+        Returns:
+            The pages, the best first.
+
+        Raises:
+            EngineMissing: If it lacks a key or a package.
+            EngineError: If it fails.
+        """
+
+
+class Tavily:
+    """Tavily, through its own client. It needs TAVILY_API_KEY; TAVILY_BASE_URL names another server."""
+
+    name = "tavily"
+    is_shared = True
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        """Search (see `Engine`)."""
+        key = _setting("TAVILY_API_KEY")
+        client_class, errors = await asyncio.to_thread(_tavily)
+        # a client of its own each time: connections belong to an event loop, and a server may run several
+        async with httpx.AsyncClient(
+            base_url=os.environ.get("TAVILY_BASE_URL") or _TAVILY_URL, verify=await asyncio.to_thread(_tls)
+        ) as http:
+            client = client_class(api_key=key, client=http)
+            try:
+                answer = await client.search(query, max_results=limit)
+            except errors.UsageLimitExceededError as error:
+                raise EngineError("it has been asked too often (429)") from error
+            except (errors.InvalidAPIKeyError, errors.ForbiddenError) as error:
+                raise EngineError("it refuses TAVILY_API_KEY") from error
+        return [
+            Hit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "published_date"), _score(it))
+            for it in _results(answer, "results")
+        ]
+
+
+class DuckDuckGo:
+    """DuckDuckGo, through ddgs, in a thread. It needs no key."""
+
+    name = "duckduckgo"
+    is_shared = True
+    _seconds = 5
+    """ddgs can only be stopped by its own limit."""
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        """Search (see `Engine`)."""
+        found = await asyncio.to_thread(self._find, query, limit)
+        return [Hit(_text(it, "href"), _text(it, "title"), _text(it, "body")) for it in found]
+
+    def _find(self, query: str, limit: int) -> list[Mapping[str, Any]]:
+        try:
+            from ddgs import DDGS
+            from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
+        except ImportError as error:
+            raise MissingPackage("ddgs") from error
+        try:
+            # the other engines that ddgs knows are not those that the deployment has named
+            return list(
+                DDGS(timeout=self._seconds).text(query, region="wt-wt", max_results=limit, backend="duckduckgo")
+            )
+        except TimeoutException as error:
+            raise TimeoutError from error
+        except RatelimitException as error:
+            raise EngineError("it has been asked too often") from error
+        except DDGSException as error:
+            if "No results" in str(error):
+                return []
+            raise EngineError("it cannot be reached") from error
+
+
+class Google:
+    """Google Programmable Search. It needs GOOGLE_API_KEY and GOOGLE_CSE_ID.
+
+    Args:
+        url: Where it is asked.
+    """
+
+    name = "google"
+    is_shared = True
+    _most = 10
+    """Results to a request, by its documentation."""
+
+    def __init__(self, url: str = _GOOGLE_URL) -> None:
+        self._url = url
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        """Search (see `Engine`)."""
+        key, engine = _setting("GOOGLE_API_KEY"), _setting("GOOGLE_CSE_ID")
+        answer = await _ask(
+            httpx.Request(
+                "GET",
+                self._url,
+                params={"q": query, "cx": engine, "num": min(limit, self._most)},
+                # not in the address: those are logged on the way
+                headers={"x-goog-api-key": key},
+            ),
+            refused="it refuses GOOGLE_API_KEY or GOOGLE_CSE_ID",
+        )
+        return [
+            Hit(_text(it, "link"), _text(it, "title"), _text(it, "snippet"), _google_date(it))
+            for it in _results(answer, "items")
+        ]
+
+
+class SearXNG:
+    """A SearXNG server. It needs SEARXNG_URL."""
+
+    name = "searxng"
+    is_shared = True
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        """Search (see `Engine`)."""
+        url = _setting("SEARXNG_URL").rstrip("/")
+        answer = await _ask(
+            httpx.Request("POST", f"{url}/search", data={"q": query, "format": "json"}),
+            refused="it refuses JSON; add json to search.formats in its settings.yml",
+        )
+        return [
+            Hit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "publishedDate"), _score(it))
+            for it in _results(answer, "results")[:limit]
+        ]
+
+
+class Retriever:
+    """A LangChain retriever by its path.
+
+    Args:
+        path: "package.module:attribute" of a retriever, or of a function without arguments that returns one.
+    """
+
+    # a retriever may look at who asks
+    is_shared = False
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        self._path = path
+        self._retriever: Any = None
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        """Search (see `Engine`)."""
+        if self._retriever is None:
+            self._retriever = await asyncio.to_thread(self._load)
+        documents: Sequence[Document] = await self._retriever.ainvoke(query)
+        return [_from_document(document, self._path, place) for place, document in enumerate(documents[:limit], 1)]
+
+    def _load(self) -> Any:
+        module, _, attribute = self._path.partition(":")
+        try:
+            found = getattr(importlib.import_module(module), attribute)
+            found = found if hasattr(found, "ainvoke") else found()
+        except Exception as error:  # whatever a module of somebody else raises
+            raise EngineMissing(f"{self._path} cannot be loaded: {type(error).__name__}: {error}") from error
+        if not hasattr(found, "ainvoke"):
+            raise EngineMissing(f"{self._path} is a {type(found).__name__}, not a LangChain retriever")
+        return found
+
+
+def engine_named(name: str) -> Engine:
+    """Return an engine by the name in a config.
+
+    >>> engine_named("google").name, engine_named("my_package.search:retriever").name
+    ('google', 'my_package.search:retriever')
+    """
+    match name:
+        case "tavily":
+            return Tavily()
+        case "duckduckgo":
+            return DuckDuckGo()
+        case "google":
+            return Google()
+        case "searxng":
+            return SearXNG()
+        case _:
+            return Retriever(name)
+
+
+async def _ask(request: httpx.Request, *, refused: str) -> Any:
+    """Return the JSON that a server answers a request with.
+
+    Raises:
+        EngineError: If it does not.
+    """
+    # without httpx.Client, which logs whole addresses, and with them what was asked
+    async with httpx.AsyncHTTPTransport(verify=await asyncio.to_thread(_tls)) as transport:
+        response = await transport.handle_async_request(request)
+        body = await response.aread()
+    if response.status_code in (401, 403):
+        raise EngineError(refused)
+    if response.status_code == 429:
+        raise EngineError("it has been asked too often (429)")
+    if response.status_code != 200:
+        raise EngineError(f"it answers with status {response.status_code}")
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise EngineError("its answer is no JSON") from error
+
+
+def _tavily() -> tuple[Any, Any]:
+    try:
+        from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingPackage("tavily-python") from error
+    return AsyncTavilyClient, errors
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return how certificates are checked. Blocking: it reads those of the authorities."""
+    return httpx.create_ssl_context()
+
+
+def _setting(name: str) -> str:
+    value = os.environ.get(name, "").strip()
+    if not value:
+        raise EngineMissing(f"{name} is not set")
+    return value
+
+
+def _results(answer: Any, key: str) -> list[Mapping[str, Any]]:
+    found = answer.get(key) if isinstance(answer, Mapping) else None
+    if found is None and isinstance(answer, Mapping):
+        return []
+    if not isinstance(found, list):
+        raise EngineError("its answer is not of the form that it documents")
+    return [it for it in found if isinstance(it, Mapping)]
+
+
+def _text(item: Mapping[str, Any], key: str) -> str:
+    value = item.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _score(item: Mapping[str, Any]) -> float | None:
+    value = item.get("score")
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _google_date(item: Mapping[str, Any]) -> str:
+    tags = item.get("pagemap", {})
+    tags = tags.get("metatags", []) if isinstance(tags, Mapping) else []
+    first = tags[0] if isinstance(tags, list) and tags and isinstance(tags[0], Mapping) else {}
+    return _text(first, "article:published_time")
+
+
+def _from_document(document: Document, path: str, place: int) -> Hit:
+    told = document.metadata
+    url = _text(told, "url") or _text(told, "source") or _text(told, "link") or f"{path}#{place}"
+    return Hit(
+        url,
+        _text(told, "title"),
+        document.page_content,
+        _text(told, "published") or _text(told, "date"),
+        _score(told),
+        is_whole=True,
+    )
