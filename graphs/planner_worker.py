@@ -153,7 +153,6 @@ async def _ask(
     prompt = [SystemMessage("\n\n".join(instructions)), *done, HumanMessage(request)]
     # what the two say to each other is not the answer: it stays out of the stream of messages
     own = await agent.chat_model(context.model)
-    response, _ = await ModelCall(agent, own, runtime.stream_writer, tags=["nostream"], purpose="planning").answer(
-        prompt
-    )
+    call = ModelCall(agent, own, runtime.stream_writer, tags=["nostream"], purpose="planning")
+    response, _ = await call.answer(prompt)
     return response.text

@@ -152,6 +152,7 @@ async def test_a_stand_in_uses_the_tools(answering: Answering) -> None:
     second = ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"])
     result = await ask(answering([DOWN], [weather], second=second))
     assert shape(result)[-2:] == [("tool", "sunny in Huế"), ("ai", "sunny")]
+    assert second.bound == [["weather"]] * 2
 
 
 async def test_a_stand_in_fills_the_schema(answering: Answering) -> None:
@@ -279,6 +280,13 @@ async def test_half_an_answer_is_withdrawn_and_not_continued(answering: Answerin
     texts, [event], answer = await streamed(answering(Breaks(script=["half an answer"]), second=["a whole one"]))
     assert answer.text == "a whole one"
     assert texts == {event["replaces"]: "half", answer.id: "a whole one"}
+
+
+async def test_a_model_that_says_nothing_is_not_waited_for(answering: Answering) -> None:
+    async with asyncio.timeout(3):
+        texts, [event], answer = await streamed(answering(Hangs(script=[""]), after=0.05, second=["I can"]))
+    assert (answer.text, event["kind"], "replaces" in event) == ("I can", "timeout", False)
+    assert texts == {answer.id: "I can"}
 
 
 async def test_a_model_that_falls_silent_is_not_waited_for(answering: Answering) -> None:
