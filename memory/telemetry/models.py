@@ -101,12 +101,13 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
 
 
 def model_name(model: BaseLanguageModel[Any]) -> str:
-    """Return what a model is called in its configuration, else its class."""
-    for field in ("model_name", "model", "model_id", "deployment_name", "name"):
-        name = getattr(model, field, None)
-        if isinstance(name, str) and name:
-            return name
-    return type(model).__name__
+    """Return what a model is called in its configuration, as `provider:model` as far as it tells, else its class."""
+    told = (getattr(model, field, None) for field in ("model_name", "model", "model_id", "deployment_name"))
+    named = next((name for name in told if isinstance(name, str) and name), None)
+    if named is None:
+        return model.name or type(model).__name__
+    package = type(model).__module__.partition(".")[0]
+    return f"{package.removeprefix('langchain_')}:{named}" if package.startswith("langchain_") else named
 
 
 def names_of(message: AIMessage) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 VARIABLE = "MODEL_PRICES"
 _MILLION = 1_000_000
-_PROVIDER = re.compile(r"[a-z_]+:")
+_PROVIDER = re.compile(r"^[a-z_]+:")
 _VERSION = re.compile(r"[-@:](\d[\d.-]*|latest)")
 """What providers append to a model's name: a date or a number."""
 
@@ -115,15 +115,23 @@ def price_of(names: tuple[str, ...], prices: Mapping[str, Price]) -> Price | Non
         there is none.
 
     >>> prices = {"openai:gpt-4o": Price(input=1, output=2)}
-    >>> [price_of((name,), prices) for name in ("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o-mini")]
+    >>> [price_of((name,), prices) for name in ("gpt-4o", "gpt-4o-2024-08-06", "azure:gpt-4o-mini")]
     [Price(input=1.0, output=2.0), Price(input=1.0, output=2.0), None]
     """
-    bare = {_PROVIDER.sub("", known, count=1): price for known, price in prices.items()}
-    for name in names:
-        if name in prices or name in bare:
-            return prices.get(name) or bare[name]
-    for name in names:
+    exact = next((prices[name] for name in names if name in prices), None)
+    if exact is not None:
+        return exact
+    bare = {_without_provider(known): price for known, price in prices.items()}
+    called = [_without_provider(name) for name in names]
+    for name in called:
+        if name in bare:
+            return bare[name]
+    for name in called:
         for known, price in bare.items():
             if name.startswith(known) and _VERSION.fullmatch(name[len(known) :]):
                 return price
     return None
+
+
+def _without_provider(name: str) -> str:
+    return _PROVIDER.sub("", name, count=1)
