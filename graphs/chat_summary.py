@@ -57,13 +57,10 @@ def summarizer_for(agent: str) -> ChatSummarizer:
     """
     resolved = resolve_agent(load_agent_config(agent))
     fallback = (named.model for named in resolved.fallback)
-    # tools are not called here, and what stands in for them fills no schema
+    # without the dialect for tool calls, as there are none; the model that only quotes can sum up nothing
     models = [model.inner if isinstance(model, TextDialect) else model for model in (resolved.small_model, *fallback)]
     return ChatSummarizer(
-        [model for model in models if not isinstance(model, ExtractiveChatModel)],
-        resolved.config.memory,
-        agent,
-        answers_anyway=resolved.quotes is not None,
+        [model for model in models if not isinstance(model, ExtractiveChatModel)], resolved.config.memory, agent
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -54,7 +55,11 @@ _CUSTOMER_LINE = re.compile(
 _CODE = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{2,8})*")
 # What small models write in place of a code.
 _CODE_OF = {"english": "en", "vietnamese": "vi", "tiếng việt": "vi", "tiếng anh": "en"}
-_VIETNAMESE_LETTER = re.compile(r"[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹĩũ]", re.IGNORECASE)
+# Letters of no other language, and words that no customer writes without; `à`, `ô` and the like are French as well.
+_VIETNAMESE = re.compile(
+    r"[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹĩũ]|\b(?:không|còn|có|và|giá|hàng|ơi|nhé)\b",
+    re.IGNORECASE,
+)
 
 
 class RecentMessage(BaseModel):
@@ -186,7 +191,7 @@ def language_of(said: Any, text: str) -> str:
 
     >>> language_of("vi-VN", ""), language_of("English", ""), language_of(None, "Còn hàng không ạ?")
     ('vi', 'en', 'vi')
-    >>> language_of("the customer's", "ok")
+    >>> language_of("the customer's", "c'est là, déjà à côté")
     'und'
     """
     named = said.strip().casefold() if isinstance(said, str) else ""
@@ -194,4 +199,4 @@ def language_of(said: Any, text: str) -> str:
         return code
     if found := _CODE.fullmatch(named):
         return found[1]
-    return "vi" if _VIETNAMESE_LETTER.search(text) else UNDETERMINED
+    return "vi" if _VIETNAMESE.search(unicodedata.normalize("NFC", text)) else UNDETERMINED

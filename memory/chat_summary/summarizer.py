@@ -52,17 +52,13 @@ class ChatSummarizer:
             was, and the result says so.
         policy: Of the agent: the summary's length, the model's window, how long to wait, and whether profiles are read.
         agent_id: The agent.
-        answers_anyway: Whether a failure of all models gives a result that says so, instead of an error.
     """
 
-    def __init__(
-        self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str, *, answers_anyway: bool = False
-    ) -> None:
+    def __init__(self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str) -> None:
         self._models = [without_retries(model) for model in models]
         self._secrets = tuple(secret for model in models for secret in secrets_of(model))
         self._policy = policy
         self._agent_id = agent_id
-        self._answers_anyway = answers_anyway
         # the smallest of them, since any may be the one that is asked
         windows = (Window.of(policy.context_window, model).tokens for model in models)
         self._room = min(windows, default=ASSUMED_WINDOW) - policy.answer_tokens
@@ -167,10 +163,8 @@ class ChatSummarizer:
                     failures.append(f"a model failed, and the next one was asked: {failure}")
         except TimeoutError:
             failure = DeadlineExceeded(f"the model did not answer within {deadline:g} seconds")
-        if not self._answers_anyway:
-            raise failure from None  # the original, in a log, may show a key
-        telemetry.count("degradations", part="model")
-        return Draft(problem=str(failure)), []
+        # An error and no result: who takes the former summary for the new one would drop the messages since.
+        raise failure from None  # the original, in a log, may show a key
 
     def _checked(
         self, draft: Draft, request: ChatSummaryRequest, found: FoundCustomer

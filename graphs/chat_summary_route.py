@@ -1,0 +1,190 @@
+"""`POST /chat/summary`: sum up a conversation and complete its newest message.
+
+The route does its work itself, without a run: its caller waits, and a run's place in the queue, its thread and its
+stored input would be of no use to them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from langgraph.store.base import BaseStore
+from langgraph_sdk import get_client
+from pydantic import BaseModel, Field
+
+from agents.config import AgentConfigError
+from agents.models import ModelConfigError
+from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
+from memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
+from memory.extraction.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
+from memory.interface import OwnerId
+from tools.registry import ToolConfigError
+
+MAX_BODY_BYTES = 2_000_000
+"""Of one request: every field at its longest, in a script of three bytes a character, fits."""
+
+THREAD_SECONDS = 2.0
+"""For the server's own answer whose thread a conversation is; it comes in milliseconds."""
+
+router = APIRouter(tags=["Chat summary"])
+
+log = logging.getLogger(__name__)
+
+
+class ChatSummaryBody(ChatSummaryRequest):
+    """A conversation to sum up, whose it is and as which agent.
+
+    Args:
+        user_id: The owner of the profile that is merged in.
+        agent: The agent whose model and policy are used.
+    """
+
+    user_id: OwnerId | None = Field(
+        None,
+        description="Whose profile is merged in. Ignored where the server authenticates users: then it is theirs. "
+        "Without it, that of the user who speaks in the thread `conversation_id`, if it is one of this server.",
+    )
+    agent: str = Field(
+        DEFAULT_AGENT, max_length=64, description="The agent whose model and policy are used: the name of its file."
+    )
+
+
+class Problem(BaseModel):
+    """Why a request failed."""
+
+    detail: str = Field(description="The cause, in a sentence. It holds no key, and nothing of the conversation.")
+
+
+async def thread_user(conversation_id: str) -> str | None:
+    """Return the user who speaks in a thread of this server, as its latest run names them; None where nobody does.
+
+    Args:
+        conversation_id: The thread's id.
+    """
+    try:
+        thread = str(uuid.UUID(conversation_id))
+        async with asyncio.timeout(THREAD_SECONDS):
+            runs: Any = await get_client().runs.list(thread, limit=1, select=["kwargs"])
+        kwargs = runs[0]["kwargs"]
+    except (ValueError, LookupError):
+        # no id of a thread, or a thread in which nothing has been run
+        return None
+    except Exception as error:
+        # there is no such thread, or no server around us: either way nobody is named
+        log.debug("nobody is known to speak in a conversation: %s", type(error).__name__)
+        return None
+    for given in (kwargs.get("context"), (kwargs.get("config") or {}).get("configurable")):
+        if isinstance(given, dict) and isinstance(user_id := given.get("user_id"), str) and user_id:
+            return user_id
+    return None
+
+
+async def the_owner(request: Request, body: ChatSummaryBody) -> str | None:
+    """Return whose profile a request may read; None for nobody's.
+
+    Args:
+        request: The request.
+        body: What it says.
+    """
+    user = request.scope.get("user")
+    if user is None:
+        # Nobody has looked who calls, though the server may authenticate its users: `enable_custom_route_auth` is off.
+        return None
+    if user.identity:
+        # as graphs see it: whoever the server says it is, guests included
+        return str(user.identity)
+    return body.user_id or await thread_user(body.conversation_id)
+
+
+async def the_summarizer(body: ChatSummaryBody) -> ChatSummarizer:
+    """Return what makes the summaries of the agent that a request names."""
+    try:
+        return await asyncio.to_thread(summarizer_for, body.agent)
+    except AgentConfigError as error:
+        wrong = {"type": "value_error", "loc": ("body", "agent"), "msg": str(error)}
+        raise RequestValidationError([wrong]) from None
+    except (ModelConfigError, ToolConfigError) as error:
+        raise HTTPException(503, f"the agent {body.agent!r} cannot run: {error}") from None
+
+
+_EXAMPLES: dict[str, Any] = {
+    "first": {
+        "summary": "The first message after an advertisement",
+        "value": {
+            "conversation_id": "3f6c1f0e-8c1f-4c55-9d0a-5b0f2a0c9e11",
+            "user_input": "Is the second one still available?",
+            "ad_content": "Kettles: 1. blue, 30 euros. 2. red, 35 euros.",
+        },
+    },
+    "next": {
+        "summary": "Một tin nhắn tiếp theo, với tóm tắt trước đó",
+        "value": {
+            "conversation_id": "3f6c1f0e-8c1f-4c55-9d0a-5b0f2a0c9e11",
+            "user_input": "vậy lấy cho chị 2 cái nhé",
+            "recent_messages": [
+                {"role": "user", "content": "ấm đỏ còn không em?"},
+                {"role": "assistant", "content": "Dạ ấm đỏ 350.000đ còn hàng ạ."},
+            ],
+            "previous_summary": "[Khách hàng] tên: Lan; xưng hô: chị\nChị hỏi mua ấm đun nước.",
+        },
+    },
+}
+_ANSWER: dict[str, Any] = {
+    "sum_history": "[Khách hàng] tên: Lan; xưng hô: chị\nChị muốn mua 2 ấm đỏ, 350.000đ một cái. Còn hàng.",
+    "full_question": "Vậy lấy cho chị 2 cái ấm đỏ giá 350.000đ nhé.",
+    "language": "vi",
+    "usage": {"input_tokens": 912, "output_tokens": 64, "total_tokens": 976},
+}
+
+
+def _problem(description: str) -> dict[str, Any]:
+    return {"model": Problem, "description": description}
+
+
+@router.post(
+    "/chat/summary",
+    operation_id="chat_summary",
+    summary="Sum up a conversation and complete its newest message",
+    response_model=ChatSummary,
+    # what it had to do without is left out where it is whole
+    response_model_exclude_defaults=True,
+    max_body_size=MAX_BODY_BYTES,
+    response_description="The state of the conversation.",
+    openapi_extra={"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}},
+    responses={
+        200: {"content": {"application/json": {"example": _ANSWER}}},
+        401: _problem("Where the server authenticates users: nobody is authenticated."),
+        413: _problem(f"The request is longer than {MAX_BODY_BYTES:,} bytes."),
+        502: _problem("The model or its service refuses the request: a wrong key, an unknown model."),
+        503: _problem("The model cannot be reached or is overloaded; `Retry-After` says when to try again, if known."),
+        504: _problem("The model did not answer in time."),
+    },
+)
+async def chat_summary(body: ChatSummaryBody, request: Request) -> ChatSummary:
+    """Return the new summary of a conversation, with what is known of the customer merged in, and the customer's newest
+    message as one that can be understood by itself.
+
+    Nothing is stored: send the answer's `sum_history` back as the next request's `previous_summary`, with the messages
+    since then. One call of the agent's small model; its tokens are in `usage`, as the provider counted them. Who the
+    customer is comes from their profile, or from the lookup that the deployment plugs in, and never from the model.
+
+    `degraded` is there only if something was missing. Where its `part` is `model`, the answer of the model was of no
+    use: the summary is the previous one, and the same messages belong into the next request again.
+    """
+    summarizer = await the_summarizer(body)
+    owner = await the_owner(request, body)
+    store: BaseStore | None = getattr(request.app.state, "store", None)
+    try:
+        return await summarizer.summarize(body, store=store, user_id=owner)
+    except ModelUnavailable as error:
+        headers = {"retry-after": f"{error.retry_after:.0f}"} if error.retry_after is not None else None
+        raise HTTPException(503, str(error), headers) from None
+    except DeadlineExceeded as error:
+        raise HTTPException(504, str(error)) from None
+    except ExtractionError as error:
+        raise HTTPException(502, str(error)) from None
