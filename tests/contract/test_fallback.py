@@ -283,13 +283,13 @@ async def test_half_an_answer_is_withdrawn_and_not_continued(answering: Answerin
 
 
 async def test_a_model_that_says_nothing_is_not_waited_for(answering: Answering) -> None:
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(5):
         texts, [event], answer = await streamed(answering(Hangs(script=[""]), after=0.05, second=["I can"]))
     assert (answer.text, event["kind"], "replaces" in event) == ("I can", "timeout", False)
     assert texts == {answer.id: "I can"}
 
 
 async def test_a_model_that_falls_silent_is_not_waited_for(answering: Answering) -> None:
-    texts, [event], answer = await streamed(answering(Hangs(script=["well"]), after=0.05, second=["a whole one"]))
+    texts, [event], answer = await streamed(answering(Hangs(script=["well"]), after=0.5, second=["a whole one"]))
     assert (answer.text, event["kind"]) == ("a whole one", "timeout")
     assert texts == {event["replaces"]: "well", answer.id: "a whole one"}
