@@ -89,22 +89,8 @@ _SECTION = choice(
     "tools",
     "total",
 )
-_SOURCE = choice(
-    "source",
-    "fact",
-    "message",
-    "summary",
-    "episode",
-    "document",
-    "skill",
-    "profile",
-    "experience",
-    "state",
-    "task_step",
-    "pending",
-    "conversation",
-    "chain",
-)
+_SOURCE = Name("source")
+"""The kind of a record, which its class says."""
 ERROR_TYPE = Name("error_type")
 """The class of an exception, never what it says."""
 

@@ -16,7 +16,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.errors import GraphInterrupt
 
 from memory import telemetry
-from memory.records import Record
 from memory.telemetry import prices
 from memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Kind
 from memory.telemetry.labels import Choice, Label, Name
@@ -295,7 +294,6 @@ def test_it_costs_next_to_nothing_while_nobody_listens() -> None:
     code = """
 import timeit
 from memory import telemetry
-from memory.records import Record
 
 def measured():
     with telemetry.span("tool", tool="weather"):
@@ -309,17 +307,3 @@ for call in (lambda: telemetry.count("degradations", part="vector"), measured):
     # measured: 1.5 and 4 microseconds
     assert count < 10e-6
     assert span < 20e-6
-
-
-def test_whatever_is_retrieved_has_a_name_there() -> None:
-    [source] = next(instrument.labels for instrument in INSTRUMENTS if instrument.name == "retrieved")
-    kinds = {str(record.model_fields["kind"].default) for record in _below(Record)}
-    assert {"fact", "message", "pending"} < kinds
-    assert {source.admit(kind) for kind in kinds} == kinds
-
-
-def _below(parent: type[Record]) -> Iterator[type[Record]]:
-    for child in parent.__subclasses__():
-        if child.__module__.startswith("memory."):
-            yield child
-        yield from _below(child)
