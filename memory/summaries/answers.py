@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from memory.extraction.grounding import content_words, coverage
@@ -16,7 +17,7 @@ _TAG = re.compile(r"</?(?:summary|summaries|master|before|conversation)>", re.IG
 _LABEL = re.compile(
     r"\A\W*(?:(?:sure|certainly|of course|okay|ok)\b[^\n]{0,40}?\W+)?"
     r"(?:(?:here(?:'s| is| are)|below is|this is|đây là|dưới đây là)\b[^\n:]{0,80}:"
-    r"|(?:(?:updated|revised|new|final|master) )?(?:summary|bản tóm tắt|tóm tắt)\b[^\n:]{0,40}:)\W*",
+    r"|(?:(?:updated|revised|new|final|master) )?(?:summary|bản tóm tắt|tóm tắt)\b(?:[^\n:]{0,40}:|\s*\n))\W*",
     re.IGNORECASE,
 )
 _MARKS = re.compile(r"^\s*(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+")
@@ -33,9 +34,9 @@ _MIN_COVERAGE = 0.25
 _MIN_JUDGED = 5
 """Words from which that share says something."""
 
-_MIN_VARIETY = 0.3
+_PHRASE = 4
 _MIN_WORDS = 12
-"""A text of so many words of which most are the same is a model that got stuck."""
+"""A text of so many words, half of which are one phrase over and over, is of a model that got stuck."""
 
 
 def read_summary(answer: str) -> str:
@@ -50,7 +51,7 @@ def read_summary(answer: str) -> str:
     text = _FENCE.sub("", _OPEN_THOUGHTS.sub("", _THOUGHTS.sub("", text))).strip()
     if text.startswith("{"):
         text = _from_json(text)
-    text = _EMPHASIS.sub("", _LABEL.sub("", _TAG.sub("", text)))
+    text = _LABEL.sub("", _EMPHASIS.sub("", _TAG.sub("", text)))
     lines = [_MARKS.sub("", line).strip() for line in text.splitlines()]
     said = [line for line in lines if any(map(str.isalnum, line))]
     whole = " ".join(line if line[-1] in ".!?…:;,。！？" or line is said[-1] else f"{line}." for line in said)
@@ -73,7 +74,8 @@ def objection(summary: str, sources: Sequence[Source], *, before: str = "") -> s
     if not any(map(str.isalnum, summary)):
         return "the answer holds no summary"
     words = summary.casefold().split()
-    if len(words) >= _MIN_WORDS and len(set(words)) < _MIN_VARIETY * len(words):
+    phrases = Counter(zip(*(words[start:] for start in range(_PHRASE)), strict=False))
+    if len(words) >= _MIN_WORDS and 2 * _PHRASE * max(phrases.values()) > len(words):
         return "the answer repeats itself"
     told = " ".join([before, *(f"{source.role} {source.text}" for source in sources)])
     shared = coverage(summary, told)

@@ -20,9 +20,6 @@ _MIN_SENTENCE = 40
 _SHARE = 2
 """No sentence takes more than this part of the room: one pasted line would push everything else out."""
 
-_PLEASANTRY = -10.0
-"""The worth of a sentence that is only polite: nothing else is worth as little."""
-
 _ROLE = re.compile(r"^(user|assistant|system|tool|agent|observer): ")
 _DECIDES = re.compile(
     r"\b(?:decid\w+|agree[ds]?|chose|chosen|choose|booked|confirmed|plan(?:s|ned)? to|going to|will|must|deadline"
@@ -43,6 +40,8 @@ class _Sentence:
 def extract_sentences(sources: Sequence[Source], length: int) -> str:
     """Return sentences of the sources that name people, places, numbers and decisions, with who said them.
 
+    What tells nothing, as small talk and most questions, is left out even where there is room.
+
     Args:
         sources: What is summed up, in the order of the conversation.
         length: Characters of all of them together, at most.
@@ -53,15 +52,15 @@ def extract_sentences(sources: Sequence[Source], length: int) -> str:
     >>> from datetime import datetime, timezone
     >>> at = datetime(2026, 11, 20, tzinfo=timezone.utc)
     >>> said = [Source("Hello! I moved to Hue in 2019. Is it far?", at, "user"), Source("Noted.", at, "assistant")]
-    >>> extract_sentences(said, 50)
-    'user: I moved to Hue in 2019. assistant: Noted.'
+    >>> extract_sentences(said, 600)
+    'user: I moved to Hue in 2019.'
     """
     found = list(_sentences(bounded(sources), length))
     chosen: list[_Sentence] = []
     for sentence in sorted(found, key=lambda sentence: -sentence.worth):
-        if sentence.worth > _PLEASANTRY and len(_told([*chosen, sentence])) <= length:
+        if sentence.worth >= 0 and len(_told([*chosen, sentence])) <= length:
             chosen.append(sentence)
-    return _told(chosen) or shortened(_told(found), length)
+    return _told(chosen) or shortened(_told(found), length) or CUT
 
 
 def _sentences(sources: Sequence[Source], length: int) -> Iterator[_Sentence]:
@@ -83,10 +82,10 @@ def _sentences(sources: Sequence[Source], length: int) -> Iterator[_Sentence]:
 
 def _worth(sentence: str, role: str) -> float:
     if is_pleasantry(sentence):
-        return _PLEASANTRY
+        return -1.0
     worth: float = min(len(names(sentence)), 3) + min(len(numbers(sentence)), 2)
     worth += 3.0 * bool(_DECIDES.search(sentence)) - 3.0 * is_question(sentence)
-    # what the user says of themselves is what will be asked for later
+    # what users say of themselves is what will be asked for later
     worth += 1.5 * (role == "user") + 2.0 * (role == "user" and speaks_of_self(sentence))
     return worth if len(sentence) >= _MIN_SENTENCE or worth > 0 else worth - 1.0
 

@@ -1,0 +1,112 @@
+"""Summing up on the stores that there are: atomic where they are, and the same chain on each."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from langgraph.store.base import BaseStore
+from psycopg import AsyncConnection
+
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.summaries import ContextChain
+from memory.summaries.folding import fold
+from memory.summaries.summarise import EXTRACTIVE, Summariser
+from memory.summaries.unfolding import unfold
+from tests.support.databases import open_memory_store, word_model
+from tests.unit.memory.summaries.talking import Conversation, summing_model
+
+
+def facts(count: int) -> list[str]:
+    return [f"I have {number} cats in town {number}." for number in range(1, count + 1)]
+
+
+async def test_every_store_has_the_same_chain(store: BaseStore) -> None:
+    talk = Conversation(store, Summariser([summing_model()])).shaped(window="oldest")
+    await talk.say(*facts(7))
+    assert await talk.names() == "L2(1-9) M10 M11 M12 M13 M14"
+    assert await talk.reachable() == [message.content for message in talk.thread]
+    query = MemoryQuery(
+        user_id="ann", session_id="talk", agent_id="tester", scopes=[MemoryScope.DIALOG], query="cats in town 4"
+    )
+    *found, chain = await talk.memory.read(query)
+    assert ContextChain.from_value(chain.payload) == await talk.chain()
+    assert "summary" in {item.source for item in found}
+    [whole] = [entry for entry in (await talk.chain()).entries if entry.level == "2"]
+    unfolded = await unfold(talk.memory, "ann", whole.id)
+    assert unfolded is not None
+    assert [message.content for message in unfolded.messages] == [message.content for message in talk.thread[:9]]
+    lines = [line async for line in talk.memory.export_user("ann")]
+    await talk.memory.delete_session("ann", "talk")
+    left = await store.asearch(("memory", "ann"), limit=100)
+    assert [item.value["kind"] for item in left if item.namespace[2] != "meta"] == []
+    await talk.memory.import_user("ann", lines)
+    assert await talk.names() == "L2(1-9) M10 M11 M12 M13 M14"
+
+
+async def summaries(store: BaseStore) -> list[dict[str, Any]]:
+    found = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), filter={"kind": "summary"}, limit=100)
+    return [item.value for item in found]
+
+
+async def test_a_write_that_fails_half_way_leaves_neither_summary_nor_gap(database_url: str) -> None:
+    async with (
+        open_memory_store(database_url, word_model()) as store,
+        await AsyncConnection.connect(database_url, autocommit=True) as conn,
+    ):
+        # of the batch that holds a summary, the row of the chain cannot be written
+        await conn.execute(
+            "CREATE FUNCTION tear() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'torn'; END $$ LANGUAGE plpgsql"
+        )
+        await conn.execute(
+            "CREATE TRIGGER torn BEFORE INSERT OR UPDATE ON store FOR EACH ROW "
+            """WHEN (NEW.value->>'kind' = 'chain' AND NEW.value->'entries' @> '[{"kind": "summary"}]') """
+            "EXECUTE FUNCTION tear()"
+        )
+        talk = Conversation(store).shaped(window="oldest")
+        report = await talk.say(*facts(3))
+        assert "torn" in report.problem
+        assert await summaries(store) == []
+        assert await talk.names() == "M1 M2 M3 M4 M5 M6"
+        await conn.execute("DROP TRIGGER torn ON store")
+        await talk.say("I like tea.")
+        assert await talk.names() == "L1(1-3) M4 M5 M6 M7 M8"
+        assert await talk.reachable() == [message.content for message in talk.thread]
+        assert len(await summaries(store)) == 1
+
+
+def fold_elsewhere(url: str, policy: MemoryPolicy) -> int:
+    """Sum up with a store and an event loop of its own: nothing of this process is shared but the database."""
+
+    async def work() -> int:
+        async with open_memory_store(url, word_model()) as store:
+            memory = MemoryFacade(store, policy)
+            done = await fold(memory, EXTRACTIVE, user_id="ann", session_id="talk", agent_id="tester")
+            return done.summarised
+
+    return asyncio.run(work())
+
+
+async def test_workers_of_several_processes_fold_what_is_due_once(database_url: str) -> None:
+    async with open_memory_store(database_url, word_model()) as store:
+        talk = Conversation(store).shaped(n_sum=200, window="oldest")
+        await talk.say(*facts(8))
+        policy = talk.shaped(n_sum=6).memory.policy
+        done = await asyncio.gather(*(asyncio.to_thread(fold_elsewhere, database_url, policy) for _ in range(3)))
+        made = await summaries(store)
+        assert sum(done) == len(made) == 5
+        assert await talk.names() == "L2(1-9) L1(10-12) M13 M14 M15 M16"
+        assert await talk.reachable() == [message.content for message in talk.thread]
+
+
+async def test_what_is_said_while_another_process_folds_is_not_lost(database_url: str) -> None:
+    async with open_memory_store(database_url, word_model()) as store:
+        talk = Conversation(store).shaped(n_sum=200, window="oldest")
+        await talk.say(*facts(8))
+        policy = talk.shaped(n_sum=6).memory.policy
+        elsewhere = asyncio.create_task(asyncio.to_thread(fold_elsewhere, database_url, policy))
+        await talk.say("I like tea.", "And coffee.", "And cake.")
+        await elsewhere
+        assert await talk.reachable() == [message.content for message in talk.thread]
