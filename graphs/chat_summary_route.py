@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from langgraph.store.base import BaseStore
 from langgraph_sdk import get_client
 from pydantic import BaseModel, Field
+from starlette.types import Message
 
 from agents.config import AgentConfigError
 from agents.models import ModelConfigError
@@ -31,9 +34,37 @@ MAX_BODY_BYTES = 2_000_000
 THREAD_SECONDS = 2.0
 """For the server's own answer whose thread a conversation is; it comes in milliseconds."""
 
-router = APIRouter(tags=["Chat summary"])
-
 log = logging.getLogger(__name__)
+
+
+class BoundedRoute(APIRoute):
+    """A route that refuses a body beyond the bound, before it has read more than that."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, which is given a request that ends at the bound."""
+        handle = super().get_route_handler()
+
+        async def bounded(request: Request) -> Response:
+            too_long = HTTPException(413, f"the request is longer than {MAX_BODY_BYTES:,} bytes; send less at once")
+            said = request.headers.get("content-length", "")
+            if said.isascii() and said.isdigit() and int(said) > MAX_BODY_BYTES:
+                raise too_long
+            left = MAX_BODY_BYTES
+
+            async def receive() -> Message:
+                nonlocal left
+                message = await request.receive()
+                left -= len(message.get("body", b""))
+                if left < 0:
+                    raise too_long
+                return message
+
+            return await handle(Request(request.scope, receive))
+
+        return bounded
+
+
+router = APIRouter(tags=["Chat summary"], route_class=BoundedRoute)
 
 
 class ChatSummaryBody(ChatSummaryRequest):
@@ -153,7 +184,6 @@ def _problem(description: str) -> dict[str, Any]:
     response_model=ChatSummary,
     # what it had to do without is left out where it is whole
     response_model_exclude_defaults=True,
-    max_body_size=MAX_BODY_BYTES,
     response_description="The state of the conversation.",
     openapi_extra={"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}},
     responses={

@@ -41,6 +41,8 @@ from prompts import load_prompt
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"
 """The prompts, without and with a previous summary."""
 
+_COUNTED_AS = {"model": "model", "customer": "store", "prompt": "store", "messages": "context"}
+
 log = logging.getLogger(__name__)
 
 
@@ -94,6 +96,8 @@ class ChatSummarizer:
             draft, failures = await self._draft(messages)
             summary, question, problems = self._checked(draft, request, found)
             degraded += [Degradation(part="model", message=problem) for problem in (*failures, *problems)]
+            for part in {one.part for one in degraded}:
+                telemetry.count("degradations", part=_COUNTED_AS[part])
             language = language_of(draft.text("language"), request.user_input)
             # where nobody could be asked who the customer is, what was known before still holds
             customer = found.customer if found.answered else former_customer

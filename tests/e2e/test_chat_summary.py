@@ -142,6 +142,15 @@ async def test_a_bad_request_names_the_field_and_the_route_is_documented(running
     assert (await running.post(token, user_input="x" * 2_100_000)).status_code == 413
 
 
+async def test_the_metrics_are_for_those_whom_the_server_knows(running: Running, secured: bool) -> None:
+    await running.post("ann" if secured else "", user_input=ASKED["ann"])
+    async with httpx.AsyncClient(base_url=running.server.url) as http:
+        anonymous = await http.get("/memory/metrics")
+        assert anonymous.status_code == (401 if secured else 200)
+        known = await http.get("/memory/metrics", headers={"authorization": "Bearer ann"})
+    assert "react_mem_chat_summary_duration_seconds_count" in known.text
+
+
 async def test_a_prompt_that_is_replaced_is_used_and_nothing_that_was_said_is_logged(
     running: Running, secured: bool
 ) -> None:
