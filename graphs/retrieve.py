@@ -215,9 +215,10 @@ def _named(numbers: dict[Section, int]) -> dict[str, int]:
 def _measure(assembled: Assembled, window: int) -> None:
     for section, tokens in assembled.tokens.items():
         telemetry.record("context.tokens", tokens, section=str(section))
-        if budget := assembled.budget[section]:
-            telemetry.record("context.utilization", tokens / budget, section=str(section))
+        telemetry.record("context.utilization", tokens / window, section=str(section))
     for section, number in assembled.dropped.items():
         if number:
             telemetry.count("context.dropped", number, section=str(section))
-    telemetry.record("context.utilization", min(sum(assembled.tokens.values()) / window, 1.0), section="total")
+    total = sum(assembled.tokens.values())
+    telemetry.record("context.tokens", total, section="total")
+    telemetry.record("context.utilization", total / window, section="total")

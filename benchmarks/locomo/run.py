@@ -11,7 +11,7 @@ from benchmarks.locomo.memory_use import peak_rss_bytes, reset_peak
 from benchmarks.locomo.metrics import Ranking, latency, quality
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.system import Hit, System
-from memory.context import CHARS_PER_TOKEN, render_memories
+from memory.context import count_tokens, render_memories
 from memory.interface import MemoryPolicy
 from memory.retrieval.fusion import Arm
 
@@ -140,4 +140,4 @@ async def _ask(
 def _context_tokens(hits: Sequence[Hit]) -> int:
     """Return the tokens of a prompt's block of memories, counted as its budget counts them."""
     block = render_memories([hit.item for hit in hits], MemoryPolicy.model_validate({}).memory_tokens)
-    return -(-len(block.text) // CHARS_PER_TOKEN)
+    return count_tokens(block.text)

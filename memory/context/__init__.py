@@ -8,11 +8,7 @@ from memory.context.layout import Layout, lay_out
 from memory.context.memories import MAX_LINE_CHARS, MAX_PARTNER_CHARS, MemoryBlock, render_memories
 from memory.context.tokens import count_tokens, tool_tokens
 
-CHARS_PER_TOKEN = 3
-"""English runs at about 4 characters a token, Vietnamese at about 2.5: a bound that holds for both, roughly."""
-
 __all__ = [
-    "CHARS_PER_TOKEN",
     "MAX_LINE_CHARS",
     "MAX_PARTNER_CHARS",
     "Assembled",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.context.fencing import flat
+from memory.context.fencing import fence, flat
 from memory.context.tokens import count_lines, cut_to
 from memory.external import WebPage
 
@@ -17,6 +18,8 @@ _MAX_HEAD_CHARS = 300
 
 _MIN_TOKENS = 60
 """A page that has less room than this says nothing beyond its title."""
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
     Returns:
         The block.
     """
-    count = min(len(pages), max_tokens // _MIN_TOKENS)
+    count = min(len(pages), max(max_tokens, 0) // _MIN_TOKENS)
     room, kept = max_tokens, []
     for place, page in enumerate(pages[:count]):
         line = cut_to(_line(page), room // (count - place) - 1)
@@ -57,7 +60,8 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
 
 
 def _line(page: WebPage) -> str:
-    date = page.published[:10] or f"read {page.fetched_at.date().isoformat()}"
+    date = page.published if _DAY.fullmatch(page.published) else f"read {page.fetched_at.date().isoformat()}"
     title = flat(page.title, _MAX_HEAD_CHARS)
-    said = flat(page.text, MAX_PAGE_CHARS)
-    return f"- [web page {flat(date, 20)}, {flat(page.url, _MAX_HEAD_CHARS)}] {f'{title}: ' if title else ''}{said}"
+    head = f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {f'{title}: ' if title else ''}"
+    # once more as a whole: what is no mark in one part may end in another
+    return fence(head + flat(page.text, MAX_PAGE_CHARS))

@@ -1,0 +1,187 @@
+"""`react-mem context`: the prompt that an agent would be given for a question, with the tokens of each part of it.
+
+No model is called for it and nothing is written. The web is not searched either: what a search would bring is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langgraph.store.base import BaseStore
+from rich.console import Console
+from rich.text import Text
+
+from agents.config import AgentConfig
+from agents.resolve import ResolvedAgent, build_agent, resolve_agent
+from agents.terminal.column import printable
+from agents.terminal.memory import MemoryCommandError, Subparsers
+from memory.context import Assembled, Frame, Section, Window, assemble, lay_out, tool_tokens
+from memory.facade import MemoryFacade
+from memory.identity import Identity
+from memory.interface import MemoryScope
+from memory.storage import StorageSettings, open_storage
+
+_MANAGER = "react_mem"
+"""The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""
+
+_NAMED = 5
+"""Conversations that are named where the one asked for does not exist."""
+
+
+def add_context_parser(commands: Subparsers, user: Callable[[str], str], default_user: str) -> None:
+    """Add the subcommand to a command line.
+
+    Args:
+        commands: Where.
+        user: Checks a user's id.
+        default_user: Whose memory, if nobody is named.
+    """
+    context = commands.add_parser("context", help="see the prompt for a question, with the tokens of each part")
+    context.add_argument("--thread", required=True, help="the conversation")
+    context.add_argument("--query", help="the next question in it; by default the last one that was asked, once more")
+    context.add_argument("--user", type=user, default=default_user, help="whose memory (default: %(default)s)")
+    context.add_argument("--agent", default="assistant", help="the agent (default: %(default)s)")
+    context.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_context(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+    """Show a context.
+
+    Args:
+        arguments: As `add_context_parser` read them.
+        config: The agent.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        MemoryCommandError: If there is no such conversation, or the agent has no memory.
+        StorageError: If the database cannot be opened.
+        ModelConfigError: If the agent's model cannot be loaded: the context has to fit into its window.
+    """
+    if config.manager != _MANAGER:
+        raise MemoryCommandError(
+            f"the agent {config.name} has the manager {config.manager}: its prompt is the system prompt and the whole "
+            f"thread; name an agent with the manager {_MANAGER} by --agent"
+        )
+    if config.models.embedding != "auto":
+        settings = settings.model_copy(update={"embedding": config.models.embedding})
+    return asyncio.run(_run(arguments, config, settings, console))
+
+
+async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+    agent = await asyncio.to_thread(resolve_agent, config)
+    async with open_storage(settings) as storage:
+        graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
+        state = await graph.aget_state({"configurable": {"thread_id": arguments.thread}})
+        thread = _asked(state.values.get("messages", ()), arguments.query)
+        if not thread:
+            raise MemoryCommandError(await _no_thread(storage.store, arguments))
+        frame = _frame(agent, thread)
+        identity = Identity(arguments.user, arguments.thread)
+        results = await MemoryFacade(storage.store, config.memory).read(frame.query(identity, config.name))
+    assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
+    prompt = lay_out(thread, assembled.layout, config.system_prompt, config.memory.max_message_chars)
+    view = _View(console, frame, assembled, prompt)
+    view.json() if arguments.json else view.draw(searches=config.memory.external_search.enabled)
+    return 0
+
+
+def _asked(messages: Sequence[AnyMessage], query: str | None) -> list[AnyMessage]:
+    """Return a thread up to its question: the one given, or the last one in it."""
+    if query is not None and query.strip():
+        return [*messages, HumanMessage(query, id="question")]
+    asked = [place for place, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    return list(messages[: asked[-1] + 1]) if asked else []
+
+
+def _frame(agent: ResolvedAgent, thread: Sequence[AnyMessage]) -> Frame:
+    policy = agent.config.memory
+    return Frame(
+        thread=thread,
+        policy=policy,
+        window=Window.of(policy.context_window, agent.model),
+        instructions=agent.config.system_prompt,
+        tool_tokens=tool_tokens(agent.tools),
+    )
+
+
+async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
+    states = await MemoryFacade(store).list_records(arguments.user, [MemoryScope.STATE])
+    held = [item.payload for item in states if item.source == "conversation"]
+    latest = sorted(held, key=lambda value: str(value["last_said_at"]), reverse=True)[:_NAMED]
+    named = ", ".join(str(value["session_id"]) for value in latest)
+    return (
+        f"nothing was said in the thread {arguments.thread!r}: give a --query, or one of the threads of "
+        f"{arguments.user}: {named or 'there are none yet'}"
+    )
+
+
+class _View:
+    """One context, to be shown."""
+
+    def __init__(self, console: Console, frame: Frame, assembled: Assembled, prompt: Sequence[BaseMessage]) -> None:
+        self._console = console
+        self._frame = frame
+        self._assembled = assembled
+        self._prompt = prompt
+
+    def json(self) -> None:
+        """Print all of it as JSON."""
+        window = self._frame.window
+        data = {
+            "window": {"tokens": window.tokens, "known": window.known, "answer": window.tokens - self._frame.available},
+            "sections": {
+                str(section): {
+                    "tokens": self._assembled.tokens.get(section, 0),
+                    "budget": self._assembled.budget.get(section, 0),
+                    "dropped": self._assembled.dropped.get(section, 0),
+                }
+                for section in Section
+            },
+            "messages": [{"role": message.type, "content": _shown(message)} for message in self._prompt],
+        }
+        # ASCII: nothing in it moves a cursor, and it survives any encoding
+        self._console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
+
+    def draw(self, *, searches: bool) -> None:
+        """Draw the messages, then what each section takes."""
+        for message in self._prompt:
+            self._console.print(Text(f"[{message.type}]", style="bold"), soft_wrap=True)
+            for line in _shown(message).split("\n"):
+                self._console.print(Text(printable(line)), soft_wrap=True)
+            self._console.print()
+        tokens, budget, dropped = self._assembled.tokens, self._assembled.budget, self._assembled.dropped
+        self._row("section", "tokens", "may take", "dropped", style="dim")
+        for section in Section:
+            numbers = (tokens.get(section, 0), budget.get(section, 0), dropped.get(section, 0))
+            self._row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
+        window = self._frame.window
+        whose = "" if window.known else " (assumed: the model does not say; set memory.context_window)"
+        self._row("together", f"{sum(tokens.values()):,}", f"{self._frame.available:,}", "")
+        self._note(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest")
+        if self._assembled.cut:
+            self._note(f"{self._assembled.cut:,} characters of the question are left out: they do not fit")
+        for name, cause in self._assembled.missing.items():
+            self._note(f"without {name}: {cause}")
+        if searches:
+            self._note("the web was not searched for this")
+
+    def _row(self, section: str, tokens: str, budget: str, dropped: str, style: str = "") -> None:
+        line = f"{section.ljust(16)}{tokens.rjust(9)}{budget.rjust(10)}{dropped.rjust(9)}"
+        self._console.print(Text(line.rstrip(), style=style), soft_wrap=True)
+
+    def _note(self, text: str) -> None:
+        self._console.print(Text(text, style="dim"), soft_wrap=True)
+
+
+def _shown(message: BaseMessage) -> str:
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    called = [f"{call['name']}({json.dumps(call['args'], ensure_ascii=False)})" for call in calls]
+    return "\n".join(filter(None, [message.text, *called]))

@@ -1,0 +1,305 @@
+"""One context in one window: what fits, what does not, and that nothing is lost without being told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+
+from memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out
+from memory.context.tokens import message_tokens
+from memory.external import WebPage
+from memory.identity import Identity
+from memory.interface import MemoryPolicy, MemoryResultItem, MemoryScope
+from memory.summaries import ChainEntry, ContextChain
+from memory.transcript import message_record_id
+
+AT = datetime(2026, 11, 20, tzinfo=UTC)
+ANN = Identity("ann", "s")
+WORDS = "the quick brown fox jumps over the lazy dog "
+
+
+def policy(**fields: Any) -> MemoryPolicy:
+    return MemoryPolicy.model_validate(fields)
+
+
+def thread(turns: int, size: int = 100, question: str = "and now?") -> list[AnyMessage]:
+    """Return a conversation of turns with answers of so many characters."""
+    earlier: list[AnyMessage] = []
+    for number in range(turns):
+        answer = f"answer {number} " + (WORDS * (size // 40 + 1))[:size]
+        earlier += [HumanMessage(f"question {number}", id=f"q{number}"), AIMessage(answer, id=f"a{number}")]
+    return [*earlier, HumanMessage(question, id="now")]
+
+
+def found(text: str, scope: MemoryScope = MemoryScope.SEMANTIC, id_: str = "", **payload: Any) -> MemoryResultItem:
+    payload = {"text": text, "created_at": "2026-01-02", "session_id": "other", **payload}
+    return MemoryResultItem(scope=scope, id=id_ or text, payload=payload, source="fact", score=1.0)
+
+
+def facts(count: int, size: int = 200) -> list[MemoryResultItem]:
+    return [found(f"fact {n} " + (WORDS * 20)[:size]) for n in range(count)]
+
+
+def profile(**fields: str) -> MemoryResultItem:
+    values = {name: {"value": value} for name, value in fields.items()}
+    return MemoryResultItem(scope=MemoryScope.PROFILE, id="profile", payload={"fields": values}, source="profile")
+
+
+def pages(count: int, size: int = 3_000) -> list[WebPage]:
+    return [
+        WebPage(url=f"https://example.org/{n}", text=(WORDS * 100)[:size], fetched_at=AT, engine="tavily")
+        for n in range(count)
+    ]
+
+
+def chain(*spans: tuple[int, int], session_id: str = "s") -> MemoryResultItem:
+    entries = tuple(
+        ChainEntry(
+            id=f"sum{first}",
+            kind="summary",
+            level="1",
+            text=f"summary of {first} to {last}",
+            at=AT,
+            first_turn=first,
+            last_turn=last,
+            covers=last - first + 1,
+        )
+        for first, last in spans
+    )
+    record = ContextChain(id="c", session_id=session_id, agent_id="a", entries=entries)
+    return MemoryResultItem(scope=MemoryScope.DIALOG, id="c", payload=record.to_value(), source="chain")
+
+
+def context(
+    messages: list[AnyMessage], *results: MemoryResultItem, window: int | None = None, recalls: bool = True, **more: Any
+) -> tuple[Frame, Assembled]:
+    web = more.pop("web", ())
+    tools = more.pop("tools", 0)
+    known = Window(window or 16_000, window is not None)
+    frame = Frame(messages, policy(**more), known, "You help.", tools)
+    return frame, assemble(frame, results, web, session_id="s", recalls=recalls)
+
+
+def prompt(frame: Frame, assembled: Assembled) -> list[Any]:
+    return lay_out(frame.thread, assembled.layout, frame.instructions, frame.policy.max_message_chars)
+
+
+def test_a_short_conversation_is_the_instructions_the_memories_and_the_thread() -> None:
+    messages = thread(3)
+    frame, assembled = context(messages, found("likes tea"))
+    system, *rest = prompt(frame, assembled)
+    assert system.text.startswith("You help.\n\nBetween the marks is what you remember")
+    assert system.text.endswith("<memories>\n- [fact 2026-01-02] likes tea\n</memories>")
+    assert rest == messages
+    assert not any(assembled.dropped.values())
+
+
+def test_with_nothing_found_it_is_what_react_would_send() -> None:
+    messages = thread(3)
+    assert prompt(*context(messages)) == [SystemMessage("You help."), *messages]
+
+
+def test_the_web_comes_first_then_memories_then_summaries() -> None:
+    frame, assembled = context(thread(30), found("likes tea"), chain((0, 5)), web=pages(1), max_dialog_turns=3)
+    text = prompt(frame, assembled)[0].text
+    assert text.index("<web_pages>") < text.index("<memories>") < text.index("<summaries>")
+
+
+def test_summaries_stand_for_what_is_before_the_words() -> None:
+    frame, assembled = context(thread(30), chain((0, 9), (10, 49), (50, 54), (56, 58)), max_dialog_turns=4)
+    system, first, *_ = prompt(frame, assembled)
+    # three earlier turns are shown: places 54 and on
+    assert first.id == "q27"
+    assert [f"summary of {n}" in system.text for n in (0, 10, 50, 56)] == [True, True, True, False]
+
+
+def test_a_summary_of_another_conversation_is_never_shown() -> None:
+    frame, assembled = context(thread(30), chain((0, 9), session_id="other"), max_dialog_turns=2)
+    assert "summary of" not in prompt(frame, assembled)[0].text
+
+
+def test_a_short_conversation_needs_no_summaries() -> None:
+    frame, assembled = context(thread(3), chain((0, 3)))
+    assert "summary of" not in prompt(frame, assembled)[0].text
+
+
+def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
+    messages = thread(3)
+    repeated = found("question 1", MemoryScope.DIALOG, message_record_id("s", messages[2]), session_id="s", role="user")
+    shown_as_summary = found("what it came to", MemoryScope.DIALOG, "sum0", session_id="s")
+    _, assembled = context(messages, repeated, shown_as_summary, chain((0, 1)))
+    assert "question 1" not in assembled.layout["retrieved"]
+    assert "what it came to" in assembled.layout["retrieved"]
+    _, assembled = context(thread(30), shown_as_summary, chain((0, 1)), max_dialog_turns=2)
+    assert "what it came to" not in assembled.layout["retrieved"]
+
+
+def test_what_memory_is_not_asked_for_is_in_the_prompt_whatever_is_found() -> None:
+    # a message that neither the search returns nor the prompt shows would be lost
+    messages = thread(40, size=900)
+    frame = Frame(messages, policy(max_dialog_turns=40), Window(8_000, known=True), "You help.", 300)
+    seen = set(frame.query(ANN, "a").extra["seen"])
+    assembled = assemble(
+        frame, [*facts(30), chain((0, 20)), profile(name="Lan")], pages(3), session_id="s", recalls=True
+    )
+    shown = {message_record_id("s", message) for message in prompt(frame, assembled)[1:]}
+    assert seen <= shown
+    assert len(seen) > 2
+
+
+def test_the_profile_always_fits() -> None:
+    frame, assembled = context(thread(40, 900), profile(name="Lan"), *facts(30), web=pages(3), window=4_000)
+    assert "- [profile] name: Lan" in prompt(frame, assembled)[0].text
+
+
+def test_unused_room_flows_on() -> None:
+    _, alone = context(thread(40, 900), window=8_000, max_dialog_turns=100)
+    _, crowded = context(thread(40, 900), *facts(30), web=pages(3), window=8_000, max_dialog_turns=100)
+    assert alone.tokens[Section.CONVERSATION] > 1.5 * crowded.tokens[Section.CONVERSATION]
+    assert crowded.tokens[Section.WEB_PAGES] > 1_000
+    # most of it is used
+    for assembled in (alone, crowded):
+        assert sum(assembled.tokens.values()) > 0.85 * 6_000
+
+
+def test_what_does_not_fit_is_told() -> None:
+    _, assembled = context(thread(40, 900), *facts(30), chain((0, 9)), web=pages(20), window=4_000)
+    assert assembled.dropped[Section.WEB_PAGES] > 0
+    assert assembled.dropped[Section.MEMORIES] > 0
+    assert assembled.dropped[Section.CONVERSATION] > 0
+    kept = 30 - assembled.dropped[Section.MEMORIES]
+    assert len(assembled.memories.items) == kept > 0
+
+
+def test_every_scope_has_its_best_memory_in_it() -> None:
+    scopes = [MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL, MemoryScope.DIALOG]
+    crowd = [
+        found(f"{scope} {n} " + (WORDS * 20)[: 600 if scope == MemoryScope.SEMANTIC else 300], scope)
+        for scope in scopes
+        for n in range(8)
+    ]
+    _, assembled = context(thread(2), *crowd, memory_tokens=300)
+    assert {item.scope for item in assembled.memories.items} == set(scopes)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(list(MemoryScope)[:5]), st.integers(1, 800)), max_size=24),
+    st.integers(250, 3_000),
+)
+def test_no_scope_starves_another(given_: list[tuple[MemoryScope, int]], tokens: int) -> None:
+    crowd = [found(f"{scope} {n} " + (WORDS * 20)[:size], scope) for n, (scope, size) in enumerate(given_)]
+    _, assembled = context(thread(2), *crowd, memory_tokens=tokens)
+    assert {item.scope for item in assembled.memories.items} == {scope for scope, _ in given_}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_question_is_cut_only_where_the_window_is_known(known: bool) -> None:
+    messages = thread(3, question="Read: " + "dữ liệu " * 130_000 + " What is it about?")
+    frame, assembled = context(messages, found("likes tea"), window=16_000 if known else None)
+    system, *rest = prompt(frame, assembled)
+    assert (assembled.cut > 500_000) is known
+    assert (rest[-1].text == messages[-1].text) is not known
+    assert rest[-1].text.endswith("What is it about?")
+    # and either way it does not cost the rest
+    assert "likes tea" in system.text
+    assert [message.id for message in rest[:-1]] == [message.id for message in messages[:-1]]
+
+
+def test_without_recall_the_whole_thread_is_shown_unless_it_is_known_not_to_fit() -> None:
+    messages = thread(60, 2_000)
+    frame, assembled = context(messages, recalls=False)
+    assert prompt(frame, assembled)[1:] == messages
+    frame, assembled = context(messages, recalls=False, window=16_000)
+    shown = prompt(frame, assembled)[1:]
+    assert 10 < len(shown) < 120
+    assert assembled.dropped[Section.CONVERSATION] == 121 - len(shown)
+
+
+def test_the_steps_of_a_turn_only_add_to_the_end() -> None:
+    messages = thread(40, 900)
+    frame, assembled = context(messages, found("likes tea"), window=8_000, tools=300)
+    before = prompt(frame, assembled)
+    call = {"name": "t", "args": {}, "id": "c"}
+    steps: list[AnyMessage] = [AIMessage("", tool_calls=[call], id="s"), ToolMessage("r" * 100_000, tool_call_id="c")]
+    after = lay_out([*messages, *steps], assembled.layout, "You help.", frame.policy.max_message_chars)
+    assert after[: len(before)] == before
+    assert message_tokens(after[-1]) <= assembled.layout["step_tokens"]
+    assert "characters are left out" in after[-1].text
+
+
+def test_room_for_steps_is_kept_only_where_there_are_tools() -> None:
+    messages = thread(40, 900)
+    _, without = context(messages, window=8_000, max_dialog_turns=100)
+    _, with_tools = context(messages, window=8_000, max_dialog_turns=100, tools=300)
+    assert with_tools.layout["step_tokens"] > 1_000 > without.layout["step_tokens"]
+
+
+def test_what_was_laid_out_outlives_a_message_that_is_removed() -> None:
+    messages = thread(5)
+    _, assembled = context(messages, max_dialog_turns=3)
+    left = [message for message in messages if message.id != assembled.layout["first"]]
+    laid_out = lay_out(left, assembled.layout, "You help.", 8_000)
+    assert {"q4", "a4", "now"} <= {message.id for message in laid_out}
+
+
+texts = st.text("abc dễ 数 1,.<>\n", max_size=1_500)
+turns = st.lists(st.tuples(texts, texts), max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    turns,
+    st.lists(st.tuples(texts, st.sampled_from(list(MemoryScope)[:5])), max_size=20),
+    st.lists(texts, max_size=4),
+    st.integers(0, 10),
+    st.integers(4_000, 20_000),
+    st.integers(0, 600),
+    st.booleans(),
+)
+def test_the_prompt_fits_the_window_whatever_comes(
+    said: list[tuple[str, str]],
+    remembered: list[tuple[str, MemoryScope]],
+    web: list[str],
+    summaries: int,
+    window: int,
+    tools: int,
+    recalls: bool,
+) -> None:
+    messages: list[AnyMessage] = []
+    for number, (question, answer) in enumerate(said):
+        messages += [HumanMessage(question, id=f"q{number}"), AIMessage(answer, id=f"a{number}")]
+    messages.append(HumanMessage(WORDS, id="now"))
+    results = [found(text, scope, str(n)) for n, (text, scope) in enumerate(remembered)]
+    results += [profile(name="Lan", home="Huế"), chain(*((n * 2, n * 2 + 1) for n in range(summaries)))]
+    found_pages = [WebPage(url=f"https://x.org/{n}", text=t, fetched_at=AT, engine="e") for n, t in enumerate(web)]
+    frame, assembled = context(messages, *results, web=found_pages, window=window, tools=tools, recalls=recalls)
+    laid_out = prompt(frame, assembled)
+    used = sum(map(message_tokens, laid_out)) + tools
+    assert used <= window - frame.policy.answer_tokens
+    assert abs(used - sum(assembled.tokens.values())) <= 30
+    for section, tokens in assembled.tokens.items():
+        assert tokens <= assembled.budget[section]
+    assert laid_out[-1] is messages[-1]
+    assert "- [profile] name: Lan" in laid_out[0].text
+    assert count_tokens(assembled.layout["retrieved"]) <= window
+
+
+def test_an_instruction_in_the_thread_is_counted_once_and_stays() -> None:
+    messages: list[AnyMessage] = [SystemMessage("Answer in French. " * 20, id="sys"), *thread(30, 900)]
+    frame, assembled = context(messages, window=6_000)
+    laid_out = prompt(frame, assembled)
+    assert laid_out[1] is messages[0]
+    assert assembled.tokens[Section.SYSTEM] > count_tokens(messages[0].text)
+    assert sum(map(message_tokens, laid_out)) <= frame.available
+
+
+def test_a_window_that_holds_next_to_nothing_still_gets_the_question() -> None:
+    frame, assembled = context(thread(5, 900), *facts(5), web=pages(2), window=1_000)
+    laid_out = prompt(frame, assembled)
+    assert laid_out[-1].text == "and now?"
+    assert sum(map(message_tokens, laid_out)) <= 1_000
