@@ -24,7 +24,7 @@ from benchmarks.locomo.databases import new_database
 from benchmarks.long_conversation.conversation import conversation, details_of
 from benchmarks.long_conversation.measure import Held, Metrics, hold, marks
 from benchmarks.long_conversation.model import Counter, serve
-from benchmarks.long_conversation.systems import FULL, PEER, WINDOW, in_process, on_server
+from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, in_process, on_server
 from benchmarks.report import environment, print_table, write_json
 from memory.storage import StorageSettings, open_storage
 from memory.storage.embedded import embedded_database
@@ -62,7 +62,8 @@ async def measure(turns: int, *, server: bool) -> dict[str, Metrics]:
                 runs_in.mkdir()
                 async with on_server(runs_in, await new_database(url, "server"), model.base_url) as talk:
                     held[talk.name] = await hold(talk, said, counter)
-    return {name: one.metrics(details, held[FULL]) for name, one in held.items()}
+    # a server does more for a turn than run it, and each of its turns is another process's
+    return {name: one.metrics(details, held[FULL] if name != ON_SERVER else None) for name, one in held.items()}
 
 
 def _print(found: Mapping[str, Metrics], turns: int) -> None:

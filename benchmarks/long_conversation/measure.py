@@ -40,12 +40,12 @@ class Held:
     answered: list[Detail] = field(default_factory=list)
     degraded: int = 0
 
-    def metrics(self, details: Sequence[Detail], baseline: Held) -> Metrics:
+    def metrics(self, details: Sequence[Detail], baseline: Held | None) -> Metrics:
         """Return what it came to: tokens of prompts, calls, and what of the details was known at the end.
 
         Args:
             details: What was asked for.
-            baseline: The conversation that time is compared with.
+            baseline: The conversation that time is compared with, where it can be.
         """
         calls = [call for turn in self.turns for call in turn]
         chats = [call for call in calls if call.model == CHAT]
@@ -65,7 +65,7 @@ class Held:
             "turn_3_recovered": int(details[0] in self.verbatim),
             "turn_3_answered": int(details[0] in self.answered),
             "degraded": self.degraded,
-            "time_over_react": round(self.seconds / baseline.seconds, 2),
+            **({"time_over_react": round(self.seconds / baseline.seconds, 2)} if baseline else {}),
         }
 
 
