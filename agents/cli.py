@@ -18,6 +18,7 @@ from agents.config import AgentConfigError, load_agent_config, load_agent_config
 from agents.models import ModelConfigError
 from agents.terminal.chat import Chat
 from agents.terminal.console import Terminal
+from agents.terminal.context import add_context_parser, run_context
 from agents.terminal.demo import hold_conversation, run_demo
 from agents.terminal.memory import MemoryCommandError, add_parser, run_memory
 from agents.terminal.stats import add_stats_parser, run_stats
@@ -54,6 +55,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         config = load_agent_config_file(Path(arguments.agent)) if path else load_agent_config(arguments.agent)
         if arguments.command == "memory":
             return run_memory(arguments, config, settings, console)
+        if arguments.command == "context":
+            return run_context(arguments, config, settings, console)
         if arguments.command == "stats":
             return run_stats(arguments, config, settings, console)
         return Chat(config, arguments.user, settings, console, verbose=arguments.verbose).run()
@@ -84,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     chat.add_argument("--user", type=_user_id, default=_user_name(), help="whose memory to use (default: %(default)s)")
     chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
     add_parser(commands, _user_id, _user_name())
+    add_context_parser(commands, _user_id, _user_name())
     add_stats_parser(commands, _user_id)
     return parser
 
