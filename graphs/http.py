@@ -15,17 +15,17 @@ from react_mem_start import check_packages
 
 check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
 
-from fastapi import FastAPI, Request  # noqa: E402
-from fastapi.exceptions import RequestValidationError  # noqa: E402
-from fastapi.responses import JSONResponse  # noqa: E402
-from langgraph.config import get_store  # noqa: E402
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from langgraph.config import get_store
 
-from agents.config import AgentConfigError  # noqa: E402
-from agents.models import ModelConfigError  # noqa: E402
-from graphs.chat_summary import DEFAULT_AGENT, summarizer_for  # noqa: E402
-from graphs.chat_summary_route import router as chat_summary  # noqa: E402
-from graphs.metrics_route import router as metrics  # noqa: E402
-from tools.registry import ToolConfigError  # noqa: E402
+from agents.config import AgentConfigError
+from agents.models import ModelConfigError
+from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
+from graphs.chat_summary_route import router as chat_summary
+from graphs.metrics_route import router as metrics
+from tools.registry import ToolConfigError
 
 log = logging.getLogger(__name__)
 

@@ -210,6 +210,11 @@ class MemoryPolicy(BaseModel):
         description="Whether the extraction call also names words that find a message and that it does not say: "
         "categories, who is meant. Some 150 tokens more in it and 80 out of it; what it adds depends on the model.",
     )
+    learn: Literal["off", "model", "traces"] = Field(
+        "off",
+        description="How `maintenance` learns skills from what the agent did: never, in the small model's words, or "
+        "without a model.",
+    )
     extraction_timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
     recover_after: float = Field(
         120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."
