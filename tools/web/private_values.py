@@ -98,7 +98,9 @@ def _patterns(text: str) -> Iterator[Span]:
             digits = re.sub(r"\D", "", found)
             is_quantity = found.isdigit() and digits.endswith("0000")
             if len(digits) >= _MIN_DIGITS and not is_quantity:
-                yield Span(match.start(), match.end(), "number", _key(found))
+                # the bracket of a remark is not that of an area
+                start = match.start() + (found.startswith("(") and ")" not in found)
+                yield Span(start, match.end(), "number", _key(found))
 
 
 def _known(text: str, profile_values: Mapping[str, str]) -> Iterator[Span]:

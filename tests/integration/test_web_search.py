@@ -1,0 +1,521 @@
+"""Searching the web over real HTTP: Tavily's own client, real sockets, pages of all kinds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from blockbuster import blockbuster_ctx
+from langchain_core.documents import Document
+from langchain_core.runnables import RunnableLambda
+
+from memory.external import ExternalSearch, WebAnswer
+from tests.support.scripted_model import ScriptedModel
+from tests.support.web_server import GOLD, INJECTION, Page, WebServer, never
+from tools.web import WebSearch, web_search
+from tools.web.engines import DuckDuckGo, Engine, Google, Hit, Retriever, SearXNG, Tavily
+from tools.web.fetch import PageFetcher
+from tools.web.network import Network, PageError, PageRefused
+
+NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+QUESTION = "What is the price of gold in Hanoi today?"
+KEY = "tvly-not-a-real-key"
+
+_connected: list[Any] | None = None
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and _connected is not None:
+        _connected.append(arguments[1])
+
+
+sys.addaudithook(_hear)
+
+
+@pytest.fixture
+def connected() -> Iterator[list[Any]]:
+    """Every address that a socket of this process connects to in the test, whatever opens it."""
+    global _connected
+    _connected = []
+    yield _connected
+    _connected = None
+
+
+@pytest.fixture
+def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
+    """The web, and a key for its engine."""
+    with WebServer() as server:
+        monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
+        monkeypatch.setenv("TAVILY_API_KEY", KEY)
+        yield server
+
+
+def settings(**changed: Any) -> ExternalSearch:
+    return ExternalSearch.model_validate({"enabled": True, "engines": ("tavily",), **changed})
+
+
+def searching(
+    web: WebServer, *, engines: list[Engine] | None = None, clock: Any = time.monotonic, **changed: Any
+) -> WebSearch:
+    return WebSearch(settings(**changed), engines=engines, fetcher=PageFetcher(web.network()), clock=clock)
+
+
+async def search(web: WebServer, question: str = QUESTION, **changed: Any) -> WebAnswer:
+    return await searching(web, **changed).search(question, now=NOW)
+
+
+async def test_a_page_comes_back_as_text_with_its_date_and_address(web: WebServer) -> None:
+    body = (
+        '<html><head><title>Gold today</title><meta property="article:published_time" content="2026-05-03T08:00:00Z">'
+        f"</head><body><nav><a href=/>Home</a></nav><article><h1>Gold today</h1>{GOLD}</article></body></html>"
+    )
+    web.finds(web.page("/gold", body) + "?utm_source=tavily#top")
+    answer = await search(web)
+    assert (answer.trigger, answer.query, answer.missing) == ("keywords", QUESTION, {})
+    (page,) = answer.pages
+    assert "rose to 150 million dong" in page.text
+    assert "<" not in page.text
+    assert (page.title, page.published, page.url) == ("Gold today", "2026-05-03", web.url("/gold"))
+    assert (page.engine, page.fetched_at, page.score) == ("tavily", NOW, 1.0)
+    assert web.queries[0]["authorization"] == f"Bearer {KEY}"
+    ((_, headers),) = web.asked
+    assert not {"cookie", "authorization", "referer"} & headers.keys()
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("script", "rose to 150 million dong"),
+        ("injection", "rose to 150 million dong"),
+        ("hidden", "rose to 150 million dong"),
+        ("charset", "Giá vàng ở Hà Nội hôm nay"),
+        ("windows", "café in Zürich"),
+        ("broken", "rose to 150 million dong"),
+    ],
+)
+async def test_a_hostile_page_with_something_to_say_is_clean_text(web: WebServer, kind: str, said: str) -> None:
+    web.finds(web.hostile(kind))
+    (page,) = (await search(web)).pages
+    assert said in page.text
+    assert not any(trace in page.text for trace in ("steal", "evil", "color:red", "<p", "onerror"))
+    if kind == "hidden":
+        assert "IGNORE" not in page.text
+    if kind == "injection":
+        assert INJECTION[:40] in page.text, "it is data, and whoever shows it fences it"
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"),
+    [
+        ("endless", "larger than 2 MB"),
+        ("large", "larger than 2 MB"),
+        ("slow", "took longer than"),
+        ("redirect", "not an address of the public internet"),
+        ("loop", "redirects more than 3 times"),
+        ("scheme", "file is not a scheme"),
+        ("bomb", "larger than 2 MB"),
+        ("not_gzip", "is not"),
+        ("brotli", "not asked for"),
+        ("empty", "empty"),
+        ("nothing", "no text"),
+        ("binary", "binary"),
+        ("image", "image/png"),
+        ("gone", "404"),
+    ],
+)
+async def test_a_page_that_cannot_be_read_is_refused_with_the_cause(
+    web: WebServer, connected: list[Any], kind: str, cause: str
+) -> None:
+    url = web.hostile(kind)
+    web.finds(url, web.page("/good", GOLD))
+    started = time.monotonic()
+    answer = await search(web, timeout=1.5)
+    assert time.monotonic() - started < 1.6
+    assert cause in answer.missing[url]
+    assert [page.url for page in answer.pages] == [web.url("/good")], "the others are read all the same"
+    assert {address for address, *_ in connected} == {"127.0.0.1"}
+    assert web.sent_bytes < 15_000_000, "no more is taken than is looked at, and what the sockets hold"
+
+
+@pytest.mark.parametrize("kind", ["slow", "endless", "gone", "redirect"])
+async def test_what_the_engine_shows_stands_in_for_a_page_that_is_only_broken(web: WebServer, kind: str) -> None:
+    web.finds({"url": web.hostile(kind), "content": "Gold is at 150.", "title": "Gold", "published_date": "2026-05-01"})
+    answer = await search(web, timeout=1.0)
+    if kind == "redirect":
+        assert answer.pages == (), "one that leads inside is not trusted at all"
+    else:
+        (page,) = answer.pages
+        assert (page.text, page.title, page.published) == ("Gold is at 150.", "Gold", "2026-05-01")
+    assert answer.missing
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://127.0.0.2/",
+        "http://10.0.0.5/",
+        "http://192.168.1.1/",
+        "http://172.16.0.1/",
+        "http://100.64.0.1/",
+        "http://0.0.0.0/",
+        "http://224.0.0.1/",
+        "http://240.0.0.1/",
+        "http://168.63.129.16/",
+        "http://[::1]/",
+        "http://[fe80::1]/",
+        "http://[fd00:ec2::254]/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[2002:a9fe:a9fe::1]/",
+        "http://2852039166/",
+        "http://0xa9fea9fe/",
+        "http://127.2/",
+        "http://localhost/",
+        "http://93.184.215.14:22/",
+        "http://93.184.215.14:6379/",
+        "http://user:password@93.184.215.14/",
+        "ftp://93.184.215.14/",
+        "file:///etc/passwd",
+        "gopher://93.184.215.14/",
+        "javascript:alert(1)",
+        "http:///",
+        "not an address",
+    ],
+)
+async def test_nothing_inside_is_ever_connected_to(connected: list[Any], url: str) -> None:
+    with pytest.raises(PageError):
+        await PageFetcher().fetch(url, seconds=2)
+    assert connected == []
+
+
+async def test_a_redirect_inside_is_refused_wherever_it_comes(web: WebServer, connected: list[Any]) -> None:
+    with WebServer("127.0.0.2") as inside:
+        web.page("/1", b"", status=302, headers={"location": "/2"})
+        web.page("/2", b"", status=307, headers={"location": inside.url("/secret", inside.address)})
+        fetcher = PageFetcher(web.network())
+        with pytest.raises(PageRefused):
+            await fetcher.fetch(web.url("/1"), seconds=2)
+        with pytest.raises(PageRefused):
+            await fetcher.fetch(inside.url("/secret", inside.address), seconds=2)
+        assert inside.asked == []
+    assert {address for address, *_ in connected} == {"127.0.0.1"}
+
+
+async def test_a_name_that_changes_its_mind_leads_nowhere(web: WebServer, connected: list[Any]) -> None:
+    """The address that was checked is the one connected to, and each connection is checked anew."""
+    web.page("/first", b"", status=302, headers={"location": web.url("/second", "rebind.test")})
+    answers = iter([["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1", "127.0.0.2"]])
+    network = web.network()
+
+    async def resolve(host: str, port: int) -> list[str]:
+        return next(answers)
+
+    fetcher = PageFetcher(Network(resolve, network.allows_address, network.allows_port))
+    with pytest.raises(PageRefused):
+        await fetcher.fetch(web.url("/first", "rebind.test"), seconds=2)
+    with pytest.raises(PageRefused):
+        await fetcher.fetch(web.url("/first", "rebind.test"), seconds=2)
+    assert [address for address, *_ in connected] == ["127.0.0.1"]
+    assert web.paths() == ["/first"]
+
+
+async def test_the_next_engine_answers_for_one_that_fails(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    web.answers(Page(b'{"detail": {"error": "quota"}}', "application/json", 429))
+    with WebServer() as other:
+        monkeypatch.setenv("SEARXNG_URL", other.base_url + "/")
+        other.finds({"url": web.page("/gold", GOLD), "publishedDate": "2026-05-02T00:00:00"})
+        answer = await search(web, engines=[Tavily(), SearXNG()])
+        assert [page.engine for page in answer.pages] == ["searxng"]
+        assert answer.pages[0].published == "2026-05-02"
+        assert answer.missing == {"tavily": "it has been asked too often (429)"}
+        assert other.queries == [{"path": "/search", "q": QUESTION, "format": "json"}]
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        (Page(b"{}", "application/json", 401), "it refuses TAVILY_API_KEY"),
+        (Page(b"oops", "text/plain", 500), "it failed (HTTPStatusError)"),
+        (Page(b"not json", "application/json"), "it failed (JSONDecodeError)"),
+        (Page(b'{"results": 7}', "application/json"), "not of the form"),
+        (Page(b'{"results": [1, {"url": 5}, {}]}', "application/json"), ""),
+        (Page(b'{"results": []}', "application/json"), "it found nothing"),
+        (Page(never, "application/json"), "took longer than 0.5 s"),
+    ],
+)
+async def test_an_engine_that_answers_nonsense_fails_no_turn(
+    web: WebServer, caplog: pytest.LogCaptureFixture, reply: Page, cause: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    web.answers(reply)
+    answer = await search(web, timeout=1.0)
+    assert answer.pages == ()
+    assert (answer.trigger, answer.query) == ("keywords", QUESTION)
+    assert cause in answer.missing["tavily"]
+    assert KEY not in str(answer) + caplog.text
+    assert QUESTION not in caplog.text, "no content in the logs"
+
+
+async def test_what_is_not_set_up_is_said_and_passed_over(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TAVILY_API_KEY", "GOOGLE_API_KEY", "SEARXNG_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    answer = await search(web, engines=[Tavily(), DuckDuckGo(), Google(), SearXNG(), Retriever("no_such_module:it")])
+    assert answer.pages == ()
+    assert answer.missing["tavily"] == "TAVILY_API_KEY is not set"
+    assert "pip install 'react-mem[search]'" in answer.missing["duckduckgo"]
+    assert answer.missing["google"] == "GOOGLE_API_KEY is not set"
+    assert answer.missing["searxng"] == "SEARXNG_URL is not set"
+    assert "no_such_module" in answer.missing["no_such_module:it"]
+
+
+async def test_without_the_parser_an_engines_own_words_are_used(
+    web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    web.finds({"url": web.page("/gold", GOLD), "content": "Gold is at 150."})
+    answer = await search(web)
+    assert [page.text for page in answer.pages] == ["Gold is at 150."]
+    assert "pip install 'react-mem[search]'" in answer.missing["pages"]
+
+
+async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "google-key")
+    monkeypatch.setenv("GOOGLE_CSE_ID", "engine-id")
+    item = {
+        "link": web.page("/gold", GOLD),
+        "title": "Gold",
+        "snippet": "…",
+        "pagemap": {"metatags": [{"article:published_time": "2026-04-30T01:02:03Z"}]},
+    }
+    web.answers(Page(json.dumps({"items": [item]}).encode(), "application/json"))
+    answer = await search(web, engines=[Google(web.base_url + "/customsearch/v1")])
+    assert [(page.engine, page.published) for page in answer.pages] == [("google", "2026-04-30")]
+    (asked,) = web.queries
+    assert (asked["q"], asked["cx"], asked["key"]) == (QUESTION, "engine-id", "google-key")
+
+    answer = await search(web, engines=[Retriever(f"{__name__}:retriever")])
+    assert [(page.text, page.title, page.url) for page in answer.pages] == [
+        ("Gold in the archive: 150.", "Archive", "archive/1"),
+        ("More on gold.", "", f"{__name__}:retriever#2"),
+    ]
+    assert web.paths() == ["/gold"], "what a retriever returns is all there is"
+
+
+retriever: RunnableLambda[str, list[Document]] = RunnableLambda(
+    lambda _: [
+        Document("Gold in the archive: 150.", metadata={"source": "archive/1", "title": "Archive"}),
+        Document("More on gold."),
+    ]
+)
+
+
+class _Failing:
+    """An engine that fails as long as it is told to."""
+
+    name = "failing"
+    is_shared = True
+
+    def __init__(self) -> None:
+        self.fails = True
+        self.asked = 0
+
+    async def find(self, query: str, limit: int) -> list[Hit]:
+        self.asked += 1
+        if self.fails:
+            raise ConnectionError("no route")
+        return [Hit("https://example.com/", "Gold", "Gold is at 150.", is_whole=True)]
+
+
+async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(web: WebServer) -> None:
+    engine, now = _Failing(), [0.0]
+    searches = searching(web, engines=[engine], clock=lambda: now[0], cache_seconds=0)
+
+    async def missing() -> str:
+        return (await searches.search(QUESTION, now=NOW)).missing.get("failing", "")
+
+    causes = [await missing() for _ in range(5)]
+    assert causes == ["it failed (ConnectionError)"] * 3 + ["left alone for 60 s: it failed before"] * 2
+    now[0] = 61.0
+    assert await missing() == "it failed (ConnectionError)", "one try"
+    assert "left alone for 60 s" in await missing(), "and closed again"
+    now[0] = 122.0
+    engine.fails = False
+    assert [await missing(), await missing()] == ["", ""]
+    assert engine.asked == 6
+
+
+async def test_results_are_used_again_while_they_are_new(web: WebServer) -> None:
+    now = [0.0]
+    searches = searching(web, clock=lambda: now[0], cache_seconds=100)
+    web.finds(web.page("/gold", GOLD))
+    first = await searches.search(QUESTION, now=NOW)
+    again = await searches.search(f"  {QUESTION.upper()} ", now=datetime(2026, 5, 5, tzinfo=UTC))
+    assert again.pages == first.pages
+    assert len(web.queries) == 1
+    now[0] = 100.0
+    await searches.search(QUESTION, now=NOW)
+    assert len(web.queries) == 2
+    web.answers(Page(b"", "text/plain", 500))
+    now[0] = 300.0
+    failed = await searches.search(QUESTION, now=NOW)
+    web.finds(web.page("/gold", GOLD))
+    assert not failed.pages
+    assert (await searches.search(QUESTION, now=NOW)).pages, "a failure is not kept"
+
+
+async def test_what_is_private_is_neither_sent_nor_kept(web: WebServer) -> None:
+    profile = {"name": "Nguyễn Văn An", "phone": "0901234567"}
+    searches = searching(web)
+    web.finds(web.page("/gold", GOLD))
+    answer = await searches.search(
+        "Tôi là Nguyễn Văn An (0901 234 567), giá vàng hôm nay bao nhiêu?", profile_values=profile, now=NOW
+    )
+    assert answer.query == web.queries[-1]["query"] == "giá vàng hôm nay bao nhiêu?"
+
+    for _ in range(2):
+        asked = await searches.search("latest news about Nguyen Van An", profile_values=profile, now=NOW)
+        assert asked.query == web.queries[-1]["query"] == "latest news about Nguyen Van An"
+    assert len(web.queries) == 3, "what names a user is searched for each time: it is not another's to find"
+
+    nothing = await searches.search("Nguyen Van An, 0901234567, news today?", profile_values=profile, now=NOW)
+    assert "Nguyen" not in nothing.query
+    empty = await searches.look_up("Nguyen Van An 0901234567", profile_values=profile, now=NOW)
+    assert (empty.query, empty.pages) == ("", ())
+    assert "private" in empty.missing["query"]
+    assert all("0901" not in str(query) for query in web.queries)
+
+
+async def test_the_switch_sends_a_question_as_it_is_and_keeps_nothing_of_it(web: WebServer) -> None:
+    searches = searching(web, private_queries=False)
+    web.finds(web.page("/gold", GOLD))
+    question = "What is the price of gold today for Nguyễn Văn An?"
+    for count in (1, 2):
+        assert (await searches.search(question, profile_values={"name": "Nguyễn Văn An"}, now=NOW)).query == question
+        assert len(web.queries) == count
+
+
+async def test_the_same_page_and_the_same_text_stand_once_the_best_first(web: WebServer) -> None:
+    web.page("/moved", b"", status=301, headers={"location": "/gold"})
+    web.finds(
+        {"url": web.page("/gold", GOLD), "score": 0.5},
+        {"url": web.url("/gold") + "?utm_source=x#top", "score": 0.4},
+        {"url": web.url("/moved"), "score": 0.45},
+        {"url": web.page("/copy", f"<h1>Mirror</h1>{GOLD}"), "score": 0.3},
+        {"url": web.page("/silver", "<p>Silver fell in Hue."), "score": 0.9},
+        {"url": "javascript:alert(1)", "score": 1.0},
+    )
+    answer = await search(web)
+    assert [page.url for page in answer.pages] == [web.url("/silver"), web.url("/gold")]
+    assert "javascript:alert(1)" in answer.missing
+
+
+async def test_of_a_long_page_the_passages_that_matter_are_shown(web: WebServer) -> None:
+    filler = "".join(
+        f"<p>Paragraph {n} speaks about gardens, rivers and the weather of {n + 1500}.</p>" for n in range(400)
+    )
+    needle = "<p>A tael of gold costs 151.5 million dong in Hanoi.</p>"
+    web.finds(web.page("/long", f"<html><body><article>{filler}{needle}{filler}</article></body></html>"))
+    (page,) = (await search(web)).pages
+    assert "151.5 million dong" in page.text
+    assert len(page.text) <= 2000
+
+
+async def test_pages_are_read_side_by_side_and_all_of_it_is_bounded(web: WebServer) -> None:
+    web.finds(web.hostile("slow"), web.page("/slow2", web.pages["/slow"].body), web.page("/good", GOLD))
+    started = time.monotonic()
+    answer = await search(web, timeout=1.0)
+    assert time.monotonic() - started < 1.1
+    assert [page.url for page in answer.pages] == [web.url("/good")]
+    assert len(answer.missing) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "trigger"),
+    [
+        ("yes", "model"),
+        ("Yes.", "model"),
+        ("no", "none"),
+        ("NO", "none"),
+        ("yes, because", "none"),
+        ("", "none"),
+        ("{}", "none"),
+    ],
+)
+async def test_where_words_do_not_decide_the_model_does_and_nonsense_is_no(
+    web: WebServer, said: str, trigger: str
+) -> None:
+    model = ScriptedModel(script=[said])
+    web.finds(web.page("/gold", GOLD))
+    answer = await searching(web).search("Who owns the Pixel brand?", model=model, now=NOW)
+    assert answer.trigger == trigger
+    assert bool(answer.pages) == (trigger == "model")
+    ((system, human),) = model.prompts
+    assert "2026-05-04" in system.text
+    assert "Who owns the Pixel brand?" in human.text
+
+
+async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) -> None:
+    failing = ScriptedModel(script=[ConnectionError("secret")])
+    answer = await searching(web).search("Who owns the Pixel brand?", model=failing, now=NOW)
+    assert answer == WebAnswer(missing={"decision": "the model could not be asked (ConnectionError)"})
+
+    class Hanging(ScriptedModel):
+        async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+            await asyncio.Event().wait()
+
+    started = time.monotonic()
+    answer = await searching(web, timeout=1.0).search("Who owns Pixel?", model=Hanging(script=["yes"]), now=NOW)
+    assert answer.missing == {"decision": "the model could not be asked (TimeoutError)"}
+    assert time.monotonic() - started < 0.6
+
+
+async def test_the_model_is_not_asked_where_it_must_not_be(web: WebServer) -> None:
+    model = ScriptedModel(script=["yes"])
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("What is my name?", {}),
+        ("Today I am tired", {}),
+        ("Who owns the Pixel brand?", {"ask_model": False}),
+        (QUESTION, {"enabled": False}),
+    ]
+    for question, changed in cases:
+        assert await searching(web, **changed).search(question, model=model, now=NOW) == WebAnswer()
+    assert model.prompts == []
+    assert web.queries == []
+
+
+async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:
+    web.finds(*(web.hostile(kind) for kind in ("script", "bomb", "charset", "gone")), web.page("/gold", GOLD))
+    with blockbuster_ctx():
+        answer = await (await asyncio.to_thread(searching, web)).search(
+            "Who owns the Pixel brand?", model=ScriptedModel(script=["yes"]), now=NOW
+        )
+    assert answer.pages
+
+
+async def test_stopping_a_turn_stops_its_search(web: WebServer) -> None:
+    web.finds(web.hostile("slow"))
+    task = asyncio.create_task(search(web, timeout=30.0))
+    assert await asyncio.to_thread(web.was_asked.wait, 5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_one_search_serves_a_process() -> None:
+    assert web_search(settings()) is web_search(settings())
+    assert web_search(settings()) is not web_search(settings(max_results=1))
+
+
+def test_no_optional_package_is_loaded_before_it_is_used() -> None:
+    check = "import sys, tools.web_search; print(sorted({'ddgs', 'tavily', 'trafilatura', 'lxml'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "[]\n"
