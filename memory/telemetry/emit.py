@@ -1,7 +1,7 @@
 """Recording: counts, values and spans go to the global OpenTelemetry providers, and to whoever listens here.
 
-Without anybody listening a call costs a microsecond or two. Nothing here raises: what is not in the catalogue is
-dropped and logged, because what is measured matters more than its measure.
+Without anybody listening a call costs a microsecond or two, with the Prometheus endpoint some fifteen. Nothing here
+raises: what is not in the catalogue is dropped and logged, because what is measured matters more than its measure.
 """
 
 from __future__ import annotations

@@ -304,6 +304,6 @@ for call in (lambda: telemetry.count("degradations", part="vector"), measured):
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     count, span = map(float, done.stdout.split())
-    # measured: 1.5 and 4 microseconds
+    # measured: 0.6 and 1.8 microseconds
     assert count < 10e-6
     assert span < 20e-6
