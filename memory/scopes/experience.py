@@ -4,18 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Literal
 
 from langgraph.store.base import Op, SearchOp
+from langgraph.store.memory import InMemoryStore
+from pydantic import Field
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.records import StepExperience, record_id
+from memory.owned import WHOLE
+from memory.records import Record, StepExperience, now, record_id
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
 
 MAX_OUTPUT_CHARS = 4_000
 """Of a tool's result: enough to see what came of a step; the whole is in the thread."""
+
+_A_STEP = timedelta(microseconds=1)
+
+
+class TurnOutcome(Record):
+    """What became of a turn, and of the skills that were offered in it; one a turn, `text` is what was asked for."""
+
+    kind: Literal["outcome"] = "outcome"
+    task_type: str = ""
+    turn_id: str
+    success: bool
+    offered: tuple[str, ...] = ()
+    followed: dict[str, bool] = Field(
+        default_factory=dict, description="The skills whose steps the agent took, and whether that went well."
+    )
+
+    @staticmethod
+    def identity(session_id: str, turn_id: str) -> str:
+        """Return the id of what became of a turn."""
+        return record_id("outcome", session_id, turn_id)
 
 
 class ExperienceMemoryStore(ScopeStore):
@@ -25,12 +49,12 @@ class ExperienceMemoryStore(ScopeStore):
     """
 
     scope = MemoryScope.EXPERIENCE
-    records = (StepExperience,)
+    records = (StepExperience, TurnOutcome)
     indexed = False
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Return the latest steps, those of the kind of task if one is named."""
-        conditions = {"task_type": query.task_type} if query.task_type else None
+        conditions = {"kind": "experience", **({"task_type": query.task_type} if query.task_type else {})}
         return [SearchOp(self.namespace(query.user_id), conditions, self._policy.max_memories)]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
@@ -89,7 +113,46 @@ class ExperienceMemoryStore(ScopeStore):
             traces.setdefault(step.session_id, []).insert(0, step)
         return [trace for trace in traces.values() if all(step.success for step in trace)][:limit]
 
+    async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
+        """Return the latest steps that an agent took for a user, in the order in which it took them.
+
+        Args:
+            user_id: The owner.
+            agent_id: The agent.
+            limit: How many.
+        """
+        found = await self._latest(user_id, limit, kind="experience", agent_id=agent_id)
+        return [StepExperience.from_value(value) for value in found]
+
+    async def latest_outcomes(self, user_id: str, agent_id: str, limit: int) -> list[TurnOutcome]:
+        """Return what became of the latest turns of an agent with a user, in order.
+
+        Args:
+            user_id: The owner.
+            agent_id: The agent.
+            limit: How many.
+        """
+        found = await self._latest(user_id, limit, kind="outcome", agent_id=agent_id)
+        return [TurnOutcome.from_value(value) for value in found]
+
+    async def agents(self, user_id: str, limit: int) -> list[str]:
+        """Return the agents that took a user's latest steps.
+
+        Args:
+            user_id: The owner.
+            limit: How many steps to look at.
+        """
+        found = await self._latest(user_id, limit, kind="experience")
+        return list(dict.fromkeys(str(value["agent_id"]) for value in found))
+
+    async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
+        # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
+        room = WHOLE if isinstance(self._store, InMemoryStore) else limit
+        found = await self._store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
+        return sorted((item.value for item in found), key=_taken_at)[-limit:]
+
     async def _steps(self, user_id: str, task_type: str, **conditions: Any) -> list[StepExperience]:
+        conditions["kind"] = "experience"
         if task_type:
             conditions["task_type"] = task_type
         steps = [StepExperience.from_value(value) async for value in self._all(user_id, **conditions)]
@@ -103,6 +166,8 @@ class ExperienceMemoryStore(ScopeStore):
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive what an event need not say; the kind of task is by default its flow."""
+        if data.get("kind") == "outcome":
+            return data
         return _complete({"task_type": event.flow_id or "", **data})
 
 
@@ -118,8 +183,11 @@ def steps_to_experience(
         turn_id: The message that the turn answers.
         task_type: What kind of task it was.
     """
+    at = now()
     return [
         StepExperience(
+            # steps are told in order by when they were taken
+            created_at=at + place * _A_STEP,
             id=record_id("experience", session_id, turn_id, str(place)),
             text=_text(step["action"], step["arguments"]),
             task_type=task_type,
@@ -134,6 +202,10 @@ def steps_to_experience(
         )
         for place, step in enumerate(steps)
     ]
+
+
+def _taken_at(value: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(str(value["created_at"]))
 
 
 def _text(tool: str, arguments: Any) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph.store.base import Op
+from langgraph.store.base import Op, SearchOp
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.records import Skill
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
+from memory.skill_life import promise
 
 _IN_USE = {"status": {"$ne": "archived"}}
+
+_OF_A_KIND = 20
+"""Skills of the named kind of task that are weighed up, however they are worded: few procedures have more rivals."""
 
 
 class ProceduralMemoryStore(ScopeStore):
@@ -23,14 +27,31 @@ class ProceduralMemoryStore(ScopeStore):
     records = (Skill,)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search the owner's skills, those for the kind of task if one is named."""
+        """Search the owner's skills, those for the kind of task if one is named.
+
+        A kind of task that is named says more than words do: its skills are found without a word in common.
+        """
         if not self._policy.use_procedural:
             return []
-        return [self._search(query, question, SPARE * self._policy.max_skills, **_conditions(query.task_type))]
+        conditions = _conditions(query.task_type)
+        asked = [self._search(query, question, SPARE * self._policy.max_skills, **conditions)]
+        if not query.task_type:
+            return asked
+        of_the_kind = SearchOp(self.namespace(query.user_id), conditions, _OF_A_KIND)
+        return [*(asked if question is not None else ()), of_the_kind]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already."""
-        return super().results(answers, query)[: self._policy.max_skills]
+        """Return what the caller does not have already: of skills for one kind of task the most promising first.
+
+        Of these none takes a tool that the caller does not have, where `query.extra["tools"]` names those it has.
+        """
+        seen, tools = set(query.extra.get("seen") or ()), query.extra.get("tools")
+        found: dict[str, MemoryResultItem] = {}
+        for answer in answers:
+            for result in self._results(answer, _OF_A_KIND):
+                if result.id not in seen and _is_feasible(result, tools):
+                    found.setdefault(result.id, result)
+        return _by_promise(list(found.values()))[: self._policy.max_skills]
 
     async def search_skills(
         self, task_type: str, query: str = "", top_k: int = 3, *, user_id: str
@@ -76,14 +97,39 @@ def _conditions(task_type: str | None) -> dict[str, Any]:
     return {**_IN_USE, "task_type": task_type} if task_type else _IN_USE
 
 
+def _is_feasible(result: MemoryResultItem, tools: Sequence[str] | None) -> bool:
+    return tools is None or {step["tool"] for step in result.payload.get("tool_sops", ())} <= set(tools)
+
+
+def _by_promise(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
+    """Return skills with those for one kind of task together, each kind where its best match stood."""
+    kinds: dict[str, list[tuple[Skill, MemoryResultItem]]] = {}
+    for result in results:
+        skill = Skill.from_value(result.payload)
+        # without a kind of task they have nothing in common: what is asked decides
+        kinds.setdefault(skill.task_type or skill.id, []).append((skill, result))
+    # a lesson is no procedure, and stands beside the one that is followed
+    ordered = (sorted(kind, key=lambda one: (not one[0].tool_sops, -promise(one[0]))) for kind in kinds.values())
+    return [result for kind in ordered for _, result in kind]
+
+
 def _complete(data: dict[str, Any]) -> dict[str, Any]:
     use_when = str(data.get("use_when", ""))
     if not use_when.strip():
         raise ValueError("memory scope procedural: use_when: is missing; give when the skill is to be used")
     id_ = Skill.identity(str(data.get("task_type", "")), use_when)
-    steps = [
-        f"{step.get('tool')}: {step.get('action')}" for step in data.get("tool_sops", ()) if isinstance(step, Mapping)
-    ]
+    steps = [(step.get("tool"), step.get("action")) for step in data.get("tool_sops", ()) if isinstance(step, Mapping)]
     preferences = data.get("preferences", ())
-    text = "; ".join([use_when, *steps, *map(str, preferences if isinstance(preferences, list | tuple) else ())])
+    text = skill_text(use_when, steps, preferences if isinstance(preferences, list | tuple) else ())
     return {"id": id_, "text": text, **data}
+
+
+def skill_text(use_when: str, steps: Iterable[tuple[Any, Any]], preferences: Iterable[Any]) -> str:
+    """Return the text of a skill: what search finds it by, and what a prompt shows of it.
+
+    Args:
+        use_when: When it is used.
+        steps: Its tools, each with what to do with it.
+        preferences: What else to mind.
+    """
+    return "; ".join([use_when, *(f"{tool}: {action}" for tool, action in steps), *map(str, preferences)])

@@ -1,0 +1,10 @@
+"""Learning from experience: what repeatedly worked becomes skills, what failed lessons, and what is used is judged.
+
+`learn` runs behind the turns; `record_turn` logs what became of a turn in which skills were offered.
+"""
+
+from memory.learning.learner import LearningReport, learn
+from memory.learning.outcomes import record_turn, use_of
+from memory.learning.proposals import Proposer
+
+__all__ = ["LearningReport", "Proposer", "learn", "record_turn", "use_of"]

@@ -1,0 +1,117 @@
+"""What is learnt meets what is known: one skill for one procedure, however often and in whatever words it is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.learning.checks import Evidence
+from memory.learning.drafts import Draft, sources
+from memory.learning.procedures import MIN_SUPPORT
+from memory.learning.traces import Trace, match
+from memory.records import Skill, normalise
+from memory.retrieval.words import terms
+
+_SAME_TOOLS = 0.6
+"""How much of the longer of two procedures the shorter one has to be for both to be one with a detour."""
+
+_NEAR_TEXT = 0.8
+"""Share of their words that two occasions have in common where they are the same: one word in ten may differ."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The skills of a user, and what there is to judge them by.
+
+    Args:
+        skills: All of them, the archived ones too.
+        last_used: When each was last followed; those never followed are not in it.
+    """
+
+    skills: Sequence[Skill]
+    last_used: Mapping[str, datetime]
+
+    def of(self, draft: Draft) -> Skill | None:
+        """Return the skill that a draft is about; None where it is something new.
+
+        Args:
+            draft: The draft.
+        """
+        exact = [skill for skill in self.skills if skill.id == draft.id or _is_same(skill, draft)]
+        near = [skill for skill in self.skills if _takes_the_place_of(skill, draft)] if draft.steps else []
+        return next(iter([*exact, *near]), None)
+
+    def merged(self, draft: Draft, agent_id: str, evidence: Evidence) -> Skill | None:
+        """Return the skill that a draft makes or changes; None where all of it is known.
+
+        What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
+        probation, only for turns that came off with its tools after it was last followed.
+
+        Args:
+            draft: The draft, checked.
+            agent_id: The agent whose experience it comes from.
+            evidence: What the turns of the draft say.
+        """
+        known = self.of(draft)
+        if known is None:
+            return draft.skill(agent_id)
+        if not known.source_ids:
+            return None
+        new = self._new(known, draft.traces)
+        if known.status == "archived":
+            return _revived(known, draft) if len(new) >= MIN_SUPPORT else None
+        tools = [step.tool for step in known.tool_sops]
+        if known.tool_sops and len(draft.steps) < len(tools) and len(draft.traces) > _covering(draft.traces, tools):
+            # a detour that turns since have come off without
+            return known.model_copy(update={**_words(draft), "source_ids": sources(draft.traces)})
+        own = [t for t in new if t.covers(tools) and all(evidence.is_said_by(text, t) for text in _texts(known))]
+        return known.model_copy(update={"source_ids": sources(own, known.source_ids)}) if own else None
+
+    def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
+        since = self.last_used.get(known.id) if known.status == "archived" else None
+        return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
+
+
+def _revived(known: Skill, draft: Draft) -> Skill:
+    update = {**_words(draft), "source_ids": sources(draft.traces), "trials": 0, "successes": 0}
+    return known.model_copy(update={**update, "status": "probation" if draft.steps else "active"})
+
+
+def _is_same(skill: Skill, draft: Draft) -> bool:
+    """Return whether a skill is for the same occasion, and takes the same tools in the same order."""
+    if not draft.steps or tuple(step.tool for step in skill.tool_sops) != draft.tools:
+        return False
+    if skill.task_type and draft.task_type:
+        return normalise(skill.task_type) == normalise(draft.task_type)
+    return skill.task_type == draft.task_type or _share(skill.use_when, draft.use_when) >= _NEAR_TEXT
+
+
+def _takes_the_place_of(skill: Skill, draft: Draft) -> bool:
+    """Return whether a skill is the draft with a detour, or one known to be good that the draft makes a detour of."""
+    tools = tuple(step.tool for step in skill.tool_sops)
+    if skill.task_type != draft.task_type or skill.status == "archived" or not tools:
+        return False
+    if min(len(tools), len(draft.tools)) < _SAME_TOOLS * max(len(tools), len(draft.tools)):
+        return False
+    if len(tools) > len(draft.tools):
+        return bool(skill.source_ids) and match(draft.tools, tools) is not None
+    return skill.status == "active" and match(tools, draft.tools) is not None
+
+
+def _share(one: str, other: str) -> float:
+    left, right = {*terms(one)}, {*terms(other)}
+    return len(left & right) / len(left | right) if left | right else 1.0
+
+
+def _covering(traces: Iterable[Trace], tools: Sequence[str]) -> int:
+    return sum(trace.covers(tools) for trace in traces)
+
+
+def _texts(skill: Skill) -> list[str]:
+    return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
+
+
+def _words(draft: Draft) -> dict[str, object]:
+    made = draft.skill("")
+    return {name: getattr(made, name) for name in ("text", "use_when", "tool_sops", "preferences", "session_id")}

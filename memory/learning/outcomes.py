@@ -1,0 +1,106 @@
+"""What became of a turn, and of the skills that were offered in it: logged once a turn, whoever says it how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memory.changes import Change, put
+from memory.interface import MemoryScope
+from memory.records import Skill
+from memory.scopes.experience import TurnOutcome
+from memory.skill_life import after_use
+from memory.transactions import transact
+
+if TYPE_CHECKING:
+    from memory.facade import MemoryFacade
+
+_MAX_GOAL = 600
+"""Characters of what was asked for that are kept, for what turns have in common."""
+
+
+async def record_turn(
+    memory: MemoryFacade,
+    user_id: str,
+    *,
+    session_id: str,
+    agent_id: str,
+    turn_id: str,
+    offered: Sequence[str],
+    steps: Sequence[Mapping[str, Any]],
+    success: bool | None = None,
+    task_type: str = "",
+    goal: str = "",
+) -> list[Skill]:
+    """Log what became of a turn, and count it for the skills that it followed.
+
+    A retry of the turn, or another worker, changes nothing; turns that end at once are all counted.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        session_id: The conversation.
+        agent_id: The agent.
+        turn_id: What the turn answers: the id of the message's record, or of whatever else there is one of a turn.
+        offered: The ids of the skills that the agent was shown.
+        steps: What it did, in order: `action` and `error` each, as working memory has them.
+        success: Whether the turn came off; by default, whether its last step did.
+        task_type: What kind of task it was.
+        goal: What was asked for; needed only where `turn_id` is no message that memory has.
+
+    Returns:
+        The skills that were followed, as they are now; none where the turn is logged already, or did nothing.
+    """
+    if not steps or not memory.policy.write_experience:
+        return []
+    came_off = success if success is not None else not steps[-1]["error"]
+
+    async def step() -> tuple[list[Skill], list[Change]]:
+        id_ = TurnOutcome.identity(session_id, turn_id)
+        if await memory.records(user_id, MemoryScope.EXPERIENCE, [id_]):
+            return [], []
+        found = await memory.records(user_id, MemoryScope.PROCEDURAL, offered)
+        skills = [Skill.from_value(value) for value in found.values()]
+        followed = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=came_off)) is not None}
+        outcome = TurnOutcome(
+            id=id_,
+            text=goal[:_MAX_GOAL],
+            task_type=task_type,
+            turn_id=turn_id,
+            success=came_off,
+            offered=tuple(found),
+            followed=followed,
+            session_id=session_id,
+            agent_id=agent_id,
+            source_ids=(turn_id,),
+        )
+        used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
+        changes = [put(user_id, MemoryScope.EXPERIENCE, outcome, indexed=False)]
+        return used, [*changes, *(put(user_id, MemoryScope.PROCEDURAL, skill) for skill in used)]
+
+    return await transact(memory.store, user_id, step)
+
+
+def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -> bool | None:
+    """Return whether a turn followed a skill with success; None where it did not follow it.
+
+    It followed where all steps of the skill went well in their order: then the turn's success is the skill's. It failed
+    where a step of the skill was due, was tried and never went well, whatever the agent did then. What breaks off
+    without that only begins alike.
+
+    Args:
+        skill: The skill.
+        steps: What the agent did, in order: `action` and `error` each.
+        success: Whether the turn came off.
+    """
+    place = 0
+    failing = False
+    for step in steps:
+        if place < len(skill.tool_sops) and step["action"] == skill.tool_sops[place].tool:
+            failing = bool(step["error"])
+            place += not failing
+    if not skill.tool_sops:
+        return None
+    if place == len(skill.tool_sops):
+        return success
+    return False if failing else None

@@ -1,0 +1,205 @@
+"""What a model says about procedures: one call for a kind of task, which shows no value that was given to a tool."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+
+from memory import telemetry
+from memory.extraction.calls import HIDDEN, Calls, secrets_of, without_retries
+from memory.extraction.errors import DeadlineExceeded, InvalidOutput, translate
+from memory.learning.checks import SECRET
+from memory.learning.procedures import Procedure
+from memory.learning.traces import Trace, values
+from prompts import load_prompt
+
+_SHOWN = 6
+"""Turns of each procedure, and turns that failed, which the model is shown, the latest: a small model's window."""
+
+_MAX_TEXT = 200
+_MIN_VALUE = 2
+
+_HELD_BACK = "{...}"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What the model says of one procedure; nothing in it is checked."""
+
+    use_when: str
+    actions: tuple[str, ...]
+    preferences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What the model says.
+
+    Args:
+        wordings: Of procedures, by their place among those asked about.
+        lessons: By the tool that fails.
+    """
+
+    wordings: Mapping[int, Wording]
+    lessons: Mapping[str, str]
+
+
+class Proposer:
+    """Asks a model for words.
+
+    Args:
+        model: Any chat model that fills a schema. It is not changed; its retries and its streaming are off.
+        deadline: Seconds that one call may take.
+    """
+
+    def __init__(self, model: BaseChatModel, deadline: float) -> None:
+        self._model = without_retries(model)
+        self._secrets = secrets_of(model)
+        self._deadline = deadline
+        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
+        self._instructions = load_prompt("learn_skills")
+
+    async def propose(self, task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> Proposals:
+        """Ask for words, in one call.
+
+        Args:
+            task_type: The kind of task.
+            procedures: What to word, at least one.
+            failed: Turns in which something failed.
+
+        Returns:
+            What the model says, as far as it can be read.
+
+        Raises:
+            ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
+        """
+        tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
+        filled = self._model.with_structured_output(
+            _schema(len(procedures), tools), method="json_schema", include_raw=True, **self._options
+        )
+        config = merge_configs(
+            ensure_config(), {"callbacks": [calls := Calls(1)], "tags": [HIDDEN], "run_name": "learn_skills"}
+        )
+        prompt = [SystemMessage(self._instructions), HumanMessage(_briefing(task_type, procedures, failed))]
+        try:
+            with telemetry.model_call("learning", self._model) as calls.measured:
+                async with asyncio.timeout(self._deadline):
+                    answer: Any = await filled.ainvoke(prompt, config)
+        except TimeoutError:
+            raise DeadlineExceeded(f"the model did not answer within {self._deadline:g} seconds") from None
+        except Exception as error:
+            raise translate(error, self._secrets) from None  # the original, in a log, may show a key
+        return _read(answer)
+
+
+def _briefing(task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> str:
+    lines = ["<procedures>"]
+    lines += [_line({"name": f"p{place}", "tools": one.tools}) for place, one in enumerate(procedures)]
+    lines += ["</procedures>", f"<turns task_type={json.dumps(task_type, ensure_ascii=False)}>"]
+    for place, one in enumerate(procedures):
+        lines += [_line({"procedure": f"p{place}", **_shown(trace)}) for trace in one.traces[-_SHOWN:]]
+    lines += [_line(_shown(trace)) for trace in failed[-_SHOWN:]]
+    return "\n".join([*lines, "</turns>"])
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    # a tag in what somebody said must not end the data
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _shown(trace: Trace) -> dict[str, Any]:
+    """Return a turn without what was given to tools: names of arguments stand in its place."""
+    given = [(value, f"{{{name}}}") for step in trace.steps for name, v in step.input.items() for value in values(v)]
+    names = dict(sorted(given, key=lambda pair: len(pair[0])))
+    pattern = "|".join(re.escape(v) for v in sorted(names, key=len, reverse=True) if len(v) >= _MIN_VALUE)
+
+    def masked(text: str) -> str:
+        whole = re.sub(rf"(?<!\w)(?:{pattern})(?!\w)", lambda m: names[m[0]], text) if pattern else text
+        return SECRET.sub(_HELD_BACK, whole)[:_MAX_TEXT]
+
+    steps = [
+        {"tool": step.tool, "arguments": list(step.input), **({"error": masked(step.error)} if step.error else {})}
+        for step in trace.steps
+    ]
+    return {"asked": masked(trace.goal), "steps": steps, "came_off": trace.succeeded}
+
+
+def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
+    texts = {"type": "array", "items": {"type": "string"}}
+    return _object(
+        "learnt",
+        skills={
+            "type": "array",
+            "items": _object(
+                "",
+                procedure={"type": "string", "enum": [f"p{place}" for place in range(procedures)]},
+                use_when={"type": "string"},
+                actions=texts,
+                preferences=texts,
+            ),
+        },
+        lessons={
+            "type": "array",
+            # an enum may not be empty
+            "items": _object("", tool={"type": "string", "enum": tools or [""]}, text={"type": "string"}),
+        },
+    )
+
+
+def _object(title: str, **properties: Any) -> dict[str, Any]:
+    named = {"title": title, "description": "What was learnt."} if title else {}
+    required = list(properties)
+    return {**named, "type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _read(answer: Any) -> Proposals:
+    raw = answer.get("raw") if isinstance(answer, Mapping) else None
+    said = _as_object(answer.get("parsed")) if isinstance(answer, Mapping) else None
+    text = str(raw.text) if isinstance(raw, AIMessage) else str(answer)
+    said = said if said is not None else _first_object(text)
+    if said is None:
+        raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
+    wordings = {
+        int(one["procedure"][1:]): Wording(
+            use_when=str(one.get("use_when") or "").strip(),
+            actions=_texts(one.get("actions")),
+            preferences=_texts(one.get("preferences")),
+        )
+        for one in _objects(said.get("skills"))
+        if re.fullmatch(r"p\d{1,3}", str(one.get("procedure")))
+    }
+    lessons = {str(one.get("tool")): str(one.get("text") or "").strip() for one in _objects(said.get("lessons"))}
+    return Proposals(wordings, lessons)
+
+
+def _first_object(text: str) -> Mapping[str, Any] | None:
+    start = text.find("{")
+    if start < 0:
+        return None
+    try:
+        return _as_object(json.JSONDecoder().raw_decode(text, start)[0])
+    except (json.JSONDecodeError, RecursionError):
+        return None
+
+
+def _as_object(value: Any) -> Mapping[str, Any] | None:
+    return value if isinstance(value, Mapping) else None
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(one.strip() for one in value if isinstance(one, str)) if isinstance(value, list) else ()
