@@ -233,10 +233,27 @@ class _Heard(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """Note a piece of an answer."""
-        if not self._limit.expired():
-            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
+        self._wait_on()
         if isinstance(chunk, ChatGenerationChunk) and TAG_NOSTREAM not in (tags or ()):
             self.message_id = chunk.message.id
+
+    async def on_stream_event(
+        self,
+        event: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        tags: list[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note the same, as it comes where the caller streams events by version 3."""
+        self._wait_on()
+        if event["event"] == "message-start" and TAG_NOSTREAM not in (tags or ()):
+            self.message_id = event.get("id") or event.get("message_id")
+
+    def _wait_on(self) -> None:
+        if not self._limit.expired():
+            self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 @asynccontextmanager

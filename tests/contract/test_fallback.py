@@ -54,6 +54,15 @@ class Breaks(Hangs):
         raise httpx.ReadError("gone")
 
 
+class Slow(ScriptedModel):
+    """Takes a fifth of a second a word."""
+
+    async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        for word in str(self._next(messages).content).split():
+            await asyncio.sleep(0.2)
+            yield ChatGenerationChunk(message=AIMessageChunk(word))
+
+
 Answering = Callable[..., Graph]
 
 
@@ -293,3 +302,34 @@ async def test_a_model_that_falls_silent_is_not_waited_for(answering: Answering)
     texts, [event], answer = await streamed(answering(Hangs(script=["well"]), after=0.5, second=["a whole one"]))
     assert (answer.text, event["kind"]) == ("a whole one", "timeout")
     assert texts == {event["replaces"]: "well", answer.id: "a whole one"}
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+async def test_half_an_answer_is_another_message_in_the_events_of_version_3_too(answering: Answering) -> None:
+    graph = answering(Breaks(script=["half an answer"]), second=["a whole one"])
+    started, last = await _third_version(graph)
+    assert len(started) == len(set(started)) == 2
+    assert (started[-1], last.text) == (last.id, "a whole one")
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+async def test_a_model_that_goes_on_speaking_is_waited_for(answering: Answering) -> None:
+    slow = Slow(script=["five words take a second"])
+    _, _, answer = await streamed(answering(slow, after=0.6, second=["no"]))
+    assert answer.text == "fivewordstakeasecond"
+    _, answer = await _third_version(answering(slow, after=0.6, second=["no"]))
+    assert answer.text == "fivewordstakeasecond"
+
+
+async def _third_version(graph: Graph) -> tuple[list[str], Any]:
+    """Return the ids of the messages that were begun, and the answer."""
+    given: Any = {"messages": [("user", "hello")]}
+    run: Any = await graph.astream_events(given, thread(), context=ANN, version="v3")
+    started, last = [], None
+    async for event in run:
+        data = event["params"]["data"]
+        if event["method"] == "messages" and data[0].get("event") == "message-start":
+            started.append(data[0]["id"])
+        elif event["method"] == "values":
+            last = data["messages"][-1]
+    return started, last
