@@ -16,7 +16,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
 from memory.chat_summary.form import Usage
-from memory.extraction.calls import HIDDEN, is_broken_off, refusal_of
+from memory.extraction.calls import HIDDEN, refusal_of
 from memory.extraction.errors import ModelRejected
 
 _SCHEMA: dict[str, Any] = {
@@ -31,8 +31,6 @@ _SCHEMA: dict[str, Any] = {
     "required": ["language", "summary", "full_question"],
     "additionalProperties": False,
 }
-
-_CUT_SHORT = "the model's answer was cut short"
 
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _DECODER = json.JSONDecoder()
@@ -84,15 +82,17 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
             result: Any = await filled.ainvoke(messages, config)
         except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
             spent = error.completion.usage
-            if spent is None:
-                return Draft(problem=_CUT_SHORT)
-            usage = Usage(
-                input_tokens=spent.prompt_tokens,
-                output_tokens=spent.completion_tokens,
-                total_tokens=spent.total_tokens,
-            )
-            call.spent(usage.model_dump())
-            return Draft(usage=usage, problem=_CUT_SHORT)
+            usage = None
+            if spent is not None:
+                usage = Usage(
+                    input_tokens=spent.prompt_tokens,
+                    output_tokens=spent.completion_tokens,
+                    total_tokens=spent.total_tokens,
+                )
+                call.spent(usage.model_dump())
+            # small models fill up with white space what is whole
+            sent = read_object(error.completion.choices[0].message.content or "")
+            return Draft(sent or {}, usage, "" if sent else "the model's answer was cut short")
         call.answered(result["raw"])
     return _read(result["raw"], result.get("parsed"))
 
@@ -103,8 +103,6 @@ def _read(raw: Any, parsed: Any) -> Draft:
     if refusal := refusal_of(raw):
         raise ModelRejected(f"the model declined: {refusal[:200]}")
     usage = Usage.model_validate(raw.usage_metadata) if raw.usage_metadata else None
-    if is_broken_off(raw):
-        return Draft(usage=usage, problem=_CUT_SHORT)
     text = str(raw.text)
     # a provider that fills in schemas by a tool call sends no text
     fields = read_object(text) if text.strip() else parsed

@@ -160,6 +160,15 @@ async def test_a_provider_that_counts_nothing_is_taken_at_its_word(client: Clien
     assert (answer.status_code, answer.json()["usage"]) == (200, None)
 
 
+async def test_an_answer_that_is_whole_before_it_is_cut_short_counts(
+    client: Client, openai_server: OpenAIServer
+) -> None:
+    openai_server.add(completion(json.dumps(GOOD) + "\n" * 50, USAGE, "length"))
+    answer = (await client.post()).json()
+    assert (answer["sum_history"], answer["usage"]["total_tokens"]) == (GOOD["summary"], 1310)
+    assert "degraded" not in answer
+
+
 async def test_the_prompt_with_a_previous_summary_is_another_one(client: Client, openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(json=GOOD), Reply(json=GOOD), Reply(json=GOOD))
     await client.post()
