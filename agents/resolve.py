@@ -121,7 +121,7 @@ def resolve_agent(
         model=_in_dialect(chat, config),
         small_model=small_model,
         summary_model=load_chat_model(sums_up) if sums_up else small_model,
-        tools=(*load_tools(config.tools), *tools),
+        tools=(*load_tools(config.tools, config.memory.external_search), *tools),
         response_format=response_format,
         model_name=name_of(chat) if model is not None else resolve_chat_spec(config.models.chat),
         fallback=fallback,
