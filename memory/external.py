@@ -22,8 +22,9 @@ class ExternalSearch(BaseModel):
     engines: tuple[Engine, ...] = Field(
         ("tavily", "duckduckgo"),
         min_length=1,
-        description="tavily, duckduckgo, google, searxng, or the path 'package.module:attribute' of a LangChain "
-        "retriever; the next is asked where one fails. One without its key is passed over.",
+        description="tavily (TAVILY_API_KEY), duckduckgo, google (GOOGLE_API_KEY and GOOGLE_CSE_ID), searxng "
+        "(SEARXNG_URL), or the path 'package.module:attribute' of a LangChain retriever; the next is asked where one "
+        "fails. One without its key is passed over.",
     )
     keyword_threshold: float = Field(
         1.0, ge=0, description="The weight of search words in a question from which on the web is searched."
@@ -73,7 +74,8 @@ class WebAnswer(BaseModel):
         pages: The best first.
         query: What was searched for, without what is private; empty where nothing was.
         trigger: Why: words of the question, the model's decision, or nothing.
-        missing: What failed, with the cause, by engine or page.
+        missing: What failed, with the cause: by engine or page's address; `decision`, where the model could not be asked;
+            `query`, where nothing was left to search for; `pages`, where a package is missing that reads them.
     """
 
     model_config = ConfigDict(frozen=True)

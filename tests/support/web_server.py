@@ -186,6 +186,8 @@ HIDDEN = (
     f"<p style='font-size:0px'>{INJECTION}</p><!-- {INJECTION} --><template>{INJECTION}</template>"
 )
 
+_VIETNAMESE = "<p>Giá vàng ở Hà Nội hôm nay là một trăm năm mươi triệu đồng."
+
 _HOSTILE: dict[str, tuple[str | Body, dict[str, Any]]] = {
     "script": (f"<html><head><title>Gold</title><script>steal('memories')</script></head><body>{GOLD}"
                "<script>document.write('evil')</script><style>p{color:red}</style><img src=x onerror=steal()>", {}),
@@ -200,8 +202,10 @@ _HOSTILE: dict[str, tuple[str | Body, dict[str, Any]]] = {
     "bomb": (_BOMB, {"headers": {"content-encoding": "gzip"}}),
     "not_gzip": (b"<p>plain", {"headers": {"content-encoding": "gzip"}}),
     "brotli": (b"\x0b\x02\x80", {"headers": {"content-encoding": "br"}}),
-    "charset": ("<p>Giá vàng ở Hà Nội hôm nay là một trăm năm mươi triệu đồng.</p>".encode(),
-                {"content_type": "text/html; charset=utf-16-be-nonsense"}),
+    "charset": (_VIETNAMESE.encode(), {"content_type": "text/html; charset=iso-8859-1"}),
+    "no_charset": (_VIETNAMESE.encode(), {"content_type": "text/html; charset=no-such-thing"}),
+    "utf16": (_VIETNAMESE.encode("utf-16"), {"content_type": "text/html"}),
+    "untyped": (_VIETNAMESE.encode(), {"content_type": ""}),
     "windows": ("<meta charset=utf-8><p>café in Zürich costs five francs".encode("cp1252"), {}),
     "empty": (b"", {}),
     "nothing": (b"<html><head><script>render()</script></head><body><div id=root></div></body></html>", {}),

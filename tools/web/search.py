@@ -164,11 +164,10 @@ class WebSearch:
 
     async def _pages(self, attempt: Attempt, sent: Outgoing) -> tuple[WebPage, ...]:
         key = " ".join(attempt.query.casefold().split())
-        if not sent.private:
-            kept = self._cache.get(key)
-            telemetry.count("web_search.cache", hit="no" if kept is None else "yes")
-            if kept is not None:
-                return kept
+        kept = self._cache.get(key)
+        telemetry.count("web_search.cache", hit="no" if kept is None else "yes")
+        if kept is not None:
+            return kept
         wanted = self._settings.max_results
         hits, engine = await self._engines.find(attempt, min(_MAX_HITS, wanted + _SPARE))
         if engine is None:
