@@ -74,8 +74,8 @@ class WebAnswer(BaseModel):
         pages: The best first.
         query: What was searched for, without what is private; empty where nothing was.
         trigger: Why: words of the question, the model's decision, or nothing.
-        missing: What failed, with the cause: by engine or page's address; `decision`, where the model could not be asked;
-            `query`, where nothing was left to search for; `pages`, where a package is missing that reads them.
+        missing: What failed, with the cause: by engine, or by a page's address; `decision`, where the model could not be
+            asked; `query`, where nothing was left to search for; `pages`, where a package to read them is missing.
     """
 
     model_config = ConfigDict(frozen=True)
