@@ -74,7 +74,7 @@ class WebAnswer(BaseModel):
         pages: The best first.
         query: What was searched for, without what is private; empty where nothing was.
         trigger: Why: words of the question, the model's decision, or nothing.
-        missing: What failed, with the cause: by engine, or by a page's address; `decision`, where the model could not be
+        missing: What failed, with the cause: by engine, or by a page's address; `decision`, where the model cannot be
             asked; `query`, where nothing was left to search for; `pages`, where a package to read them is missing.
     """
 
