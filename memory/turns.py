@@ -23,7 +23,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 
 from memory import drafts, telemetry
 from memory.changes import Change, delete, delete_pending, put, put_pending
-from memory.claims import freed, in_short, is_due
+from memory.claims import MAX_FAILURES, freed, in_short, is_due
 from memory.drafts import Origin
 from memory.extraction import (
     ExistingMemory,
@@ -235,6 +235,7 @@ class Turns:
             return None, [put_pending(self.user_id, freed(turn, failure)) for turn in mine]
 
         await transact(self.memory.store, self.user_id, step)
+        _count_parked(due, failure)
 
     async def _index(
         self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str
@@ -298,7 +299,9 @@ class Turns:
             await self.memory.apply(changes)
         else:
             unknown = Guard(scope_namespace(self.user_id, MemoryScope.DIALOG), new[0].id, None)
-            await guarded.abatch_if(changes, unknown)
+            with telemetry.span("write") as measured:
+                measured.set(changes=len(changes))
+                await guarded.abatch_if(changes, unknown)
 
     def _said_before(self, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
         """Return the ids of the last records before a place, without going through the whole thread."""
@@ -467,7 +470,9 @@ class Turns:
             new = [fact.text for id_, fact in kept.items() if id_ not in stored]
             return TurnReport(stored=new, waiting=len(mine) if failure else 0, problem=error), changes
 
-        return await transact(self.memory.store, self.user_id, step)
+        report = await transact(self.memory.store, self.user_id, step)
+        _count_parked(due, failure)
+        return report
 
     async def _profile(
         self, extraction: Extraction, origin: Origin, said: Mapping[str, Said]
@@ -490,6 +495,12 @@ class Turns:
         if update.profile is None or update.profile == before:
             return [], refused
         return [put(self.user_id, MemoryScope.PROFILE, update.profile)], refused
+
+
+def _count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None:
+    parked = sum(freed(turn, failure).failures >= MAX_FAILURES for turn in due)
+    if failure and parked:
+        telemetry.count("extraction.changes", parked, change="parked")
 
 
 def _ids(turns: Sequence[PendingTurn]) -> set[str]:

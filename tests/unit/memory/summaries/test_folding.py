@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from langgraph.store.base import PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from memory.conversations import end_conversation
+from memory.extraction import Extraction, ModelUnavailable
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope
 from memory.records import Summary
@@ -110,8 +112,9 @@ async def test_without_the_setting_nothing_is_summed_up() -> None:
 
 async def test_a_summary_of_an_invocation_is_none_of_the_chain() -> None:
     talk = Conversation(InMemoryStore())
-    await talk.say(*facts(4))
     written = await talk.memory.dialog.update_summary("ann", "talk", "User asked X.", agent_id="tester")
+    await talk.say(*facts(4))
+    assert await talk.summaries() != []
     context = await talk.memory.dialog.get_context("ann", "talk")
     assert context.summary == written
     # as it was stored before there were chains
@@ -183,6 +186,30 @@ async def test_the_question_and_its_answer_join_once_though_they_are_drawn_from_
     talk.thread.append(AIMessage("Tea, then.", id="answer"))
     await talk.turns.close(talk.thread, "question")
     await talk.turns.extract()
+    assert await talk.reachable() == [message.content for message in talk.thread]
+
+
+async def test_a_turn_that_is_read_again_much_later_joins_once() -> None:
+    class Reader:
+        """An extractor whose model is down at first."""
+
+        down = True
+
+        async def extract(self, *args: Any, **options: Any) -> Extraction:
+            if self.down:
+                raise ModelUnavailable("down")
+            return Extraction()
+
+    store, reader = InMemoryStore(), Reader()
+    talk = Conversation(store).shaped(window="oldest")
+    talk.turns = replace(talk.turns, extractor=reader)
+    assert (await talk.say("I have a cat.")).waiting == 1
+    reader.down = False
+    await talk.say(*facts(12))
+    [waiting] = await store.asearch(("memory", "ann", "pending"))
+    await store.aput(waiting.namespace, waiting.key, {**waiting.value, "retry_at": None}, index=False)
+    await talk.turns.extract()
+    assert await talk.memory.pending("ann") == []
     assert await talk.reachable() == [message.content for message in talk.thread]
 
 
