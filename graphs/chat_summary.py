@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
+from langgraph.channels import EphemeralValue
 from langgraph.config import get_config
-from langgraph.func import entrypoint
-from langgraph.pregel import Pregel
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing_extensions import TypedDict
 
 from agents.config import load_agent_config
 from agents.extractive import ExtractiveChatModel
@@ -64,27 +66,36 @@ def summarizer_for(agent: str) -> ChatSummarizer:
     )
 
 
-def as_output(summary: ChatSummary) -> dict[str, Any]:
-    """Return a summary as JSON; what it had to do without is left out where it is whole."""
-    return summary.model_dump(mode="json", exclude=None if summary.degraded else {"degraded"})
+class _Given(TypedDict, total=False):
+    """The input, for the length of a step: in a thread, nothing of it is left to the next run."""
+
+    user_input: Annotated[Any, EphemeralValue]
+    conversation_id: Annotated[Any, EphemeralValue]
+    recent_messages: Annotated[Any, EphemeralValue]
+    previous_summary: Annotated[Any, EphemeralValue]
+    ad_content: Annotated[Any, EphemeralValue]
 
 
-def build_chat_summary() -> Pregel[Any, Any, Any, Any]:
+async def summarize(state: _Given, *, runtime: Runtime[ChatSummaryContext]) -> dict[str, Any]:
+    """Sum up a conversation and complete its newest message."""
+    config = get_config()
+    given: Any = runtime.context  # a caller from Python may leave it out
+    context = given or ChatSummaryContext.model_validate(config.get("configurable") or {})
+    identity = identify(runtime, config)
+    summarizer = await asyncio.to_thread(summarizer_for, context.agent)
+    summary = await summarizer.summarize(
+        checked(state), store=runtime.store, user_id=identity.user_id if identity else None
+    )
+    return summary.model_dump(mode="json")
+
+
+def build_chat_summary() -> CompiledStateGraph[Any, Any, Any, Any]:
     """Return the graph, with a conversation as input and the state of it as output."""
-
-    @entrypoint(context_schema=ChatSummaryContext)
-    async def chat_summary(request: ChatSummaryRequest, runtime: Runtime[ChatSummaryContext]) -> ChatSummary:
-        """Sum up a conversation and complete its newest message."""
-        given: Any = runtime.context  # a caller from Python may leave it out
-        context = given or ChatSummaryContext.model_validate(get_config().get("configurable") or {})
-        identity = identify(runtime, get_config())
-        summarizer = await asyncio.to_thread(summarizer_for, context.agent)
-        summary = await summarizer.summarize(
-            checked(request), store=runtime.store, user_id=identity.user_id if identity else None
-        )
-        return as_output(summary)  # type: ignore[return-value]  # the annotation is the output's schema
-
-    return chat_summary
+    graph = StateGraph(_Given, ChatSummaryContext, input_schema=ChatSummaryRequest, output_schema=ChatSummary)
+    graph.add_node("summarize", summarize)
+    graph.add_edge(START, "summarize")
+    graph.add_edge("summarize", END)
+    return graph.compile(name="chat_summary")
 
 
 def checked(given: Any) -> ChatSummaryRequest:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from memory import prompt_versions
 from memory.prompt_versions import FILE, PromptError, PromptVersions
 from prompts import load_prompt
 
@@ -18,27 +17,23 @@ TEXT = "Sum up in {summary_length} characters, ask in {question_length}."
 class FlakyStore(InMemoryStore):
     """A store that can be down."""
 
-    __slots__ = ("down",)
+    down = False
 
     async def aget(self, *args: Any, **kwargs: Any) -> Any:
-        if getattr(self, "down", False):
+        if self.down:
             raise ConnectionError("postgresql://user:secret@host is down")
         return await super().aget(*args, **kwargs)
 
 
-async def test_what_another_process_changes_is_seen_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [100.0]
-    monkeypatch.setattr(prompt_versions.time, "monotonic", lambda: clock[0])
+@pytest.mark.parametrize(("ttl", "version"), [(1000.0, FILE), (0.0, 1)], ids=["kept", "no longer kept"])
+async def test_what_another_process_changes_is_seen_after_a_while(ttl: float, version: int) -> None:
     store = InMemoryStore()
-    here = PromptVersions(store, ttl=10)
-    assert (await here.current(NAME)).version == FILE
-    head = {"latest": 1, "active": 1, "before": [FILE]}
+    prompts = PromptVersions(store, ttl=ttl)
+    assert (await prompts.current(NAME)).version == FILE
+    # as another process does it
     await store.aput(("prompts", NAME), "00000001", {"version": 1, "text": TEXT}, index=False)
-    await store.aput(("prompts", NAME), "head", head, index=False)
-    clock[0] += 9
-    assert (await here.current(NAME)).version == FILE
-    clock[0] += 2
-    assert (await here.current(NAME)).text == TEXT
+    await store.aput(("prompts", NAME), "head", {"latest": 1, "active": 1, "before": [FILE]}, index=False)
+    assert (await prompts.current(NAME)).version == version
 
 
 async def test_while_the_store_is_down_the_file_stands_in_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:
