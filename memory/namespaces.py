@@ -12,6 +12,7 @@ from memory.interface import MemoryScope
 ROOT = "memory"
 PENDING = "pending"
 META = "meta"
+LINKS = "links"
 TERMINAL = "terminal"
 
 Namespace = tuple[str, ...]
@@ -62,6 +63,11 @@ def pending_namespace(user_id: str) -> Namespace:
 def meta_namespace(user_id: str) -> Namespace:
     """Return where bookkeeping about a user's memory is kept."""
     return (*owner_namespace(user_id), META)
+
+
+def links_namespace(user_id: str) -> Namespace:
+    """Return where the links between a user's memories are kept, an entry a memory."""
+    return (*owner_namespace(user_id), LINKS)
 
 
 def terminal_namespace(user_id: str) -> Namespace:
