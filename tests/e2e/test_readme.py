@@ -16,6 +16,10 @@ from tests.contract.conftest import build_manager
 
 ROOT = Path(__file__).parents[2]
 CLI_TESTS = (ROOT / "tests" / "e2e" / "test_memory_cli.py").read_text(encoding="utf-8")
+OTHER_COMMANDS = {
+    name: (ROOT / "tests" / "integration" / f"test_{name}.py").read_text(encoding="utf-8")
+    for name in ("context", "stats")
+}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -41,6 +45,8 @@ def test_every_command_is_a_target_that_exists_or_is_run_elsewhere() -> None:
             case [".venv/bin/react-mem", "memory", command, *_]:
                 # run with their options in test_memory_cli.py
                 assert f'"{command}"' in CLI_TESTS
+            case [".venv/bin/react-mem", ("context" | "stats") as command, *_]:
+                assert f'"{command}"' in OTHER_COMMANDS[command]
             case ["export", setting]:
                 assert setting.startswith("DATABASE_URL=")
             case _:
