@@ -1,0 +1,91 @@
+"""A conversation in memory, behind LangChain's interface of a chat history."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from sys import maxsize
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from memory.adapters.blocking import run_blocking
+from memory.facade import MemoryFacade
+from memory.records import Message
+
+
+class MemoryChatHistory(BaseChatMessageHistory):
+    """The history of one conversation of one user, as `RunnableWithMessageHistory` takes it, sync and async.
+
+        history = MemoryChatHistory(MemoryFacade(store), user_id="ann", session_id="1")
+
+    What the user and the agent said in words is kept, and found by `Memory.read` like everything else that was said;
+    calls of tools and their results are not. Nothing is drawn from it: that is what an agent with memory does.
+
+    Args:
+        memory: The facade.
+        user_id: The owner: whoever serves several users makes a history for each, from who is logged in.
+        session_id: The conversation.
+        agent_id: The agent that talks.
+        limit_turns: How many of the latest turns the history shows; all of them by default.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryFacade,
+        *,
+        user_id: str,
+        session_id: str,
+        agent_id: str = "agent",
+        limit_turns: int | None = None,
+    ) -> None:
+        self._memory = memory
+        self._user_id = user_id
+        self._session_id = session_id
+        self._agent_id = agent_id
+        self._limit_turns = limit_turns
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """Return the messages, the newest last."""
+        limit = maxsize if self._limit_turns is None else self._limit_turns
+        context = await self._memory.dialog.get_context(self._user_id, self._session_id, limit)
+        return [_as_said(record) for record in context.messages]
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages at the end; what has been added already is not added again.
+
+        A message without an id is new.
+
+        Args:
+            messages: The messages, in order.
+        """
+        known = {message.id for message in await self.aget_messages()} if messages else set()
+        new = [
+            message if message.id else message.model_copy(update={"id": str(uuid.uuid4())})
+            for message in messages
+            # one that came out of this history has the id of its record
+            if message.id is None or message.id not in known
+        ]
+        await self._memory.dialog.append(self._user_id, self._session_id, new, agent_id=self._agent_id)
+
+    async def aclear(self) -> None:
+        """Forget the conversation, and what was derived from it alone."""
+        await self._memory.delete_session(self._user_id, self._session_id)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """The messages, the newest last."""
+        return run_blocking(self.aget_messages, self._memory.store)
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Add messages at the end, as `aadd_messages` does."""
+        run_blocking(lambda: self.aadd_messages(messages), self._memory.store)
+
+    def clear(self) -> None:
+        """Forget the conversation, and what was derived from it alone."""
+        run_blocking(self.aclear, self._memory.store)
+
+
+def _as_said(record: Message) -> BaseMessage:
+    kind = HumanMessage if record.role == "user" else AIMessage
+    return kind(content=record.content, id=record.id, name=record.speaker or None)  # type: ignore[arg-type]

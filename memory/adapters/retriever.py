@@ -1,0 +1,83 @@
+"""What memory finds, behind LangChain's interface of a retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field, SkipValidation
+
+from memory.adapters.blocking import run_blocking
+from memory.facade import MemoryFacade
+from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, OwnerId
+
+
+class MemoryRetriever(BaseRetriever):
+    """Memories of one user as documents, sync and async.
+
+        retriever = MemoryRetriever(memory=MemoryFacade(store), user_id="ann")
+        documents = await retriever.ainvoke("Where do I live?")
+
+    Of each document, `metadata` has the `scope` and `kind` of the memory, its `score`, its `similarity` to the query
+    and what each of the `arms` of the search contributed, its `date`, the `session_id` it is from, its `source_ids`,
+    and `fragments`: its texts with their roles. What could not be asked is in `missing`.
+
+    Args:
+        memory: The facade; its policy says how many are found, and how similar.
+        user_id: The owner: whoever serves several users makes a retriever for each, from who is logged in.
+        session_id: The conversation in which it is asked.
+        agent_id: The agent that asks.
+        scopes: What is read.
+        task_type: Narrows skills and experience.
+    """
+
+    memory: SkipValidation[MemoryFacade]
+    user_id: OwnerId
+    session_id: OwnerId = "retriever"
+    agent_id: OwnerId = "agent"
+    scopes: list[MemoryScope] = Field(
+        default=[MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL, MemoryScope.DIALOG]
+    )
+    task_type: str | None = None
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return await self._read(query)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return run_blocking(lambda: self._read(query), self.memory.store)
+
+    async def _read(self, query: str) -> list[Document]:
+        found = await self.memory.read(
+            MemoryQuery(
+                user_id=self.user_id,
+                session_id=self.session_id,
+                agent_id=self.agent_id,
+                scopes=self.scopes,
+                query=query,
+                task_type=self.task_type,
+            )
+        )
+        return [_document(item, found.missing) for item in found]
+
+
+def _document(item: MemoryResultItem, missing: dict[str, str]) -> Document:
+    payload = item.payload
+    matched = next((part.content for part in item.fragments if part.id == item.id), None)
+    metadata: dict[str, Any] = {
+        "scope": str(item.scope),
+        "kind": item.source,
+        "score": item.score,
+        "similarity": item.similarity,
+        "arms": {str(arm): part for arm, part in item.arms.items()},
+        "date": payload.get("created_at"),
+        "session_id": payload.get("session_id"),
+        "source_ids": list(payload.get("source_ids", ())),
+        "fragments": [part.model_dump() for part in item.fragments],
+    }
+    if missing:
+        metadata["missing"] = dict(missing)
+    return Document(id=item.id, page_content=matched or str(payload.get("text", "")), metadata=metadata)

@@ -1,0 +1,65 @@
+"""The thread of an agent that is not ours, as memory takes it: other middleware may have rewritten it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from typing_extensions import TypedDict
+
+_MADE_BY_MIDDLEWARE = "lc_source"
+"""LangChain marks what its middleware puts into a thread, such as a summary in the user's name: nobody said that."""
+
+
+class Mark(TypedDict):
+    """Up to where memory has a thread.
+
+    Args:
+        id: The id of the last message that it has.
+        place: Its place in the conversation.
+    """
+
+    id: str
+    place: int
+
+
+def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]:
+    """Return the thread with every message at its place in the conversation.
+
+    Where messages have been removed from the thread, empty ones that nobody said stand in, so that what comes next is
+    remembered as later than what memory has already.
+
+    Args:
+        thread: The messages of the thread.
+        mark: Up to where memory has it.
+    """
+    said = [message for message in thread if not message.additional_kwargs.get(_MADE_BY_MIDDLEWARE)]
+    if mark is None:
+        return said
+    place = next((i for i, message in enumerate(said) if message.id == mark["id"]), -1)
+    return [*(SystemMessage("") for _ in range(mark["place"] - place)), *said]
+
+
+def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
+    """Return the mark up to which memory has a thread once it has these messages, as `as_said` returned them."""
+    return Mark(id=str(said[-1].id), place=len(said) - 1) if said else None
+
+
+def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """Return what the agent did in the current turn: each call of a tool with its result."""
+    start = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
+    steps: list[dict[str, Any]] = []
+    # some servers begin anew with `call_0` in every answer: only what is called and not yet answered is meant
+    waiting: dict[str, dict[str, Any]] = {}
+    for message in thread[start:]:
+        if isinstance(message, AIMessage):
+            waiting = {}
+            for call in message.tool_calls:
+                step = {"action": call["name"], "arguments": call["args"], "observation": "", "error": ""}
+                steps.append(step)
+                waiting[call["id"] or ""] = step
+        elif isinstance(message, ToolMessage) and message.tool_call_id in waiting:
+            result = waiting.pop(message.tool_call_id)
+            result["error" if message.status == "error" else "observation"] = message.text
+    return steps

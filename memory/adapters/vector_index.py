@@ -1,0 +1,230 @@
+"""The search index of a namespace in any LangChain `VectorStore`: what goes in, what is asked, what is believed.
+
+A vector store is somebody else's: it may return less than it was asked for, what belongs to others, or what has long
+changed. So every search is bounded to one namespace by a filter in the vector store's own dialect, goes on until there
+is enough, and returns hits, not items: whoever asked loads the items and checks each hit against what it finds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
+from langgraph.store.base import get_text_at_path
+
+from memory.retrieval.chunks import MAX_CHUNKS, chunks
+
+Namespace = tuple[str, ...]
+
+_SPACE = uuid.UUID("0f4c6e0e-3f0b-5d0b-9f4a-6f2f5f0f8a31")
+
+_AT_ONCE = 500
+"""Vectors of one call: within the limits of every service known to us, and a second of a local embedder's work."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one kind of vector store is asked.
+
+    Args:
+        where: From the label of a namespace to the keyword arguments that bound a search to the documents whose
+            metadata field `namespace` holds it. A filter that is applied after the search is no such bound.
+        similarity: From the vector store's score to one that is higher for what is nearer; by default what it says
+            itself is the relevance.
+        most: Documents that it returns at once, at most.
+    """
+
+    where: Callable[[str], dict[str, Any]]
+    similarity: Callable[[float], float] | None = None
+    most: int = 1_000_000
+
+
+def _as_it_is(score: float) -> float:
+    return score
+
+
+DIALECTS: dict[str, Dialect] = {
+    # its filter is a function, which it calls before it compares
+    "InMemoryVectorStore": Dialect(
+        lambda label: {"filter": lambda document: document.metadata.get("namespace") == label}, _as_it_is
+    ),
+    "Milvus": Dialect(lambda label: {"expr": f'namespace == "{label}"'}, most=16_384),
+    "OpenSearchVectorSearch": Dialect(
+        lambda label: {"efficient_filter": {"term": {"metadata.namespace.keyword": label}}}, _as_it_is, most=10_000
+    ),
+}
+"""Vector stores by the name of their class, or of one that it is derived from."""
+
+EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
+"""What most of the others understand, such as Chroma, PGVector and Pinecone."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An item as the index is to have it.
+
+    Args:
+        namespace: Its namespace.
+        key: Its key.
+        value: What it holds; None where it is gone.
+        fields: The paths of what is searchable; none where it is not to be found.
+    """
+
+    namespace: Namespace
+    key: str
+    value: Mapping[str, Any] | None
+    fields: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """What the vector store claims to have found.
+
+    Args:
+        key: The key of the item.
+        field: The path of the text.
+        fields: All paths of the item that were searchable when it was indexed.
+        text: The text, or the piece of a long one.
+        score: Higher is nearer.
+    """
+
+    key: str
+    field: str
+    fields: tuple[str, ...]
+    text: str
+    score: float
+
+    def is_of(self, value: Mapping[str, Any]) -> bool:
+        """Return whether an item still says what was found."""
+        return self.text in _pieces(value, self.field)
+
+
+class VectorIndex:
+    """Items in a vector store.
+
+    Args:
+        vectors: The vector store; it embeds.
+        dialect: How it is asked; by default what is known of its class.
+    """
+
+    def __init__(self, vectors: VectorStore, dialect: Dialect | None = None) -> None:
+        self._vectors = vectors
+        names = [kind.__name__ for kind in type(vectors).__mro__]
+        self._dialect = dialect or next((DIALECTS[name] for name in names if name in DIALECTS), EQUALITY)
+        self._tells_what_it_has = True
+
+    async def replace(self, entries: Sequence[Entry]) -> None:
+        """Have the vector store hold what these items say, and nothing that they said before.
+
+        Doing it again, or after having been cut short, comes to the same.
+
+        Args:
+            entries: The items, each once.
+
+        Raises:
+            RuntimeError: If the vector store says that it could not; what it raises itself is passed on.
+        """
+        wanted = {id_: document for entry in entries for id_, document in _documents(entry)}
+        ids = [_id(entry.namespace, entry.key, number) for entry in entries for number in range(MAX_CHUNKS)]
+        for start in range(0, len(ids), _AT_ONCE):
+            await self._replace(ids[start : start + _AT_ONCE], wanted)
+
+    async def _replace(self, ids: Sequence[str], wanted: Mapping[str, Document]) -> None:
+        present = await self._present(ids)
+        # what is there as it should be is not embedded again
+        kept = {id_ for id_, text in present.items() if text is not None and id_ in wanted and _same(wanted[id_], text)}
+        gone = [id_ for id_ in present if id_ not in kept]
+        new = [id_ for id_ in ids if id_ in wanted and id_ not in kept]
+        # several refuse or double an id that they have
+        if gone and await self._vectors.adelete(ids=gone) is False:
+            raise RuntimeError(f"the vector store could not delete {len(gone)} entries; its own log says why")
+        if new:
+            await self._vectors.aadd_documents([wanted[id_] for id_ in new], ids=new)
+
+    async def _present(self, ids: Sequence[str]) -> dict[str, Document | None]:
+        """Return what the vector store has of these, or may have."""
+        if self._tells_what_it_has:
+            try:
+                return {str(found.id): found for found in await self._vectors.aget_by_ids(ids)}
+            except NotImplementedError:
+                self._tells_what_it_has = False
+        return dict.fromkeys(ids)
+
+    async def search(self, namespace: Namespace, query: str, first: int) -> AsyncIterator[list[Hit]]:
+        """Yield what is found in a namespace, the nearest first, a page at a time, for as long as there is more.
+
+        Args:
+            namespace: The namespace itself; what lies below it is not searched.
+            query: The text to look for.
+            first: How many hits to begin with; each page asks for twice as many.
+        """
+        label = _label(namespace)
+        where = self._dialect.where(label)
+        number = first
+        seen: set[tuple[str, str]] = set()
+        while True:
+            number = min(number, self._dialect.most)
+            found = await self._vectors.asimilarity_search_with_score(query, k=number, **where)
+            if found:
+                similarity = self._dialect.similarity or self._vectors._select_relevance_score_fn()
+                # the bound was the vector store's to keep
+                ours = [(doc, score) for doc, score in found if doc.metadata.get("namespace") == label]
+                hits = [_hit(document, similarity(score)) for document, score in ours]
+                new = [hit for hit in hits if (hit.key, hit.text) not in seen]
+                seen.update((hit.key, hit.text) for hit in new)
+                yield new
+            if len(found) < number:
+                return
+            if number == self._dialect.most:
+                log.warning("a search stops at the %d entries that the vector store returns at most", number)
+                return
+            number *= 2
+
+
+def _documents(entry: Entry) -> list[tuple[str, Document]]:
+    if entry.value is None:
+        return []
+    pieces = [(field, piece) for field in entry.fields for piece in _pieces(entry.value, field)]
+    label, fields = _label(entry.namespace), json.dumps(list(entry.fields))
+    return [
+        (
+            _id(entry.namespace, entry.key, number),
+            Document(piece, metadata={"namespace": label, "key": entry.key, "field": field, "fields": fields}),
+        )
+        for number, (field, piece) in enumerate(pieces[:MAX_CHUNKS])
+    ]
+
+
+def _pieces(value: Mapping[str, Any], field: str) -> list[str]:
+    return [piece for text in get_text_at_path(value, field) for piece in chunks(text)]
+
+
+def _hit(document: Document, score: float) -> Hit:
+    metadata = document.metadata
+    fields = tuple(json.loads(metadata["fields"]))
+    return Hit(str(metadata["key"]), str(metadata["field"]), fields, document.page_content, score)
+
+
+def _same(wanted: Document, present: Document) -> bool:
+    metadata = present.metadata
+    return wanted.page_content == present.page_content and all(
+        metadata.get(name) == value for name, value in wanted.metadata.items()
+    )
+
+
+def _label(namespace: Namespace) -> str:
+    """Return what stands for a namespace in a filter: nothing in it needs to be quoted, and it names no user."""
+    return hashlib.sha256(".".join(namespace).encode()).hexdigest()
+
+
+def _id(namespace: Namespace, key: str, number: int) -> str:
+    return str(uuid.uuid5(_SPACE, f"{_label(namespace)}\x1f{number}\x1f{key}"))

@@ -1,0 +1,382 @@
+"""Memory searched in any LangChain `VectorStore`, such as Milvus or OpenSearch, while its records stay in the store.
+
+`VectorIndexedStore` is a LangGraph store around another one. The inner store keeps every record and is what is
+believed; of the scopes that are handed over, the vector store has the vectors:
+
+- A write goes to the inner store, in one batch with a note that the vector store is still to follow; then the vector
+  store follows, and the note goes. A crash or an outage in between leaves the note, and the next search or write of the
+  owner, or the next start, catches up. So nothing is lost, and what is deleted does not stay behind.
+- A search asks the vector store, bounded to the owner's namespace, and goes on until there is enough. What it finds
+  counts only if the record is there and still says it.
+
+A vector store compares vectors: words, neighbours and times, by which `MemoryStore` finds too, do not count in the
+scopes that it has. The others are searched by the inner store as before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.vectorstores import VectorStore
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from memory.adapters.blocking import home_of, run_blocking
+from memory.adapters.conditions import matches
+from memory.adapters.vector_index import Dialect, Entry, Hit, Namespace, VectorIndex
+from memory.changes import write
+from memory.interface import MemoryScope
+from memory.namespaces import ROOT
+from memory.retrieval.fusion import Arm
+from memory.retrieval.recall import Recall, Recalled, RecallOp, recall
+from memory.transactions import Guard, GuardedStore
+
+NOTES = "vector_index"
+"""Where the notes are on what the vector store is still to follow: below it, the namespace of the item."""
+
+KNOWN = "vector_index_known"
+"""Where it is kept which vector stores have been given what was there before them."""
+
+SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
+"""What a vector store is given unless more is asked for: facts and documents."""
+
+_PAGE = 500
+_FIELDS = ("text",)
+_WHOLE = 10_000_000
+_SPARE = 4
+"""How many times as many as wanted a search asks for at first: facts of the past are among them, and are left out."""
+
+_TRIES = 3
+"""How often an item that changes while it is indexed is indexed again; then its note waits for the next time."""
+
+log = logging.getLogger(__name__)
+
+_Place = tuple[Namespace, str]
+
+
+class VectorIndexedStore(BaseStore):
+    """A store whose search is a vector store's: make one by `with_vector_index`.
+
+    Args:
+        inner: Keeps the records.
+        index: The vector store.
+        scopes: The scopes of memory that are searched in it; None for everything in the store.
+    """
+
+    def __init__(self, inner: BaseStore, index: VectorIndex, scopes: frozenset[MemoryScope] | None) -> None:
+        self.inner = inner
+        self.index = index
+        self.scopes = scopes
+        self.supports_ttl = inner.supports_ttl
+        self.loop = home_of(inner)
+
+    # LangGraph's interface
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations together, from code that is not async; see `memory.adapters.blocking`."""
+        wanted = list(ops)
+        return run_blocking(lambda: self.abatch(wanted), self)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations together: the reads see what was there before the writes, which the inner store batches.
+
+        Args:
+            ops: The operations.
+
+        Returns:
+            Their results, in order.
+        """
+        batch = list(ops)
+        results: list[Result] = [None] * len(batch)
+        ours = [place for place, op in enumerate(batch) if isinstance(op, SearchOp) and self._searches(op)]
+        puts = [op for op in batch if isinstance(op, PutOp)]
+        noted = self._noted(puts)
+        if not ours and not noted:
+            return list(map(_without_notes, batch, await self.inner.abatch(batch)))
+        plain = [place for place, op in enumerate(batch) if place not in ours and not isinstance(op, PutOp)]
+        answers = await self.inner.abatch([batch[place] for place in plain]) if plain else []
+        for place, answer in zip(plain, answers, strict=True):
+            results[place] = _without_notes(batch[place], answer)
+        for place in ours:
+            results[place] = cast("Result", await self._search(cast("SearchOp", batch[place])))
+        if puts:
+            await write(self.inner, [*_plain(puts, self.covers), *noted.values()])
+            await self._follow(noted)
+        return results
+
+    async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
+        """Run reads and recalls: what the vector store has is recalled from it, the rest as the inner store does."""
+        rest = [op for op in ops if not (isinstance(op, RecallOp) and self.covers(op.namespace))]
+        ours = [op for op in ops if isinstance(op, RecallOp) and self.covers(op.namespace)]
+        answers, recalled = await asyncio.gather(
+            recall(self.inner, rest), asyncio.gather(*(self._recall(op) for op in ours))
+        )
+        rest_of, recalled_of = iter(answers), iter(recalled)
+        return [
+            next(recalled_of) if isinstance(op, RecallOp) and self.covers(op.namespace) else next(rest_of) for op in ops
+        ]
+
+    # Keeping up
+
+    def covers(self, namespace: Namespace) -> bool:
+        """Return whether the items of a namespace are searched in the vector store."""
+        if self.scopes is None:
+            return not _is_note(namespace)
+        return len(namespace) == 3 and namespace[0] == ROOT and namespace[2] in self.scopes
+
+    async def repair(self) -> int:
+        """Have the vector store follow what a crash or an outage left, of all owners.
+
+        Returns:
+            How many items still wait; the log says why.
+        """
+        return len(await self._catch_up((NOTES,)))
+
+    async def reindex(self) -> int:
+        """Index everything that the inner store has of the scopes: where the vector store is new, or its model is.
+
+        Returns:
+            How many items were indexed.
+        """
+        done = 0
+        for namespace in await self._namespaces((ROOT,) if self.scopes is not None else ()):
+            offset = 0
+            while page := await self.inner.asearch(namespace, limit=_PAGE, offset=offset, refresh_ttl=False):
+                # those below it have a turn of their own
+                own = [item for item in page if item.namespace == namespace]
+                await self.index.replace([Entry(namespace, item.key, item.value, _FIELDS) for item in own])
+                done += len(own)
+                offset += len(page)
+        return done
+
+    def _searches(self, op: SearchOp) -> bool:
+        """Return whether a search concerns what the vector store has: in the namespace, or in one below it."""
+        prefix = op.namespace_prefix
+        wide = self.scopes is None or (len(prefix) < 3 and prefix[:1] in ((), (ROOT,)))
+        return bool(op.query) and (wide or self.covers(prefix))
+
+    def _noted(self, puts: Sequence[PutOp]) -> dict[_Place, PutOp]:
+        """Return a note for each item that the vector store is to follow; of an item that is put twice, the last."""
+        noted: dict[_Place, PutOp] = {}
+        for put in puts:
+            if self.covers(put.namespace):
+                fields = [] if put.index is False or put.value is None else list(put.index or _FIELDS)
+                value = {"fields": fields, "stamp": uuid.uuid4().hex}
+                noted[put.namespace, put.key] = PutOp((NOTES, *put.namespace), put.key, value, index=False)
+        return noted
+
+    async def _follow(self, noted: Mapping[_Place, PutOp]) -> dict[_Place, str]:
+        """Have the vector store follow; return what it could not, which stays noted, with the cause."""
+        notes = {place: dict(note.value or {}) for place, note in noted.items()}
+        if not notes:
+            return {}
+        try:
+            left = await self._settle({place: note["fields"] for place, note in notes.items()})
+        except Exception as error:
+            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            log.warning("the vector store does not follow, %d items wait for it: %s", len(notes), cause)
+            return dict.fromkeys(notes, cause)
+        done = [place for place in notes if place not in left]
+        found = await self.inner.abatch([GetOp((NOTES, *space), key, refresh_ttl=False) for space, key in done])
+        # one that was noted anew meanwhile is somebody else's to finish
+        over = [
+            place
+            for place, item in zip(done, cast("list[Item | None]", found), strict=True)
+            if item is not None and item.value.get("stamp") == notes[place].get("stamp")
+        ]
+        await self.inner.abatch([PutOp((NOTES, *space), key, None) for space, key in over])
+        return dict.fromkeys(left, "it changes all the time")
+
+    async def _settle(self, fields: Mapping[_Place, Sequence[str]]) -> set[_Place]:
+        """Index items as the inner store has them, until they are as they were indexed; return those that are not."""
+        left = dict(fields)
+        for _ in range(_TRIES):
+            before = await self._values(left)
+            await self.index.replace(
+                [Entry(space, key, before[space, key], paths) for (space, key), paths in left.items()]
+            )
+            # another process may have changed one in between, and have been faster
+            after = await self._values(left)
+            left = {place: paths for place, paths in left.items() if before[place] != after[place]}
+            if not left:
+                break
+        return set(left)
+
+    async def _values(self, places: Iterable[_Place]) -> dict[_Place, Mapping[str, Any] | None]:
+        wanted = list(places)
+        found = await self.inner.abatch([GetOp(space, key, refresh_ttl=False) for space, key in wanted])
+        items = cast("list[Item | None]", found)
+        return {place: item.value if item else None for place, item in zip(wanted, items, strict=True)}
+
+    async def _catch_up(self, prefix: Namespace) -> dict[_Place, str]:
+        """Have the vector store follow what is noted below a prefix; return what it could not, with the cause."""
+        left: dict[_Place, str] = {}
+        waiting = await self.inner.asearch(prefix, limit=_WHOLE, refresh_ttl=False)
+        for start in range(0, len(waiting), _PAGE):
+            page = waiting[start : start + _PAGE]
+            notes = {(item.namespace[1:], item.key): PutOp(item.namespace, item.key, item.value) for item in page}
+            left |= await self._follow(notes)
+        return left
+
+    # Searching
+
+    async def _search(self, op: SearchOp) -> list[SearchItem]:
+        """Search a namespace and those below it: each by whoever has it."""
+        wanted = op.offset + op.limit
+        if self.scopes is not None and self.covers(op.namespace_prefix):
+            # a scope's namespace has none below it
+            found = await self._nearest(op.namespace_prefix, op.query or "", wanted, op.filter, ())
+            items = [item for item, _ in found[0]]
+        else:
+            items = []
+            for namespace in await self._namespaces(op.namespace_prefix, all_of_them=True):
+                if self.covers(namespace):
+                    nearest, _ = await self._nearest(namespace, op.query or "", wanted, op.filter, ())
+                    items += [item for item, _ in nearest]
+                else:
+                    one = op._replace(namespace_prefix=namespace, limit=wanted, offset=0)
+                    [answer] = await self.inner.abatch([one])
+                    items += [i for i in cast("list[SearchItem]", answer) if i.namespace == namespace]
+            items.sort(key=lambda item: -(item.score or 0.0))
+        page = items[op.offset : wanted]
+        if op.refresh_ttl:
+            await self.inner.abatch([GetOp(item.namespace, item.key, refresh_ttl=True) for item in page])
+        return page
+
+    async def _recall(self, op: RecallOp) -> Recall:
+        try:
+            nearest, late = await self._nearest(op.namespace, op.question.text, op.limit, op.conditions, op.without)
+        except Exception as error:
+            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            log.warning("the vector store cannot be searched: %s", cause)
+            return Recall((), {Arm.VECTOR: cause})
+        found = [
+            Recalled(
+                item,
+                arms={Arm.VECTOR: item.score or 0.0},
+                similarity=None,
+                passage="" if hit.text == item.value.get("text") else hit.text,
+            )
+            for item, hit in nearest
+        ]
+        return Recall(found, {Arm.VECTOR: late} if late else {})
+
+    async def _nearest(
+        self,
+        namespace: Namespace,
+        query: str,
+        limit: int,
+        conditions: Mapping[str, Any] | None,
+        without: Sequence[str],
+    ) -> tuple[list[tuple[SearchItem, Hit]], str]:
+        """Return the items of a namespace nearest to a text with what was found of each, and what they may lack."""
+        late = await self._catch_up((NOTES, *namespace))
+        found, stale = await self._verified(namespace, query, limit, conditions, without)
+        if stale:
+            # what a lost race left: put right, it is found where it belongs
+            await self._settle(stale)
+            found, _ = await self._verified(namespace, query, limit, conditions, without)
+        causes = "; ".join(sorted(set(late.values())))
+        return found, f"{len(late)} memories wait for the vector store: {causes}" if late else ""
+
+    async def _verified(
+        self,
+        namespace: Namespace,
+        query: str,
+        limit: int,
+        conditions: Mapping[str, Any] | None,
+        without: Sequence[str],
+    ) -> tuple[list[tuple[SearchItem, Hit]], dict[_Place, Sequence[str]]]:
+        """Return what is found and true, and what the vector store has wrong."""
+        found: dict[str, tuple[SearchItem, Hit]] = {}
+        stale: dict[_Place, Sequence[str]] = {}
+        items: dict[str, Item | None] = {}
+        if limit <= 0:
+            return [], stale
+        async for page in self.index.search(namespace, query, _SPARE * limit):
+            new = [key for key in dict.fromkeys(hit.key for hit in page) if key not in items]
+            answers = await self.inner.abatch([GetOp(namespace, key, refresh_ttl=False) for key in new])
+            items |= dict(zip(new, cast("list[Item | None]", answers), strict=True))
+            for hit in page:
+                item = items[hit.key]
+                if item is None or not hit.is_of(item.value):
+                    stale[namespace, hit.key] = hit.fields
+                elif hit.key not in found and hit.key not in without and matches(item.value, conditions):
+                    found[hit.key] = (_scored(item, hit.score), hit)
+            if len(found) >= limit:
+                break
+        nearest = sorted(found.values(), key=lambda pair: -(pair[0].score or 0.0))
+        return nearest[:limit], stale
+
+    async def _namespaces(self, prefix: Namespace, *, all_of_them: bool = False) -> list[Namespace]:
+        found = await self.inner.alist_namespaces(prefix=prefix or None, limit=_WHOLE)
+        return [name for name in found if not _is_note(name) and (all_of_them or self.covers(name))]
+
+
+class GuardedVectorIndexedStore(VectorIndexedStore):
+    """One whose inner store can write a batch only if an item has not changed."""
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write the batch and return True, or write nothing and return False where the guard does not hold."""
+        puts = [op for op in ops if isinstance(op, PutOp)]
+        noted = self._noted(puts)
+        inner = cast("GuardedStore", self.inner)
+        others = [op for op in ops if not isinstance(op, PutOp)]
+        if not await inner.abatch_if([*others, *_plain(puts, self.covers), *noted.values()], guard):
+            return False
+        await self._follow(noted)
+        return True
+
+
+def with_vector_index(
+    store: BaseStore,
+    vectors: VectorStore,
+    *,
+    scopes: Iterable[MemoryScope] | None = SEARCHED,
+    dialect: Dialect | None = None,
+) -> VectorIndexedStore:
+    """Return a store that searches in a vector store.
+
+    Args:
+        store: Keeps the records. What it holds already is not in the vector store: see `reindex`.
+        vectors: The vector store, with its own embedding model; for memory alone.
+        scopes: The scopes of memory that are searched in it; None for everything in the store.
+        dialect: How it is asked, where `memory.adapters.vector_index.DIALECTS` does not know it.
+    """
+    kind = GuardedVectorIndexedStore if isinstance(store, GuardedStore) else VectorIndexedStore
+    return kind(store, VectorIndex(vectors, dialect), None if scopes is None else frozenset(scopes))
+
+
+def _is_note(namespace: Namespace) -> bool:
+    return namespace[:1] in ((NOTES,), (KNOWN,))
+
+
+def _without_notes(op: Op, answer: Result) -> Result:
+    """Return the answer of the inner store without what is only there for the vector store."""
+    if isinstance(op, ListNamespacesOp):
+        return [name for name in cast("list[Namespace]", answer) if not _is_note(name)]
+    if isinstance(op, SearchOp):
+        return [item for item in cast("list[SearchItem]", answer) if not _is_note(item.namespace)]
+    return answer
+
+
+def _plain(puts: Sequence[PutOp], covered: Any) -> list[PutOp]:
+    """Return the writes for the inner store, which indexes nothing of what the vector store has."""
+    return [put._replace(index=False) if covered(put.namespace) else put for put in puts]
+
+
+def _scored(item: Item, score: float) -> SearchItem:
+    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)

@@ -1,0 +1,303 @@
+"""Memory searched in a vector store: a store like any other, and one that believes only its records."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.memory import InMemoryStore
+
+from memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
+from memory.adapters.vectorstore import NOTES
+from memory.facade import MemoryFacade
+from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.namespaces import scope_namespace
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.postgres import MemoryStore
+from memory.transactions import GuardedStore
+from tests.integration.storage.test_store import ANN, BOB, keys
+from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
+from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store
+
+MakeVectors = Callable[[], VectorStore]
+
+
+def milvus(folder: Path) -> VectorStore:
+    milvus = pytest.importorskip("langchain_milvus", reason="needs langchain-milvus and pymilvus[milvus-lite]")
+    pytest.importorskip("milvus_lite", reason="needs pymilvus[milvus-lite]")
+    made: VectorStore = milvus.Milvus(
+        WordEmbeddings(),
+        connection_args={"uri": str(folder / "milvus.db")},
+        collection_name=f"c{uuid.uuid4().hex}",
+        index_params={"index_type": "FLAT", "metric_type": "COSINE"},
+        consistency_level="Strong",
+    )
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("milvus")
+
+
+@pytest.fixture(params=["langchain", "milvus"])
+def vectors(request: pytest.FixtureRequest, folder: Path) -> VectorStore:
+    """An empty vector store of each kind."""
+    return milvus(folder) if request.param == "milvus" else InMemoryVectorStore(WordEmbeddings())
+
+
+class TestLikeAnyStore(Conformance):
+    """The conformance suite of `MemoryStore`, over everything that a vector store has."""
+
+    @pytest.fixture(params=["langchain over memory", "milvus over memory", "langchain over postgres"])
+    async def store(
+        self, request: pytest.FixtureRequest, folder: Path, database_server: str, words: EmbeddingModel
+    ) -> AsyncIterator[BaseStore]:
+        if request.param == "langchain over postgres":
+            async with fresh_database(database_server) as url, open_memory_store(url, words) as inner:
+                yield with_vector_index(inner, InMemoryVectorStore(WordEmbeddings()), scopes=None)
+            return
+        made = milvus(folder) if request.param.startswith("milvus") else InMemoryVectorStore(WordEmbeddings())
+        yield with_vector_index(InMemoryStore(), made, scopes=None)
+
+
+async def keep(store: BaseStore, user: str, *texts: str) -> None:
+    for text in texts:
+        await MemoryFacade(store).write(
+            MemoryWriteEvent(
+                user_id=user, session_id="s", agent_id="a", scope=MemoryScope.SEMANTIC, data={"text": text}
+            )
+        )
+
+
+async def read(store: BaseStore, user: str, query: str) -> Any:
+    asked = MemoryQuery(user_id=user, session_id="2", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=query)
+    return await MemoryFacade(store).read(asked)
+
+
+async def texts_of(store: BaseStore, user: str, query: str) -> list[str]:
+    return [item.payload["text"] for item in await read(store, user, query)]
+
+
+async def waiting(store: VectorIndexedStore) -> int:
+    return len(await store.inner.asearch((NOTES,), limit=1000))
+
+
+async def test_memory_reads_from_the_vector_store_what_the_store_keeps(vectors: VectorStore) -> None:
+    store = with_vector_index(InMemoryStore(), vectors)
+    await keep(store, "ann", "Ann lives in Hue", "Ann drinks green tea")
+    await keep(store, "bob", "Bob lives in Hue", "Bob drinks green tea")
+    assert (await texts_of(store, "ann", "who lives in Hue"))[0] == "Ann lives in Hue"
+    assert all("Bob" not in text for text in await texts_of(store, "ann", "who lives in Hue"))
+    [first, *_] = await read(store, "ann", "who lives in Hue")
+    assert first.score > 0
+    assert set(first.arms) == {"vector"}
+    assert await waiting(store) == 0
+
+
+async def test_what_is_forgotten_or_changed_is_not_found(vectors: VectorStore) -> None:
+    store = with_vector_index(InMemoryStore(), vectors)
+    await keep(store, "ann", "Ann lives in Hue", "Ann drinks green tea")
+    await keep(store, "bob", "Bob lives in Hue")
+    memory = MemoryFacade(store)
+    [lives, *_] = await read(store, "ann", "lives in Hue")
+    await memory.semantic.retire([lives.id], user_id="ann")
+    assert await texts_of(store, "ann", "lives in Hue") == ["Ann drinks green tea"]
+    await memory.forget_user("ann")
+    assert await texts_of(store, "ann", "green tea") == []
+    # nothing of hers is left behind in the vector store either
+    everything = await vectors.asimilarity_search("tea", k=100)
+    assert [document.page_content for document in everything] == ["Bob lives in Hue"]
+    assert await waiting(store) == 0
+
+
+async def test_a_few_among_many_that_do_not_count_are_all_found(vectors: VectorStore) -> None:
+    store = with_vector_index(InMemoryStore(), vectors)
+    space = scope_namespace("ann", MemoryScope.SEMANTIC)
+    await store.abatch([PutOp(space, str(n), {"text": f"green tea {n}", "current": n % 50 == 0}) for n in range(200)])
+    found = await store.asearch(space, query="green tea", filter={"current": True}, limit=4)
+    assert sorted(keys(found)) == ["0", "100", "150", "50"]
+    assert len(await store.asearch(space, query="green tea", limit=300)) == 200
+
+
+async def test_a_long_text_is_found_by_its_end_and_leaves_nothing_when_it_shrinks(vectors: VectorStore) -> None:
+    store = with_vector_index(InMemoryStore(), vectors)
+    space = scope_namespace("ann", MemoryScope.SEMANTIC)
+    lines = [f"Line {n} tells of the weather of day {n}." for n in range(80)]
+    await store.aput(space, "long", {"text": "\n".join([*lines, *["zebra baobab"] * 70])})
+    await store.aput(space, "short", {"text": "the zebra of the zoo"})
+    assert keys(await store.asearch(space, query="zebra baobab", limit=2)) == ["long", "short"]
+    await store.aput(space, "long", {"text": "nothing any more"})
+    assert len(await vectors.asimilarity_search("zebra", k=100)) == 2
+
+
+class Unreliable(InMemoryVectorStore):
+    """A vector store that is down when it is told to be."""
+
+    down = False
+
+    def _check(self) -> None:
+        if self.down:
+            raise ConnectionError("no route to the vector store")
+
+    async def aadd_documents(self, documents: list[Document], ids: Any = None, **kwargs: Any) -> list[str]:
+        self._check()
+        return await super().aadd_documents(documents, ids=ids, **kwargs)
+
+    async def adelete(self, ids: Any = None, **kwargs: Any) -> None:
+        self._check()
+        await super().adelete(ids, **kwargs)
+
+    async def asimilarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> Any:
+        self._check()
+        return await super().asimilarity_search_with_score(query, k=k, **kwargs)
+
+
+async def test_what_is_written_while_the_vector_store_is_down_is_found_when_it_is_back() -> None:
+    vectors = Unreliable(WordEmbeddings())
+    store = with_vector_index(InMemoryStore(), vectors)
+    await keep(store, "ann", "Ann drinks green tea")
+    vectors.down = True
+    await keep(store, "ann", "Ann lives in Hue")
+    found = await read(store, "ann", "lives in Hue")
+    assert list(found) == []
+    assert "no route to the vector store" in found.missing["vector"]
+    vectors.down = False
+    assert await texts_of(store, "ann", "lives in Hue") == ["Ann lives in Hue", "Ann drinks green tea"]
+    assert await waiting(store) == 0
+
+
+async def test_what_a_crash_left_is_caught_up_with_at_the_next_start() -> None:
+    inner, vectors = InMemoryStore(), Unreliable(WordEmbeddings())
+    vectors.down = True
+    await keep(with_vector_index(inner, vectors), "ann", "Ann lives in Hue")
+    vectors.down = False
+    assert await with_vector_index(inner, vectors).repair() == 0
+    assert [d.page_content for d in await vectors.asimilarity_search("Hue", k=9)] == ["Ann lives in Hue"]
+
+
+async def test_a_forgotten_text_goes_from_the_vector_store_though_it_was_down_when_it_was_forgotten() -> None:
+    vectors = Unreliable(WordEmbeddings())
+    store = with_vector_index(InMemoryStore(), vectors)
+    await keep(store, "ann", "Ann lives in Hue")
+    vectors.down = True
+    await MemoryFacade(store).forget_user("ann")
+    vectors.down = False
+    assert len(vectors.store) == 1
+    assert await store.repair() == 0
+    assert vectors.store == {}
+
+
+async def test_a_vector_store_that_ignores_the_bound_gives_nothing_away() -> None:
+    class Careless(InMemoryVectorStore):
+        async def asimilarity_search_with_score(self, query: str, k: int = 4, **kwargs: Any) -> Any:
+            kwargs.pop("filter", None)
+            return await super().asimilarity_search_with_score(query, k=k, **kwargs)
+
+    store = with_vector_index(InMemoryStore(), Careless(WordEmbeddings()))
+    await keep(store, "bob", *[f"Bob lives in Hue {n}" for n in range(60)])
+    await keep(store, "ann", "Ann lives in Hue")
+    assert await texts_of(store, "ann", "Bob lives in Hue") == ["Ann lives in Hue"]
+
+
+async def test_what_the_vector_store_has_wrong_is_not_believed_and_put_right() -> None:
+    vectors = InMemoryVectorStore(WordEmbeddings())
+    store = with_vector_index(InMemoryStore(), vectors)
+    space = scope_namespace("ann", MemoryScope.SEMANTIC)
+    await store.aput(space, "1", {"text": "Ann lives in Hue"})
+    # a race that was lost: the record changed, the vector did not
+    await store.inner.aput(space, "1", {"text": "Ann drinks green tea"}, index=False)
+    [hit] = await store.asearch(space, query="lives in Hue")
+    assert hit.value == {"text": "Ann drinks green tea"}
+    assert [document["text"] for document in vectors.store.values()] == ["Ann drinks green tea"]
+    await store.inner.adelete(space, "1")
+    assert await store.asearch(space, query="lives in Hue") == []
+    assert vectors.store == {}
+
+
+async def test_over_postgres_writes_stay_guarded_and_other_scopes_stay_hybrid(memory_store: MemoryStore) -> None:
+    store = with_vector_index(memory_store, InMemoryVectorStore(WordEmbeddings()))
+    assert isinstance(store, GuardedStore)
+    await keep(store, "ann", "Ann lives in Hue", "Ann drinks green tea")
+    memory = MemoryFacade(store)
+    episode = {"goal": "Book a trip to Hue", "id": "e1", "text": "Book a trip to Hue", "outcome": "booked"}
+    event = MemoryWriteEvent(user_id="ann", session_id="s", agent_id="a", scope=MemoryScope.EPISODIC, data=episode)
+    await memory.write(event)
+    scopes = [MemoryScope.SEMANTIC, MemoryScope.EPISODIC]
+    asked = MemoryQuery(user_id="ann", session_id="2", agent_id="a", scopes=scopes, query="trip to Hue")
+    found = await memory.read(asked)
+    assert found.missing == {}
+    by_scope = {item.scope: item for item in reversed(found)}
+    assert by_scope[MemoryScope.SEMANTIC].payload["text"] == "Ann lives in Hue"
+    assert set(by_scope[MemoryScope.SEMANTIC].arms) == {"vector"}
+    assert "lexical" in by_scope[MemoryScope.EPISODIC].arms
+    # the inner store embeds nothing of what the vector store has
+    async with memory_store.pool.connection() as conn:
+        cursor = await conn.execute("SELECT DISTINCT prefix FROM store_vectors")
+        assert [row["prefix"] for row in await cursor.fetchall()] == ["memory.ann.episodic"]
+
+
+async def test_a_sync_program_may_use_it() -> None:
+    store = with_vector_index(InMemoryStore(), InMemoryVectorStore(WordEmbeddings()), scopes=None)
+    store.put(ANN, "1", {"text": "green tea"})
+    store.put(BOB, "1", {"text": "green tea"})
+    assert keys(store.search(ANN, query="tea")) == ["1"]
+
+
+def careful_vectors(embedding: Any, *, name: str) -> VectorStore:
+    """Make a vector store, as a user's own factory does."""
+    return _made.setdefault(name, InMemoryVectorStore(embedding))
+
+
+_made: dict[str, VectorStore] = {}
+
+
+class TestSetting:
+    async def test_a_vector_store_that_is_new_is_given_what_is_there(self) -> None:
+        inner = InMemoryStore()
+        await keep(inner, "ann", "Ann lives in Hue")
+        settings = {"factory": f"{__name__}:careful_vectors", "options": {"name": uuid.uuid4().hex}}
+        for _ in range(2):
+            store = await open_vector_index(inner, settings, WordEmbeddings())
+            assert await texts_of(store, "ann", "lives in Hue") == ["Ann lives in Hue"]
+        assert await store.alist_namespaces() == await with_vector_index(inner, store.index._vectors).alist_namespaces()
+
+    async def test_milvus_by_its_class(self, folder: Path) -> None:
+        pytest.importorskip("milvus_lite", reason="needs pymilvus[milvus-lite]")
+        options = {
+            "connection_args": {"uri": str(folder / "setting.db")},
+            "index_params": {"index_type": "FLAT", "metric_type": "COSINE"},
+            "consistency_level": "Strong",
+        }
+        settings = VectorIndexSettings(factory="langchain_milvus:Milvus", options=options)
+        store = await open_vector_index(InMemoryStore(), settings, WordEmbeddings())
+        await keep(store, "ann", "Ann lives in Hue")
+        assert await texts_of(store, "ann", "lives in Hue") == ["Ann lives in Hue"]
+
+    @pytest.mark.parametrize(
+        ("factory", "message"),
+        [
+            ("no_such_package:Milvus", "cannot be imported.*install its package"),
+            ("langchain_core.vectorstores:NoSuchStore", "does not exist"),
+            ("json:dumps", "takes no embedding model"),
+            (f"{__name__}:not_a_vector_store", "makes a str, which is no LangChain VectorStore"),
+        ],
+    )
+    async def test_a_setting_that_cannot_be_used_says_why(self, factory: str, message: str) -> None:
+        with pytest.raises(ValueError, match=message):
+            await open_vector_index(InMemoryStore(), factory, WordEmbeddings())
+
+    def test_what_options_hold_is_not_shown(self) -> None:
+        settings = VectorIndexSettings(factory="a:b", options={"uri": "https://user:secret@host"})
+        assert "secret" not in repr(settings)
+
+
+def not_a_vector_store(embedding: Any) -> str:
+    """Make something else."""
+    return "no vectors"

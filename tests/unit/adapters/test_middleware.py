@@ -1,0 +1,338 @@
+"""`MemoryMiddleware`: what it makes of `create_agent`, and what it leaves as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import SummarizationMiddleware
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+from memory.adapters import MemoryMiddleware, blocking
+from memory.facade import MemoryFacade
+from memory.interface import MemoryScope
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.postgres import MemoryStore
+from tests.contract.conftest import Graph, memory_store
+from tests.contract.test_loop import thread, weather
+from tests.support.databases import open_memory_store
+from tests.support.scripted_model import ScriptedModel, calls
+
+INLINE = {"extraction": "inline"}
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+
+
+class Context(TypedDict):
+    user_id: str
+
+
+class BrokenStore(InMemoryStore):
+    """A store that fails when it is told to."""
+
+    broken = True
+
+    def batch(self, ops: Any) -> Any:
+        if self.broken:
+            raise ConnectionError("the database is down")
+        return super().batch(ops)
+
+    async def abatch(self, ops: Any) -> Any:
+        return self.batch(ops)
+
+
+def agent(model: ScriptedModel, store: Any, *, tools: Any = (), middleware: Any = (), **kwargs: Any) -> Graph:
+    memory = MemoryMiddleware(policy=INLINE, **kwargs.pop("memory", {}))
+    return create_agent(
+        model,
+        list(tools),
+        system_prompt=kwargs.pop("system_prompt", "You help."),
+        middleware=[memory, *middleware],
+        store=store,
+        checkpointer=kwargs.pop("checkpointer", None) or InMemorySaver(),
+        context_schema=kwargs.pop("context_schema", Context),
+        **kwargs,
+    )
+
+
+@pytest.fixture(params=["ainvoke", "invoke", "invoke in a thread"])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    """Ask an agent in each way that a program may."""
+
+    async def ask(graph: Graph, text: str, name: str = "1", user: str = "ann") -> dict[str, Any]:
+        asked = {"messages": [("user", text)]}, thread(name)
+        context = {"user_id": user}
+        if request.param == "ainvoke":
+            return await graph.ainvoke(*asked, context=context)
+        if request.param == "invoke":
+            return dict(graph.invoke(*asked, context=context))
+        return dict(await asyncio.to_thread(graph.invoke, *asked, context=context))
+
+    return ask
+
+
+def system(model: ScriptedModel, call: int) -> str:
+    first = model.prompts[call][0]
+    assert isinstance(first, SystemMessage)
+    return first.text
+
+
+async def messages_of(store: Any, user: str = "ann") -> list[tuple[int, str, str]]:
+    found = await MemoryFacade(store).list_records(user, [MemoryScope.DIALOG])
+    return sorted((i.payload["turn"], i.payload["role"], i.payload["text"]) for i in found if i.source == "message")
+
+
+async def test_what_one_conversation_said_is_in_the_prompt_of_the_next(ask: Ask) -> None:
+    model, store = ScriptedModel(script=["noted", "it is Mimi"]), memory_store()
+    graph = agent(model, store)
+    first = await ask(graph, "My cat is called Mimi.")
+    assert set(first) == {"messages"}
+    assert [m.text for m in first["messages"]] == ["My cat is called Mimi.", "noted"]
+    await ask(graph, "What is my cat called?", name="2")
+    assert system(model, 0) == "You help."
+    assert system(model, 1).startswith("You help.\n\n")
+    assert "My cat is called Mimi." in system(model, 1)
+    assert [m.text for m in model.prompts[1][1:]] == ["What is my cat called?"]
+
+
+async def test_another_user_gets_nothing_of_it(ask: Ask) -> None:
+    model, store = ScriptedModel(script=["noted", "no idea"]), memory_store()
+    graph = agent(model, store)
+    await ask(graph, "My cat is called Mimi.")
+    await ask(graph, "What is my cat called?", name="2", user="bob")
+    assert "Mimi" not in str(model.prompts[1])
+    assert await messages_of(store, "bob") == [(0, "user", "What is my cat called?"), (1, "assistant", "no idea")]
+
+
+async def test_a_failing_store_fails_no_turn(ask: Ask) -> None:
+    store = BrokenStore()
+    model = ScriptedModel(script=["hello", "hello again"])
+    graph = agent(model, store)
+    result = await ask(graph, "My cat is called Mimi.")
+    assert result["messages"][-1].text == "hello"
+    store.broken = False
+    await ask(graph, "And I live in Hue.")
+    # what could not be stored then is stored now
+    assert [text for _, role, text in await messages_of(store) if role == "user"] == [
+        "My cat is called Mimi.",
+        "And I live in Hue.",
+    ]
+
+
+async def test_the_memories_stay_the_same_bytes_through_the_steps_of_a_turn(ask: Ask) -> None:
+    model, store = ScriptedModel(script=["noted", calls(("weather", {"city": "Hue"})), "sunny"]), memory_store()
+    graph = agent(model, store, tools=[weather])
+    await ask(graph, "I live in Hue.")
+    result = await ask(graph, "What is the weather where I live, in Hue?", name="2")
+    assert "I live in Hue." in system(model, 1)
+    assert system(model, 1) == system(model, 2)
+    assert [m.type for m in result["messages"]] == ["human", "ai", "tool", "ai"]
+    steps = await MemoryFacade(store).list_records("ann", [MemoryScope.EXPERIENCE])
+    assert [(s.payload["tool"], s.payload["output"], s.payload["success"]) for s in steps] == [
+        ("weather", "sunny in Hue", True)
+    ]
+
+
+async def test_a_long_thread_keeps_its_latest_turns_and_recalls_the_rest(ask: Ask) -> None:
+    model = ScriptedModel(script=["ok"])
+    memory = MemoryMiddleware(policy={"extraction": "inline", "max_dialog_turns": 2})
+    graph = create_agent(model, [], middleware=[memory], store=memory_store(), checkpointer=InMemorySaver())
+    for text in ("My cat is called Mimi.", "The sky is grey.", "The sea is blue."):
+        await ask(graph, text)
+    await ask(graph, "What is my cat called?")
+    assert [m.text for m in model.prompts[3][1:]] == ["The sea is blue.", "ok", "What is my cat called?"]
+    assert "My cat is called Mimi." in system(model, 3)
+
+
+async def test_it_remembers_across_a_restart(database_url: str, words: EmbeddingModel) -> None:
+    context, saver = {"user_id": "ann"}, InMemorySaver()
+    async with open_memory_store(database_url, words) as store:
+        graph = agent(ScriptedModel(script=["noted"]), store, checkpointer=saver)
+        await graph.ainvoke({"messages": [("user", "My cat is called Mimi.")]}, thread(), context=context)
+    async with open_memory_store(database_url, words) as store:
+        model = ScriptedModel(script=["Mimi", "I said so"])
+        graph = agent(model, store, checkpointer=saver)
+        await graph.ainvoke({"messages": [("user", "What is my cat called?")]}, thread("2"), context=context)
+        assert "My cat is called Mimi." in system(model, 0)
+        # the thread goes on where it was
+        await graph.ainvoke({"messages": [("user", "Say it again.")]}, thread(), context=context)
+        assert [text for turn, _, text in await messages_of(store) if turn >= 2] == ["Say it again.", "I said so"]
+
+
+async def test_an_async_store_is_used_on_its_own_loop(memory_store: MemoryStore) -> None:
+    model = ScriptedModel(script=["noted", "Mimi"])
+    graph = agent(model, memory_store)
+    context = {"user_id": "ann"}
+    for text, name in (("My cat is called Mimi.", "1"), ("What is my cat called?", "2")):
+        asked = {"messages": [("user", text)]}
+        await asyncio.to_thread(graph.invoke, asked, thread(name), context=context)
+    assert "My cat is called Mimi." in system(model, 1)
+
+
+async def test_on_the_loop_of_the_store_a_sync_call_answers_and_says_what_to_do(
+    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "_ANSWERS_WITHIN", 0.1)
+    graph = agent(ScriptedModel(script=["hello"]), memory_store)
+    seen = list(
+        graph.stream(
+            {"messages": [("user", "hi")]},
+            thread(),
+            context={"user_id": "ann"},
+            stream_mode=["custom", "values"],
+        )
+    )
+    told = [event for mode, event in seen if mode == "custom"]
+    assert [event["status"] for event in told] == ["degraded", "degraded"]
+    assert "use the async call" in told[0]["message"]
+    assert seen[-1][1]["messages"][-1].text == "hello"
+
+
+async def test_it_streams_tokens_as_create_agent_does_and_nothing_of_its_own_model() -> None:
+    small = ScriptedModel(script=["SECRET"])
+    graph = agent(ScriptedModel(script=["hello there"]), memory_store(), memory={"small_model": small})
+    tokens: list[str] = []
+    told: list[dict[str, Any]] = []
+    stream = graph.astream(
+        {"messages": [("user", "I live in Hue.")]},
+        thread(),
+        context={"user_id": "ann"},
+        stream_mode=["messages", "custom"],
+    )
+    async for mode, payload in stream:
+        if mode == "messages":
+            tokens.append(payload[0].text)
+        else:
+            told.append(payload)
+    assert "".join(tokens) == "hello there"
+    assert small.prompts, "the small model was asked"
+    assert [(event["operation"], event["status"]) for event in told][0] == ("retrieve", "ok")
+
+
+async def test_structured_output_stays_as_it_is(ask: Ask) -> None:
+    class Cat(BaseModel):
+        """A cat."""
+
+        name: str
+
+    model = ScriptedModel(script=["noted", calls(("Cat", {"name": "Mimi"}))])
+    store = memory_store()
+    await ask(agent(model, store), "My cat is called Mimi.")
+    model.prompts.clear()
+    model.script.pop(0)
+    graph = agent(model, store, response_format=ToolStrategy(Cat))
+    result = await ask(graph, "What is my cat called?", name="2")
+    assert result["structured_response"] == Cat(name="Mimi")
+    assert set(result) == {"messages", "structured_response"}
+    assert "My cat is called Mimi." in system(model, 0)
+
+
+async def test_the_user_may_be_named_in_any_form_of_context() -> None:
+    class Named(BaseModel):
+        user_id: str
+
+    store = memory_store()
+    for place, (schema, context, config) in enumerate(
+        [
+            (Named, Named(user_id="ann"), {}),
+            (None, {"user_id": "ann"}, {}),
+            (None, None, {"user_id": "ann"}),
+        ]
+    ):
+        graph = agent(ScriptedModel(script=["ok"]), store, context_schema=schema)
+        configurable = {"thread_id": str(place), **config}
+        await graph.ainvoke({"messages": [("user", f"fact {place}")]}, {"configurable": configurable}, context=context)
+    assert len([text for _, role, text in await messages_of(store) if role == "user"]) == 3
+
+
+async def test_the_model_cannot_say_whose_memory_it_is() -> None:
+    @tool
+    def whoami(user_id: str) -> str:
+        """Tell who the user is."""
+        return user_id
+
+    store = memory_store()
+    model = ScriptedModel(script=[calls(("whoami", {"user_id": "bob"})), "hello bob"])
+    await agent(model, store, tools=[whoami]).ainvoke(
+        {"messages": [("user", "hi")]}, thread(), context={"user_id": "ann"}
+    )
+    assert await store.asearch(("memory", "bob")) == []
+    assert len(await messages_of(store)) == 2
+
+
+async def test_without_a_user_memory_is_off_and_says_so() -> None:
+    store = memory_store()
+    stream = agent(ScriptedModel(script=["hello"]), store).astream(
+        {"messages": [("user", "hi")]}, thread(), stream_mode="custom"
+    )
+    told = [event async for event in stream]
+    assert [(event["operation"], event["status"]) for event in told] == [("retrieve", "off")]
+    assert await store.asearch(("memory",)) == []
+
+
+async def test_its_state_is_in_neither_the_input_nor_the_output() -> None:
+    graph = agent(ScriptedModel(script=["hello"]), memory_store())
+    for schema in (graph.get_input_jsonschema(), graph.get_output_jsonschema()):
+        assert not [name for name in schema["properties"] if name.startswith("memory_")]
+
+
+async def test_a_thread_that_other_middleware_sums_up_is_remembered_as_it_was_said() -> None:
+    summing_up = SummarizationMiddleware(
+        model=ScriptedModel(script=["THE SUMMARY"]), trigger=("messages", 4), keep=("messages", 1)
+    )
+    model, store = ScriptedModel(script=["one", "two", "three", "four"]), memory_store()
+    graph = agent(model, store, middleware=[summing_up])
+    said = ["I like tea.", "I like rice.", "I like rain.", "I like cats."]
+    for text in said:
+        state = await graph.ainvoke({"messages": [("user", text)]}, thread(), context={"user_id": "ann"})
+    assert "THE SUMMARY" in str(state["messages"][0]), "the other middleware has rewritten the thread"
+    stored = await messages_of(store)
+    assert [text for _, role, text in stored if role == "user"] == said
+    assert [text for _, role, text in stored if role == "assistant"] == ["one", "two", "three", "four"]
+    assert [turn for turn, _, _ in stored] == list(range(8))
+
+
+async def test_a_question_that_is_summed_up_while_it_is_worked_on_is_still_the_users() -> None:
+    summing_up = SummarizationMiddleware(
+        model=ScriptedModel(script=["THE SUMMARY"]), trigger=("messages", 4), keep=("messages", 2)
+    )
+    looks = [calls(("weather", {"city": city})) for city in ("Hue", "Hanoi")]
+    model, store = ScriptedModel(script=[*looks, "sunny in both"]), memory_store()
+    graph = agent(model, store, tools=[weather], middleware=[summing_up])
+    asked = {"messages": [("user", "How is the weather?")]}
+    state = await graph.ainvoke(asked, thread(), context={"user_id": "ann"})
+    assert "How is the weather?" not in [message.text for message in state["messages"]]
+    assert "THE SUMMARY" in state["messages"][0].text
+    stored = await messages_of(store)
+    assert [(role, text) for _, role, text in stored] == [
+        ("user", "How is the weather?"),
+        ("assistant", "sunny in both"),
+    ]
+
+
+async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
+    store = memory_store()
+    memory = MemoryMiddleware(policy={"debounce": 60.0})
+    graph = create_agent(
+        ScriptedModel(script=["ok"]), [], middleware=[memory], store=store, checkpointer=InMemorySaver()
+    )
+    facade = MemoryFacade(store)
+    await graph.ainvoke({"messages": [HumanMessage("I live in Hue.")]}, thread(), context={"user_id": "ann"})
+    assert await facade.pending("ann")
+    assert await memory.adrain(30)
+    assert not await facade.pending("ann")
+    asked = {"messages": [HumanMessage("I work in Da Nang.")]}
+    await asyncio.to_thread(graph.invoke, asked, thread("2"), context={"user_id": "ann"})
+    assert await facade.pending("ann")
+    assert await asyncio.to_thread(memory.drain, 30)
+    assert not await facade.pending("ann")
+    facts = await facade.list_records("ann", [MemoryScope.SEMANTIC])
+    assert {fact.payload["text"] for fact in facts} == {"I live in Hue.", "I work in Da Nang."}
