@@ -139,9 +139,10 @@ class MemoryNodes:
 
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
         """
-        laid_out = lay_out(state["messages"], state.get("layout"), instructions, self._policy.max_message_chars)
+        layout = state.get("layout")
+        laid_out = lay_out(state["messages"], layout, instructions, self._policy.max_message_chars)
         said = [message for message in laid_out if not _is_noise(message)]
-        return with_compressed_steps(said, state.get("working_memory"))
+        return with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Call the model; from when its notes leave something out, it is offered the tool that has it whole."""

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 
 from graphs.compression import Step, digest
 from graphs.state import current_turn
-from memory.context import count_tokens
+from memory.context import count_tokens, squeezed_text
 from memory.interface import MemoryPolicy
 from memory.transcript import text_of
 from prompts import load_prompt
@@ -90,7 +90,9 @@ def update_working_memory(
     return WorkingMemory(goal=goal, steps=steps, compressed=compressed)
 
 
-def with_compressed_steps(messages: Sequence[BaseMessage], notes: WorkingMemory | None) -> list[BaseMessage]:
+def with_compressed_steps(
+    messages: Sequence[BaseMessage], notes: WorkingMemory | None, max_tokens: int | None = None
+) -> list[BaseMessage]:
     """Return the messages for the prompt, the notes on the older steps of this turn in their place.
 
     The notes stand at the end of the user's message: every provider and template takes that, calls and results stay
@@ -99,6 +101,7 @@ def with_compressed_steps(messages: Sequence[BaseMessage], notes: WorkingMemory 
     Args:
         messages: The messages of the conversation, or its last part.
         notes: The notes on the turn.
+        max_tokens: What the notes on the older steps may take; None for any number.
     """
     compressed = notes["compressed"] if notes else None
     asked = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), len(messages))
@@ -108,7 +111,12 @@ def with_compressed_steps(messages: Sequence[BaseMessage], notes: WorkingMemory 
     if compressed is None or raw is None:
         return list(messages)
     rest = [message for message in messages[asked + 1 : raw] if not _is_step(message)]
-    return [*messages[:asked], _noted(messages[asked], compressed["text"]), *rest, *messages[raw:]]
+    return [
+        *messages[:asked],
+        _noted(messages[asked], squeezed_text(compressed["text"], max_tokens)),
+        *rest,
+        *messages[raw:],
+    ]
 
 
 def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:

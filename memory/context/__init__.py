@@ -2,6 +2,7 @@
 
 from memory.context.assembly import Assembled, assemble
 from memory.context.budget import Section, Window
+from memory.context.conversation import squeezed_text
 from memory.context.fencing import fence
 from memory.context.frame import Frame
 from memory.context.layout import Layout, lay_out
@@ -22,5 +23,6 @@ __all__ = [
     "fence",
     "lay_out",
     "render_memories",
+    "squeezed_text",
     "tool_tokens",
 ]

@@ -129,14 +129,14 @@ def assemble(
 
 def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
     blocks = (load_prompt(name).format(**{name: texts[name]}) for name in _BLOCKS if texts[name])
-    a_result = max(left // (frame.policy.keep_raw_steps + 1), MIN_MESSAGE_TOKENS)
+    # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
+    parts = frame.policy.keep_raw_steps + 2
     return Layout(
         retrieved="\n\n".join(blocks),
         first=str(frame.thread[verbatim.first].id) if bounded else "",
         whole=str(frame.thread[verbatim.whole].id) if bounded else "",
         question_tokens=frame.question_cap,
-        # the latest steps stay as they are, and one more comes before the older ones are compressed
-        result_tokens=a_result if frame.window.known else None,
+        result_tokens=max(left // parts, MIN_MESSAGE_TOKENS) if frame.window.known else None,
         step_tokens=left,
     )
 

@@ -159,11 +159,11 @@ def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
     if max_tokens is None:
         return message
     if isinstance(message.content, str):
-        text = _middle_out(message.content, max_tokens)
+        text = squeezed_text(message.content, max_tokens - MESSAGE_TOKENS)
         return message if text is message.content else message.model_copy(update={"content": text})
     texts = [block.get("text") if isinstance(block, dict) else block for block in message.content]
     longest = max((text for text in texts if isinstance(text, str)), key=len, default="")
-    cut = _middle_out(longest, max_tokens)
+    cut = squeezed_text(longest, max_tokens - MESSAGE_TOKENS)
     if cut is longest:
         return message
     blocks = [
@@ -173,12 +173,18 @@ def squeezed(message: BaseMessage, max_tokens: int | None) -> BaseMessage:
     return message.model_copy(update={"content": blocks})
 
 
-def _middle_out(text: str, max_tokens: int) -> str:
-    # no character takes more than five: most messages need not be counted
-    if len(text) * 5 + MESSAGE_TOKENS <= max_tokens or count_tokens(text) + MESSAGE_TOKENS <= max_tokens:
+def squeezed_text(text: str, max_tokens: int | None) -> str:
+    """Return a text so that it takes no more than there is room for: its beginning and its end.
+
+    Args:
+        text: The text.
+        max_tokens: What it may take; None for any number.
+    """
+    # no character takes more than five: most texts need not be counted
+    if max_tokens is None or len(text) * 5 <= max_tokens or count_tokens(text) <= max_tokens:
         return text
     form = load_prompt("cut_current")
-    room = max(max_tokens - MESSAGE_TOKENS - count_tokens(form) - _NUMBER_TOKENS, 0)
+    room = max(max_tokens - count_tokens(form) - _NUMBER_TOKENS, 0)
     end = cut_to(text[::-1], room // _END_SHARE)[::-1]
     beginning = cut_to(text, room - count_tokens(end))
     return form.format(beginning=beginning, left_out=len(text) - len(beginning) - len(end), end=end)

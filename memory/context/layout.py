@@ -22,7 +22,7 @@ class Layout(TypedDict):
         first: The id of the first message that is shown; empty for the whole thread, as it is.
         whole: The id of the message from which on the agent's steps are shown as well.
         question_tokens: What a message of the user may take in this turn; None for any number.
-        result_tokens: What the result of a tool may.
+        result_tokens: What the result of a tool may, and the notes on older steps.
         step_tokens: What the steps of the turn may take together.
     """
 

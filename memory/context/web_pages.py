@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from memory.context.fencing import fence, flat
 from memory.context.tokens import count_lines, cut_to
@@ -16,8 +17,8 @@ MAX_PAGE_CHARS = 8_000
 _MAX_HEAD_CHARS = 300
 """Of an address, and of a title: longer ones are there to be long."""
 
-_MIN_TOKENS = 60
-"""A page that has less room than this says nothing beyond its title."""
+_MIN_TOKENS = 40
+"""A page that has less room than this, beside its address and its title, says nothing."""
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -40,8 +41,8 @@ class PageBlock:
 def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
     """Render pages of the web for the prompt.
 
-    Each has an equal share of the room, and what a short one leaves. A page that does not fit is cut; what is cut to
-    nothing is left out, the least relevant first.
+    Each has its address, its title and a few words; what room is left is shared equally, and what a short one does not
+    need goes to the next. Where not even the few words fit, the least relevant is left out first.
 
     Args:
         pages: The best first.
@@ -50,18 +51,20 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
     Returns:
         The block.
     """
-    count = min(len(pages), max(max_tokens, 0) // _MIN_TOKENS)
-    room, kept = max_tokens, []
-    for place, page in enumerate(pages[:count]):
-        line = cut_to(_line(page), room // (count - place) - 1)
-        room -= count_lines(line)
-        kept.append(line)
+    heads = [_head(page) for page in pages]
+    # once more as a whole: what is no mark in one part may end in another
+    lines = [fence(head + flat(page.text, MAX_PAGE_CHARS)) for head, page in zip(heads, pages, strict=True)]
+    needs = [min(count_lines(line), count_lines(head) + _MIN_TOKENS) for line, head in zip(lines, heads, strict=True)]
+    count = sum(needed <= max_tokens for needed in accumulate(needs))
+    spare, kept = max_tokens - sum(needs[:count]), []
+    for place, (line, need) in enumerate(zip(lines[:count], needs, strict=False)):
+        cut = cut_to(line, need + spare // (count - place) - 1)
+        spare -= count_lines(cut) - need
+        kept.append(cut)
     return PageBlock("\n".join(reversed(kept)), tuple(pages[:count]), len(pages) - count)
 
 
-def _line(page: WebPage) -> str:
+def _head(page: WebPage) -> str:
     date = page.published if _DAY.fullmatch(page.published) else f"read {page.fetched_at.date().isoformat()}"
     title = flat(page.title, _MAX_HEAD_CHARS)
-    head = f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {f'{title}: ' if title else ''}"
-    # once more as a whole: what is no mark in one part may end in another
-    return fence(head + flat(page.text, MAX_PAGE_CHARS))
+    return f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {f'{title}: ' if title else ''}"

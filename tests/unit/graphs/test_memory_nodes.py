@@ -31,7 +31,9 @@ class BrokenStore(InMemoryStore):
         return await super().abatch(ops)
 
 
-def build(model: ScriptedModel, store: InMemoryStore | None, *, small: Any = None, **policy: Any) -> Graph:
+def build(
+    model: ScriptedModel, store: InMemoryStore | None, *, small: Any = None, tools: Any = (weather,), **policy: Any
+) -> Graph:
     agent = resolve_agent(
         AgentConfig(
             name="tester",
@@ -41,7 +43,7 @@ def build(model: ScriptedModel, store: InMemoryStore | None, *, small: Any = Non
         ),
         model=model,
         small_model=small or ScriptedModel(script=["no facts here"]),
-        tools=[weather],
+        tools=tools,
     )
     return build_agent(agent, store=store, checkpointer=InMemorySaver())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -320,3 +321,12 @@ def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) 
         raw = max(count_tokens(FILLER) * size for size in sizes[:count])
         # a line a step is the least there is
         assert count_tokens(text(prompt[2:])) <= max(tokens, raw) + 60 * count + 300
+
+
+@pytest.mark.parametrize("endless", ["中文文本" * 20_000, "a" * 80_000, "a1" * 40_000, "a-" * 40_000])
+def test_a_result_that_is_one_endless_word_is_noted_in_no_time(endless: str) -> None:
+    step = Step(thought="", action="read", arguments={}, observation=endless, error="")
+    started = time.perf_counter()
+    assert digest("What is in it?", [step, step], 1, 1_000).text.startswith("Goal: What is in it?")
+    # some 50 ms on a quiet core, minutes where each letter is taken for the beginning of a word
+    assert time.perf_counter() - started < 10

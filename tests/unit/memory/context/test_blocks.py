@@ -60,7 +60,7 @@ def test_a_long_page_is_cut_to_its_share_and_a_short_one_leaves_its_own() -> Non
 
 def test_where_there_is_no_room_the_least_relevant_goes_first_and_is_counted() -> None:
     pages = [page("word " * 500, f"https://example.org/{n}") for n in range(4)]
-    block = render_pages(pages, 150)
+    block = render_pages(pages, 160)
     assert [kept.url[-1] for kept in block.pages] == ["0", "1"]
     assert block.dropped == 2
     assert render_pages(pages, 0).dropped == render_pages(pages, -50).dropped == 4
