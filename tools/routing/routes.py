@@ -1,0 +1,123 @@
+"""Routes: what is known of each tool, as far as it says when the tool is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from tools.registry import ToolConfigError
+from tools.routing.settings import SwitchSettings
+from tools.suggest import valid_names
+
+MAX_EXAMPLES = 20
+"""Of a route: each is embedded and compared with every request."""
+
+_MAX_CHARS = 1_000
+"""Of a description: what a tool is for stands at its beginning, how to use it follows."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """One thing that a request may need.
+
+    Args:
+        name: What it is called.
+        description: What it is for.
+        arguments: What it takes: names and descriptions, as one text.
+        examples: What people say who need it.
+        after: Names after which it is often the next.
+        requires: Names without which it cannot be used.
+        ahead: How it may run before it is asked for: the name of the one text that it takes, empty where it takes
+            nothing; None where it must not.
+    """
+
+    name: str
+    description: str
+    arguments: str = ""
+    examples: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    ahead: str | None = None
+
+    @property
+    def title(self) -> str:
+        """The name as words.
+
+        >>> Route("book_flight", "").title
+        'book flight'
+        """
+        return self.name.replace("_", " ").replace("-", " ")
+
+
+def tool_routes(tools: Sequence[BaseTool], settings: SwitchSettings) -> list[Route]:
+    """Return the routes of tools.
+
+    Args:
+        tools: The tools; their `metadata` may hold `examples`, `after`, `requires` and `prefetch`.
+        settings: What the agent's config says of them; it counts beside a tool's own examples and relations, and before
+            its `prefetch`.
+
+    Raises:
+        ToolConfigError: If the config names a tool that there is not, or a tool that is marked `prefetch` needs more
+            than one text.
+    """
+    names = {tool.name for tool in tools}
+    _check(names, "routes", settings.routes)
+    _check(names, "always", settings.always)
+    for name, given in settings.routes.items():
+        _check(names, f"routes.{name}", (*given.after, *given.requires))
+    return [_route(tool, settings) for tool in tools]
+
+
+def _check(names: Iterable[str], key: str, given: Iterable[str]) -> None:
+    known = set(names)
+    for name in given:
+        if name not in known:
+            raise ToolConfigError(f"switching.{key}: there is no tool {name!r}; {valid_names(name, known)}")
+
+
+def _route(tool: BaseTool, settings: SwitchSettings) -> Route:
+    declared, given = tool.metadata or {}, settings.routes.get(tool.name)
+    function = convert_to_openai_tool(tool)["function"]
+    parameters = function.get("parameters", {})
+
+    def both(key: str) -> tuple[str, ...]:
+        own = declared.get(key) or ()
+        own = (own,) if isinstance(own, str) else own
+        return tuple(dict.fromkeys([*map(str, own), *(getattr(given, key) if given else ())]))
+
+    prefetch = given.prefetch if given and given.prefetch is not None else declared.get("prefetch") is True
+    return Route(
+        name=tool.name,
+        description=str(function.get("description") or "")[:_MAX_CHARS],
+        arguments=_arguments(parameters.get("properties", {})),
+        examples=both("examples")[:MAX_EXAMPLES],
+        after=both("after"),
+        requires=both("requires"),
+        ahead=_ahead(tool.name, parameters) if prefetch else None,
+    )
+
+
+def _arguments(properties: Mapping[str, Any]) -> str:
+    said = (f"{name.replace('_', ' ')} {schema.get('description', '')}".strip() for name, schema in properties.items())
+    return ", ".join(said)[:_MAX_CHARS]
+
+
+def _ahead(name: str, parameters: Mapping[str, Any]) -> str:
+    """Return the one text that a tool needs, empty where it needs nothing.
+
+    Raises:
+        ToolConfigError: If it needs anything else, which nobody but a model can fill in.
+    """
+    required = list(parameters.get("required", ()))
+    kinds = [parameters["properties"][key].get("type") for key in required]
+    if not required or kinds == ["string"]:
+        return "".join(required)
+    raise ToolConfigError(
+        f"tool {name!r} is marked prefetch, but needs {', '.join(required)}: only a tool that needs nothing, or one "
+        "text such as a query, can run before the model has said what with; remove the mark"
+    )

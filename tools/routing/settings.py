@@ -1,0 +1,56 @@
+"""How an agent with many tools chooses those that a turn offers to the model: the `switching` of its config."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class RouteSettings(BaseModel):
+    """What a config says of a tool, beside what the tool's own `metadata` says by the same names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    examples: tuple[str, ...] = Field((), description="What people say who need it, in any language.")
+    after: tuple[str, ...] = Field((), description="Tools after which it is often the next.")
+    requires: tuple[str, ...] = Field((), description="Tools without which it cannot be used: they are offered with it.")
+    prefetch: bool | None = Field(
+        None,
+        description="Whether it may run ahead while the model thinks: it only reads, and needs no argument or one text.",
+    )
+
+
+class SwitchSettings(BaseModel):
+    """Whether and how a turn's tools are chosen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Literal["off", "semantic", "model"] = Field(
+        "off",
+        description="Offer every tool; or those that are nearest to the request; or those that the small model picks "
+        "from the nearest, where these are not clear: one more model call before the answer.",
+    )
+    above: int = Field(12, ge=1, description="So many tools are all offered: there is nothing to choose.")
+    max_tools: int = Field(8, ge=1, le=64, description="Tools that are offered, at most, beside `always`.")
+    always: tuple[str, ...] = Field((), description="Tools that are offered in every turn.")
+    routes: dict[str, RouteSettings] = Field(default_factory=dict, description="What is known of tools, by their name.")
+    max_suggestions: int = Field(3, ge=0, le=10, description="Next steps that are suggested; 0 suggests none.")
+    learn: bool = Field(True, description="Whether what the user's earlier turns called one after the other counts.")
+    timeout: float = Field(
+        3.0, gt=0, le=60, description="Seconds for the choice, the small model's call included; then the nearest do."
+    )
+    prefetch_seconds: float = Field(
+        5.0, ge=0, le=60, description="Seconds that a tool may run ahead, beside the model's call; 0 runs none."
+    )
+
+
+def as_switch_settings(value: Any) -> Any:
+    """Take a mode for settings: `switching: semantic` is `switching: {mode: semantic}`.
+
+    >>> as_switch_settings("model")
+    {'mode': 'model'}
+    """
+    if value is False:  # YAML reads a bare `off` as false
+        value = "off"
+    return {"mode": value} if isinstance(value, str) else value
