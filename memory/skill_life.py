@@ -5,6 +5,7 @@ Each use that succeeds or fails moves a Beta distribution of how often the skill
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import comb, sqrt
 
 from memory.records import Skill
@@ -54,6 +55,21 @@ def promise(skill: Skill) -> float:
     good, bad = _beta(skill.trials, skill.successes)
     mean = good / (good + bad)
     return mean + sqrt(mean * (1 - mean) / (good + bad + 1))
+
+
+def is_outdone(skill: Skill, rivals: Iterable[Skill]) -> bool:
+    """Return whether a skill on probation has failed more often than not, where another one does the same task well.
+
+    Nobody would follow it any more, so that further uses cannot decide.
+
+    Args:
+        skill: The skill.
+        rivals: Other skills.
+    """
+    good, bad = _beta(skill.trials, skill.successes)
+    if skill.status != "probation" or not skill.task_type or good >= WORTH_IT * (good + bad):
+        return False
+    return any(one.status == "active" and one.tool_sops and one.task_type == skill.task_type for one in rivals)
 
 
 def _status(skill: Skill, trials: int, successes: int) -> str:

@@ -10,7 +10,7 @@ from memory.learning.drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
 from memory.learning.lessons import Lesson, lessons
 from memory.learning.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures
 from memory.learning.proposals import Proposals, Wording
-from memory.learning.traces import Trace
+from memory.learning.traces import Trace, match
 from memory.learning.wording import actions, use_when, vocabulary
 from memory.records import ToolUse
 
@@ -42,16 +42,21 @@ class Findings:
     lessons: Sequence[Lesson]
 
     def drafted_lessons(self, tools: Collection[str]) -> list[Checked]:
-        """Return the lessons that hold, in words."""
-        found = [lesson for lesson in self.lessons if lesson.holds]
+        """Return the lessons that hold, in words, but those that a procedure has in its order."""
+        found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
         return [
             _lesson(self.task_type, (lesson.tool, lesson.first), lesson.text, lesson.traces, tools) for lesson in found
         ]
 
     @property
     def refuted(self) -> set[str]:
-        """The ids of lessons that turns speak against."""
-        return {lesson_id(self.task_type, one.tool, one.first) for one in self.lessons if not one.holds}
+        """The ids of lessons that turns speak against, or that a procedure has made superfluous."""
+        over = [lesson for lesson in self.lessons if not lesson.holds or self._implies(lesson)]
+        return {lesson_id(self.task_type, lesson.tool, lesson.first) for lesson in over}
+
+    def _implies(self, lesson: Lesson) -> bool:
+        order = [lesson.first, lesson.tool]
+        return any(match(order, procedure.tools) is not None for procedure in self.procedures)
 
 
 @dataclass
@@ -72,16 +77,15 @@ def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
     kinds: dict[str, list[Trace]] = {}
     for trace in traces:
         kinds.setdefault(trace.task_type, []).append(trace)
-    return [
-        Findings(
-            task_type,
-            turns,
-            # turns without a kind have only their tools in common, and one tool in common is nothing
-            [p for p in procedures(turns, shortest=1 if task_type else 2) if set(p.tools) <= set(tools)],
-            [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)],
-        )
-        for task_type, turns in kinds.items()
-    ]
+    return [_findings(task_type, turns, tools) for task_type, turns in kinds.items()]
+
+
+def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) -> Findings:
+    learnt = [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)]
+    needs = {one.tool: [one.first] for one in learnt if one.holds and one.first}
+    # turns without a kind have only their tools in common, and one tool in common is nothing
+    found = procedures(turns, shortest=1 if task_type else 2, needs=needs)
+    return Findings(task_type, turns, [one for one in found if set(one.tools) <= set(tools)], learnt)
 
 
 def distil(found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]) -> Distilled:

@@ -9,8 +9,9 @@ from memory.learning.traces import Trace
 from memory.records import Skill, ToolUse, record_id
 from memory.scopes.procedural import skill_text
 
-MAX_SOURCES = 50
-"""Turns that a skill names as its sources, the latest: what is left of them when conversations are deleted keeps it."""
+MAX_SOURCES = 10
+"""Turns that a skill names as its sources: enough for it to outlive most of them. It is not written anew, and embedded
+anew, for the hundredth that confirms it."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,13 @@ class Draft:
 
 
 def sources(traces: Sequence[Trace], before: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the sources of a skill, the latest last.
+    """Return the sources of a skill: those it has, and more up to the limit.
 
     Args:
         traces: The turns that it stands on, the oldest first.
         before: The sources it has.
     """
-    return tuple(dict.fromkeys([*before, *(trace.id for trace in traces)]))[-MAX_SOURCES:]
+    return tuple(dict.fromkeys([*before, *(trace.id for trace in traces)]))[:MAX_SOURCES]
 
 
 def procedure_id(task_type: str, tools: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from memory.learning.merging import Known
 from memory.learning.proposals import Proposals, Proposer
 from memory.learning.traces import Trace, read_experience
 from memory.records import Skill
+from memory.skill_life import is_outdone
 from memory.transactions import transact
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ async def learn(
             if skill is not None:
                 after[skill.id] = skill
         for skill in list(after.values()):
-            if _is_over(skill, agent_id, tools, refuted):
+            if _is_over(skill, agent_id, tools, refuted) or is_outdone(skill, after.values()):
                 after[skill.id] = skill.model_copy(update={"status": "archived"})
         for id_, skill in after.items():
             _tell(done, before.get(id_), skill)
@@ -112,7 +113,7 @@ async def _drafts(
     plain = await asyncio.to_thread(distil, kind, kind.procedures, None, tools)
     report.refused += plain.refused
     lessons = kind.drafted_lessons(tools)
-    new = [one for one in plain.drafts if known.of(one.draft) is None]
+    new = [one for one in plain.drafts if not known.has(one.draft)]
     if proposer is None or not new:
         return [*plain.drafts, *lessons]
     rest = [one for one in plain.drafts if one not in new]

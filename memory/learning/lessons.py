@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from memory.learning.procedures import MIN_SUPPORT
 from memory.learning.traces import Trace
 
+_HOPELESS = 6
+"""Turns in which a tool must have failed, and in none worked, to be given up: what it lacked may yet be found."""
+
 FIRST = "`{tool}` fails before `{first}`: use `{first}` first"
 NEVER = "`{tool}` has failed each time: do without it"
 
@@ -54,11 +57,15 @@ def lessons(traces: Sequence[Trace]) -> list[Lesson]:
             Lesson(tool, first, tuple(helped), holds=_always_before(first, tool, traces))
             for first, helped in remedies.items()
         ]
-        known = [lesson for lesson in of_the_tool if lesson.holds and len(lesson.traces) >= MIN_SUPPORT]
+        known = [lesson for lesson in of_the_tool if lesson.holds and len(lesson.traces) >= _support(lesson)]
         # of what came before, only what helped most often
         found += sorted(known, key=lambda lesson: (-len(lesson.traces), lesson.first))[:1]
         found += [lesson for lesson in of_the_tool if not lesson.holds]
     return found
+
+
+def _support(lesson: Lesson) -> int:
+    return MIN_SUPPORT if lesson.first else _HOPELESS
 
 
 def _remedies(tool: str, trace: Trace) -> Iterable[str]:

@@ -32,6 +32,15 @@ class Known:
     skills: Sequence[Skill]
     last_used: Mapping[str, datetime]
 
+    def has(self, draft: Draft) -> bool:
+        """Return whether there is a skill with the steps of a draft already, or one that stands for it.
+
+        Args:
+            draft: The draft.
+        """
+        known = self.of(draft)
+        return known is not None and (not known.source_ids or _tools(known) == draft.tools)
+
     def of(self, draft: Draft) -> Skill | None:
         """Return the skill that a draft is about; None where it is something new.
 
@@ -43,7 +52,7 @@ class Known:
         return next(iter([*exact, *near]), None)
 
     def merged(self, draft: Draft, agent_id: str, evidence: Evidence) -> Skill | None:
-        """Return the skill that a draft makes or changes; None where all of it is known.
+        """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
 
         What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
         probation, only for turns that came off with its tools after it was last followed.
@@ -61,12 +70,11 @@ class Known:
         new = self._new(known, draft.traces)
         if known.status == "archived":
             return _revived(known, draft) if len(new) >= MIN_SUPPORT else None
-        tools = [step.tool for step in known.tool_sops]
-        if known.tool_sops and len(draft.steps) < len(tools) and len(draft.traces) > _covering(draft.traces, tools):
-            # a detour that turns since have come off without
-            return known.model_copy(update={**_words(draft), "source_ids": sources(draft.traces)})
+        tools = _tools(known)
+        if tools != draft.tools:
+            return _changed(known, draft)
         own = [t for t in new if t.covers(tools) and all(evidence.is_said_by(text, t) for text in _texts(known))]
-        return known.model_copy(update={"source_ids": sources(own, known.source_ids)}) if own else None
+        return known.model_copy(update={"source_ids": sources(own, known.source_ids)})
 
     def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
         since = self.last_used.get(known.id) if known.status == "archived" else None
@@ -78,9 +86,17 @@ def _revived(known: Skill, draft: Draft) -> Skill:
     return known.model_copy(update={**update, "status": "probation" if draft.steps else "active"})
 
 
+def _changed(known: Skill, draft: Draft) -> Skill:
+    """Return a skill whose steps have turned out to be others: a detour that turns do without, or a step that was
+    missing. What its uses came to was said of the old steps, and says enough only of what is well known.
+    """
+    counts = {} if known.status == "active" else {"trials": 0, "successes": 0}
+    return known.model_copy(update={**_words(draft), **counts, "source_ids": sources(draft.traces)})
+
+
 def _is_same(skill: Skill, draft: Draft) -> bool:
     """Return whether a skill is for the same occasion, and takes the same tools in the same order."""
-    if not draft.steps or tuple(step.tool for step in skill.tool_sops) != draft.tools:
+    if not draft.steps or _tools(skill) != draft.tools:
         return False
     if skill.task_type and draft.task_type:
         return normalise(skill.task_type) == normalise(draft.task_type)
@@ -88,15 +104,15 @@ def _is_same(skill: Skill, draft: Draft) -> bool:
 
 
 def _takes_the_place_of(skill: Skill, draft: Draft) -> bool:
-    """Return whether a skill is the draft with a detour, or one known to be good that the draft makes a detour of."""
-    tools = tuple(step.tool for step in skill.tool_sops)
+    """Return whether a skill is the draft with a detour, or without a step."""
+    tools = _tools(skill)
     if skill.task_type != draft.task_type or skill.status == "archived" or not tools:
         return False
-    if min(len(tools), len(draft.tools)) < _SAME_TOOLS * max(len(tools), len(draft.tools)):
+    shorter, longer = sorted((tools, draft.tools), key=len)
+    if len(shorter) < _SAME_TOOLS * len(longer) or match(shorter, longer) is None:
         return False
-    if len(tools) > len(draft.tools):
-        return bool(skill.source_ids) and match(draft.tools, tools) is not None
-    return skill.status == "active" and match(tools, draft.tools) is not None
+    # what was given by hand is not changed: it stands for the draft once it is known to be good
+    return bool(skill.source_ids) or skill.status == "active"
 
 
 def _share(one: str, other: str) -> float:
@@ -104,8 +120,8 @@ def _share(one: str, other: str) -> float:
     return len(left & right) / len(left | right) if left | right else 1.0
 
 
-def _covering(traces: Iterable[Trace], tools: Sequence[str]) -> int:
-    return sum(trace.covers(tools) for trace in traces)
+def _tools(skill: Skill) -> tuple[str, ...]:
+    return tuple(step.tool for step in skill.tool_sops)
 
 
 def _texts(skill: Skill) -> list[str]:

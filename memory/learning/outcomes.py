@@ -85,22 +85,26 @@ def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -
     """Return whether a turn followed a skill with success; None where it did not follow it.
 
     It followed where all steps of the skill went well in their order: then the turn's success is the skill's. It failed
-    where a step of the skill was due, was tried and never went well, whatever the agent did then. What breaks off
-    without that only begins alike.
+    where a step that was due failed, and was not simply tried again: the agent had to find its own way, and whether it
+    did is not the skill's merit. What breaks off without that only begins alike.
 
     Args:
         skill: The skill.
         steps: What the agent did, in order: `action` and `error` each.
         success: Whether the turn came off.
     """
-    place = 0
+    due = [step.tool for step in skill.tool_sops]
+    if not due:
+        return None
     failing = False
     for step in steps:
-        if place < len(skill.tool_sops) and step["action"] == skill.tool_sops[place].tool:
+        if not due:
+            break
+        if step["action"] == due[0]:
             failing = bool(step["error"])
-            place += not failing
-    if not skill.tool_sops:
-        return None
-    if place == len(skill.tool_sops):
-        return success
-    return False if failing else None
+            due = due if failing else due[1:]
+        elif failing:
+            return False
+    if due:
+        return False if failing else None
+    return success

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from memory.learning.traces import Trace
 
@@ -15,14 +14,15 @@ MIN_SUPPORT = 3
 MAX_STEPS = 12
 """Steps of a procedure: more is no procedure but one case, and would fill the prompt."""
 
-_MAX_SEQUENCES = 30
-"""Different sequences that are compared, the most frequent: comparing them all with each other takes some 50 ms."""
+_ODD_ONES = 10
+"""One turn in so many may do without a step that all the others take."""
 
-_MAX_LENGTH = 30
-"""Steps of a turn beyond which it is no example of a procedure."""
+_MIN_SHARE = 1 / 3
+"""Of the steps of its turns that a procedure explains: what explains less is what different procedures have in
+common."""
 
-_ROUNDS = 2
-"""What two turns have in common may still hold a detour that both took; what two such have, hardly ever."""
+_MIN_SUCCESS = 2 / 3
+"""Of the turns that took its steps, how many must have come off: else something is missing in it."""
 
 
 @dataclass(frozen=True)
@@ -38,55 +38,89 @@ class Procedure:
     traces: tuple[Trace, ...]
 
 
-def procedures(traces: Iterable[Trace], *, shortest: int) -> list[Procedure]:
-    """Find the procedures in turns for one kind of task, the best first.
+_Step = tuple[str, int]
+"""A tool, and the how-manieth use of it."""
 
-    A procedure is an ordered subsequence of the tools of at least `MIN_SUPPORT` turns that came off. The one that
-    explains most steps of most turns is taken first; the next one, from the turns that it leaves.
+
+def procedures(
+    traces: Iterable[Trace], *, shortest: int, needs: Mapping[str, Collection[str]] | None = None
+) -> list[Procedure]:
+    """Find the procedures in turns for one kind of task, those that carried most turns first.
+
+    It is an ordered subsequence of the successful tool calls of at least `MIN_SUPPORT` turns. What all turns that came
+    off have in common is one procedure, if it explains enough of what they did; else they are parted by whether they
+    use a tool, and each part is looked at by itself.
 
     Args:
-        traces: The turns.
+        traces: The turns, whether they came off or not, the oldest first.
         shortest: How many tools a procedure has at least.
-
-    >>> [p.tools for p in procedures([], shortest=1)]
-    []
+        needs: By tool, those without which it is known to fail.
     """
-    left = [trace for trace in traces if trace.succeeded and 0 < len(trace.tools) <= _MAX_LENGTH]
+    every = list(traces)
     found: list[Procedure] = []
-    while len(left) >= MIN_SUPPORT:
-        best = max(
-            (Procedure(tools, tuple(t for t in left if t.covers(tools))) for tools in _candidates(left, shortest)),
-            key=lambda p: (len(p.traces) >= MIN_SUPPORT, len(p.traces) * len(p.tools), len(p.traces), p.tools),
-            default=None,
-        )
-        if best is None or len(best.traces) < MIN_SUPPORT:
-            break
-        found.append(best)
-        left = [trace for trace in left if not trace.covers(best.tools)]
-    return found
+    open_ = [[trace for trace in every if trace.succeeded and trace.tools]]
+    while open_:
+        turns = open_.pop()
+        if len(turns) < MIN_SUPPORT:
+            continue
+        uses = Counter(step for turn in turns for step in _steps(turn))
+        enough = len(turns) - len(turns) // _ODD_ONES
+        shared = {step for step, number in uses.items() if number >= enough}
+        one = _in_order(shared, turns, needs or {})
+        if one is not None and shortest <= len(one.tools) <= MAX_STEPS and _explains(one, turns, every):
+            found.append(one)
+            continue
+        rest = [(number, step) for step, number in uses.items() if step not in shared]
+        # where all of them do the same, parting them further finds nothing
+        if rest:
+            _, parting = max(rest)
+            open_ += [
+                [turn for turn in turns if parting not in _steps(turn)],
+                [turn for turn in turns if parting in _steps(turn)],
+            ]
+    return sorted(found, key=lambda one: (-len(one.traces), one.tools))
 
 
-def _candidates(traces: Sequence[Trace], shortest: int) -> set[tuple[str, ...]]:
-    sequences = [tools for tools, _ in Counter(trace.tools for trace in traces).most_common(_MAX_SEQUENCES)]
-    found = set(sequences)
-    for _ in range(_ROUNDS):
-        shared = Counter(common(one, other) for one, other in combinations(sorted(sequences), 2))
-        sequences = [tools for tools, _ in shared.most_common(_MAX_SEQUENCES) if tools]
-        found.update(sequences)
-    return {tools for tools in found if shortest <= len(tools) <= MAX_STEPS}
+def _in_order(
+    shared: Iterable[_Step], turns: Sequence[Trace], needs: Mapping[str, Collection[str]]
+) -> Procedure | None:
+    """Return the steps that stand in one order in nearly all turns; None where there are none.
 
-
-def common(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    """Return the longest ordered subsequence of both.
-
-    >>> common(("a", "x", "b", "c"), ("a", "b", "y", "c"))
-    ('a', 'b', 'c')
+    Of steps that do not, the one that agrees least with the others goes first: a step of the procedure disagrees with
+    detours only, a detour with all. A step that another one is known to need stays as long as that one.
     """
-    best: list[list[tuple[str, ...]]] = [[()] * (len(other) + 1) for _ in range(len(one) + 1)]
-    for i, left in enumerate(one):
-        for j, right in enumerate(other):
-            if left == right:
-                best[i + 1][j + 1] = (*best[i][j], left)
-            else:
-                best[i + 1][j + 1] = max(best[i][j + 1], best[i + 1][j], key=len)
-    return best[-1][-1]
+    wanted = set(shared)
+    places = [{step: place for place, step in enumerate(_steps(turn))} for turn in turns]
+    before = {
+        (one, other): sum(one in at and other in at and at[one] < at[other] for at in places)
+        for one in wanted
+        for other in wanted
+    }
+    while wanted:
+        enough = len(turns) - len(turns) // _ODD_ONES
+        order = sorted(wanted, key=lambda one: (-sum(before[one, other] for other in wanted), one))
+        tools = tuple(tool for tool, _ in order)
+        carried = tuple(turn for turn in turns if turn.covers(tools))
+        if len(carried) >= max(enough, MIN_SUPPORT):
+            return Procedure(tools, carried)
+        wanted.remove(max(wanted, key=lambda one: (sum(min(before[one, o], before[o, one]) for o in wanted), one)))
+    return None
+
+
+def _explains(one: Procedure, turns: Sequence[Trace], every: Iterable[Trace]) -> bool:
+    share = sum(len(one.tools) / len(turn.tools) for turn in turns) / len(turns)
+    failed = sum(not trace.succeeded and trace.covers(one.tools) for trace in every)
+    return share > _MIN_SHARE and len(one.traces) >= _MIN_SUCCESS * (len(one.traces) + failed)
+
+
+def _steps(turn: Trace) -> list[_Step]:
+    """Return the tools that a turn used with success, a second use told from the first.
+
+    The number is that of the use, so that a procedure may take a tool twice.
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for tool in turn.tools:
+        seen[tool] += 1
+        found.append((tool, seen[tool]))
+    return found

@@ -1,0 +1,1 @@
+"""What learning brings: a simulated world of tools, with skills and without."""

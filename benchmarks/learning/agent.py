@@ -1,0 +1,63 @@
+"""An agent by script: it follows the first skill that it is offered, and explores where there is none or it fails."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.learning.world import Episode
+
+BUDGET = 14
+"""Steps that the agent has for a request."""
+
+_RETRIES = 2
+"""Times that it tries a step of a skill again: tools are flaky."""
+
+
+@dataclass
+class Attempt:
+    """What the agent did for one request, as working memory has it."""
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    succeeded: bool = False
+
+
+def work(episode: Episode, procedure: Sequence[str], luck: random.Random) -> Attempt:
+    """Work on a request until it is done or the budget is spent.
+
+    Args:
+        episode: The request.
+        procedure: The tools of the skill to follow; empty to explore.
+        luck: The agent's own.
+    """
+    attempt = Attempt()
+
+    def use(tool: str) -> bool:
+        result = episode.call(tool)
+        attempt.steps.append(
+            {"action": tool, "arguments": {"item": episode.item}, "observation": result.output, "error": result.error}
+        )
+        attempt.succeeded = episode.is_done
+        return not result.error
+
+    def is_over() -> bool:
+        return episode.is_done or len(attempt.steps) >= BUDGET
+
+    done: set[str] = set()
+    for tool in procedure:
+        if not any(use(tool) for _ in range(_RETRIES + 1) if not is_over()):
+            break
+        done.add(tool)
+    # what has worked is not tried again; what has failed, once something else has worked
+    failed: set[str] = set()
+    while not is_over():
+        open_ = [tool for tool in episode.task.plausible if tool not in done]
+        tool = luck.choice([tool for tool in open_ if tool not in failed] or open_ or list(episode.task.plausible))
+        if use(tool):
+            done.add(tool)
+            failed.clear()
+        else:
+            failed.add(tool)
+    return attempt
