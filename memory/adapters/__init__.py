@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from memory.adapters.acontext import AcontextSkills
     from memory.adapters.history import MemoryChatHistory
     from memory.adapters.middleware import MemoryMiddleware
     from memory.adapters.retriever import MemoryRetriever
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from memory.adapters.vectorstore import VectorIndexedStore, with_vector_index
 
 __all__ = [
+    "AcontextSkills",
     "MemoryChatHistory",
     "MemoryMiddleware",
     "MemoryRetriever",
@@ -26,6 +28,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AcontextSkills": "acontext",
     "MemoryChatHistory": "history",
     "MemoryMiddleware": "middleware",
     "MemoryRetriever": "retriever",

@@ -214,7 +214,7 @@ async def test_it_streams_tokens_as_create_agent_does_and_nothing_of_its_own_mod
             told.append(payload)
     assert "".join(tokens) == "hello there"
     assert small.prompts, "the small model was asked"
-    assert [(event["operation"], event["status"]) for event in told][0] == ("retrieve", "ok")
+    assert next((event["operation"], event["status"]) for event in told) == ("retrieve", "ok")
 
 
 async def test_structured_output_stays_as_it_is(ask: Ask) -> None:

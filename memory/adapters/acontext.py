@@ -1,0 +1,256 @@
+"""Skills shared with a learning space of Acontext: ours go there, and what agents have learnt there comes here.
+
+    async with AcontextSkills.connect(space_id) as space:      # pip install acontext; ACONTEXT_API_KEY
+        await space.export_skills(memory, "ann")
+        await space.import_skills(memory, "ann")
+
+Acontext keeps a skill as a ZIP of files with a `SKILL.md`; `memory.adapters.skill_files` says what is in ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import io
+import zipfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+from memory.adapters.skill_files import NAME, read_skills, skill_name, write_skill
+from memory.facade import MemoryFacade
+from memory.interface import MemoryScope
+from memory.records import Skill
+
+_MARK = "react_mem"
+"""Where in a skill's metadata stands which of our skills it is."""
+
+_AGENT = "acontext"
+
+
+class AcontextSkillsApi(Protocol):
+    """What is used of `AcontextAsyncClient.skills`."""
+
+    async def create(
+        self, *, file: tuple[str, bytes, str], user: str | None = None, meta: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Create a skill."""
+
+    async def get_file(self, *, skill_id: str, file_path: str) -> Any:
+        """Return a file of a skill."""
+
+    async def delete(self, skill_id: str) -> None:
+        """Delete a skill."""
+
+
+class AcontextSpacesApi(Protocol):
+    """What is used of `AcontextAsyncClient.learning_spaces`."""
+
+    async def include_skill(self, space_id: str, *, skill_id: str) -> Any:
+        """Put a skill into a space."""
+
+    async def list_skills(self, space_id: str) -> Any:
+        """Return the skills of a space."""
+
+
+class AcontextClient(Protocol):
+    """What is used of `acontext.AcontextAsyncClient`."""
+
+    @property
+    def skills(self) -> AcontextSkillsApi:
+        """The skills of the project."""
+
+    @property
+    def learning_spaces(self) -> AcontextSpacesApi:
+        """Its learning spaces."""
+
+
+@dataclass(frozen=True)
+class SkillExport:
+    """What an export did to the space, in skills.
+
+    Args:
+        added: Those that are new there.
+        replaced: Those that had changed.
+        kept: Those that were there as they are.
+        removed: Those that are no longer ours, or no longer used.
+    """
+
+    added: int = 0
+    replaced: int = 0
+    kept: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True)
+class SkillImport:
+    """What an import did.
+
+    Args:
+        added: The skills that are new here, on probation.
+        kept: How many were known already, and stay as they are.
+        skipped: The files that were not taken, by their skill's name and path, with the reason.
+    """
+
+    added: list[Skill] = field(default_factory=list)
+    kept: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+class AcontextSkills:
+    """The skills of one learning space.
+
+    Whoever reads a space sees what is exported to it: give each user a space of their own, unless they agree to share.
+    What is exported outlives `forget_user` and `delete_session` here: export again, or withdraw.
+
+    Args:
+        client: An `acontext.AcontextAsyncClient`.
+        space_id: The space.
+    """
+
+    def __init__(self, client: AcontextClient, space_id: str) -> None:
+        self._client = client
+        self._space_id = space_id
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls, space_id: str, *, api_key: str | None = None, base_url: str | None = None
+    ) -> AsyncIterator[Self]:
+        """Open a client, and close it afterwards.
+
+        Args:
+            space_id: The space.
+            api_key: The project's key; by default `ACONTEXT_API_KEY`.
+            base_url: The service; by default `ACONTEXT_BASE_URL`, else Acontext's own.
+
+        Yields:
+            The skills of the space.
+
+        Raises:
+            ImportError: If the package is not installed.
+            ValueError: If there is no key.
+        """
+        try:
+            make: Any = importlib.import_module("acontext").AcontextAsyncClient
+        except ImportError:
+            raise ImportError(
+                "sharing skills with Acontext needs its client: install it with `pip install acontext`"
+            ) from None
+        async with make(api_key=api_key, base_url=base_url) as client:
+            yield cls(client, space_id)
+
+    async def export_skills(self, memory: MemoryFacade, user_id: str) -> SkillExport:
+        """Have the space hold a user's skills as they are now; archived ones, and those that are gone, leave it.
+
+        What was cut short can be repeated. The skills of others in the space are not touched. What Acontext's own
+        agents have added to one of ours goes when we replace it: import before you export.
+
+        Args:
+            memory: The facade.
+            user_id: The owner; the space is not told who it is.
+        """
+        owner = _standing_for(user_id)
+        there = await self._ours(owner)
+        found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
+        skills = [Skill.from_value(item.payload) for item in found]
+        added = replaced = kept = 0
+        for skill in (skill for skill in skills if skill.status != "archived"):
+            name = skill_name(skill, owner)
+            copies = there.pop(skill.id, [])
+            same = next((copy for copy in copies if copy.name == name), None)
+            if same is None:
+                await self._add(name, write_skill(skill, name), {_MARK: {"owner": owner, "skill": skill.id}})
+            for copy in copies:
+                if copy is not same:
+                    await self._client.skills.delete(str(copy.id))
+            added += same is None and not copies
+            replaced += same is None and bool(copies)
+            kept += same is not None
+        gone = [copy for copies in there.values() for copy in copies]
+        for copy in gone:
+            await self._client.skills.delete(str(copy.id))
+        return SkillExport(added, replaced, kept, len(gone))
+
+    async def import_skills(self, memory: MemoryFacade, user_id: str) -> SkillImport:
+        """Take what the space holds into a user's skills, on probation; what is known here stays as it is.
+
+        Read are its Markdown files: those of ours, and entries as Acontext writes them, procedures and warnings. They
+        are what somebody else has written: import from spaces whose writers you trust with what your agent does.
+
+        Args:
+            memory: The facade.
+            user_id: The owner of what is imported.
+        """
+        wanted: dict[str, dict[str, Any]] = {}
+        skipped: dict[str, str] = {}
+        for skill in await self._client.learning_spaces.list_skills(self._space_id):
+            for file in skill.file_index:
+                place = f"{skill.name}/{file.path}"
+                if not file.path.lower().endswith(".md"):
+                    skipped[place] = "is no Markdown"
+                    continue
+                got = await self._client.skills.get_file(skill_id=skill.id, file_path=file.path)
+                if got.content is None:
+                    skipped[place] = "has no text"
+                    continue
+                try:
+                    found = read_skills(got.content.raw)
+                except ValueError as error:
+                    skipped[place] = str(error)
+                    continue
+                if not found:
+                    skipped[place] = "has no procedure: nothing in it says when it applies"
+                for one in found:
+                    id_ = Skill.identity(one["task_type"], one["use_when"])
+                    wanted.setdefault(id_, {**one, "source_ids": (f"{_AGENT}-{skill.id}",)})
+        known = await memory.records(user_id, MemoryScope.PROCEDURAL, wanted)
+        added = [
+            await memory.procedural.add_skill(one, user_id=user_id, agent_id=_AGENT)
+            for id_, one in wanted.items()
+            if id_ not in known
+        ]
+        return SkillImport(added, len(known), skipped)
+
+    async def withdraw_skills(self, user_id: str) -> int:
+        """Delete from the space what was exported of a user, and return how many skills that were.
+
+        Args:
+            user_id: The owner.
+        """
+        copies = [copy for copies in (await self._ours(_standing_for(user_id))).values() for copy in copies]
+        for copy in copies:
+            await self._client.skills.delete(str(copy.id))
+        return len(copies)
+
+    async def _ours(self, owner: str) -> dict[str, list[Any]]:
+        """Return what was exported of an owner, by our id; of one there are two where an export was cut short."""
+        found: dict[str, list[Any]] = {}
+        for skill in await self._client.learning_spaces.list_skills(self._space_id):
+            mark = (skill.meta or {}).get(_MARK)
+            if isinstance(mark, Mapping) and mark.get("owner") == owner:
+                found.setdefault(str(mark.get("skill")), []).append(skill)
+        return found
+
+    async def _add(self, name: str, text: str, meta: Mapping[str, Any]) -> None:
+        packed = await asyncio.to_thread(_packed, name, text)
+        made = await self._client.skills.create(file=(f"{name}.zip", packed, "application/zip"), meta=meta)
+        try:
+            await self._client.learning_spaces.include_skill(self._space_id, skill_id=made.id)
+        except BaseException:
+            # one that is in no space would never be found again
+            await self._client.skills.delete(made.id)
+            raise
+
+
+def _standing_for(user_id: str) -> str:
+    return hashlib.sha256(f"react-mem:{user_id}".encode()).hexdigest()[:32]
+
+
+def _packed(name: str, text: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{name}/{NAME}", text)
+    return packed.getvalue()
