@@ -24,6 +24,7 @@ from memory.facade import MemoryFacade
 from memory.identity import Identity
 from memory.interface import MemoryScope
 from memory.storage import StorageSettings, open_storage
+from memory.transcript import message_record_id
 
 _MANAGER = "react_mem"
 """The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""
@@ -80,12 +81,16 @@ async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
     async with open_storage(settings) as storage:
         graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
         state = await graph.aget_state({"configurable": {"thread_id": arguments.thread}})
-        thread = _asked(state.values.get("messages", ()), arguments.query)
+        messages = state.values.get("messages", [])
+        thread = _asked(messages, arguments.query)
         if not thread:
             raise MemoryCommandError(await _no_thread(storage.store, arguments))
         frame = _frame(agent, thread)
         identity = Identity(arguments.user, arguments.thread)
-        results = await MemoryFacade(storage.store, config.memory).read(frame.query(identity, config.name))
+        query = frame.query(identity, config.name)
+        # what was said after a question that is asked once more was not known then
+        query.extra["seen"] += [message_record_id(identity.session_id, later) for later in messages[len(thread) :]]
+        results = await MemoryFacade(storage.store, config.memory).read(query)
     assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
     prompt = lay_out(thread, assembled.layout, config.system_prompt, config.memory.max_message_chars)
     view = _View(console, frame, assembled, prompt)

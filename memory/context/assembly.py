@@ -34,7 +34,7 @@ class Assembled:
         memories: The memories in it.
         pages: The pages of the web in it.
         tokens: What each section takes.
-        budget: What each may take.
+        budget: What each could take, the others being as they are.
         dropped: What each had no room for: fields, pages, memories, summaries, messages.
         cut: Characters of the question that are left out.
         missing: What could not be put in, with the cause.
@@ -85,13 +85,13 @@ def assemble(
         Section.SUMMARIES: _tokens("summaries", _earlier(chain, certain, frame.window.tokens).text),
         Section.CONVERSATION: sum(turn.tokens for turn in turns),
     }
-    budget = allocate(frame.room(profile_tokens), wanted)
+    room = frame.room(profile_tokens)
+    budget = allocate(room, wanted)
 
     verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else _whole(turns)
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
-    shown_already = _said(frame, found, verbatim, session_id) | earlier.ids
-    new = [item for item in found if item.id not in shown_already]
+    new = _unsaid(found, _said(frame, found, verbatim, session_id) | earlier.ids)
     if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         memories = render_found(new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap))
 
@@ -114,7 +114,7 @@ def assemble(
         memories=remembered,
         pages=found_pages,
         tokens=tokens,
-        budget={**tokens, **budget, Section.WORKING_MEMORY: left},
+        budget={**tokens, **_limits(frame, room, budget), Section.WORKING_MEMORY: left},
         dropped={
             Section.PROFILE: profile.dropped,
             Section.WEB_PAGES: found_pages.dropped,
@@ -125,6 +125,14 @@ def assemble(
         cut=cut,
         missing={"summaries": unreadable} if unreadable else {},
     )
+
+
+def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Section, int]:
+    """Return what each section could take as things are: what it was given, and what nobody wanted."""
+    unused = room - sum(budget.values())
+    limits = {section: tokens + unused for section, tokens in budget.items()}
+    most = frame.policy.memory_tokens + _form_tokens("memories")
+    return {**limits, Section.MEMORIES: min(limits[Section.MEMORIES], most)}
 
 
 def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
@@ -162,6 +170,16 @@ def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, s
         return set()
     places = visible(frame.thread, verbatim.first, verbatim.whole)
     return {message_record_id(session_id, frame.thread[place]) for place in places}
+
+
+def _unsaid(found: Sequence[MemoryResultItem], said: set[str]) -> list[MemoryResultItem]:
+    """Return what was found without what the prompt says anyhow, and without summaries of nothing but that."""
+    return [
+        item
+        for item in found
+        if item.id not in said
+        and not (item.source == "summary" and said.issuperset(item.payload.get("source_ids") or [item.id]))
+    ]
 
 
 def _tokens(name: str, text: str, *, after: str = "") -> int:

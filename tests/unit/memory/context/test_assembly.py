@@ -15,7 +15,10 @@ from memory.context.tokens import message_tokens
 from memory.external import WebPage
 from memory.identity import Identity
 from memory.interface import MemoryPolicy, MemoryResultItem, MemoryScope
-from memory.summaries import ChainEntry, ContextChain
+from memory.records import Message, Summary
+from memory.summaries import ChainEntry, ContextChain, shown
+from memory.summaries.chain import applied, next_fold
+from memory.summaries.settings import SummarySettings
 from memory.transcript import message_record_id
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -139,6 +142,17 @@ def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
     assert "what it came to" not in assembled.layout["retrieved"]
 
 
+def test_a_summary_of_what_the_prompt_shows_anyhow_is_not_shown() -> None:
+    messages = thread(30)
+    ids = [message_record_id("s", message) for message in messages]
+    told = [
+        found(f"from {n} on", MemoryScope.DIALOG, str(n), session_id="s", source_ids=ids[n : n + 3]) for n in (10, 56)
+    ]
+    summaries = [item.model_copy(update={"source": "summary"}) for item in told]
+    _, assembled = context(messages, *summaries, max_dialog_turns=3)
+    assert [item.id for item in assembled.memories.items] == ["10"]
+
+
 def test_what_memory_is_not_asked_for_is_in_the_prompt_whatever_is_found() -> None:
     # a message that neither the search returns nor the prompt shows would be lost
     messages = thread(40, size=900)
@@ -245,6 +259,52 @@ def test_what_was_laid_out_outlives_a_message_that_is_removed() -> None:
     left = [message for message in messages if message.id != assembled.layout["first"]]
     laid_out = lay_out(left, assembled.layout, "You help.", 8_000)
     assert {"q4", "a4", "now"} <= {message.id for message in laid_out}
+
+
+def folded(messages: list[AnyMessage], settings: SummarySettings) -> list[ContextChain]:
+    """Return the chain of a conversation after each of its turns, summed up as it goes behind them."""
+    chain, chains = ContextChain.begin("s", "a"), []
+    where = {"session_id": "s", "agent_id": "a"}
+    for place, message in enumerate(messages[:-1]):
+        role: Any = "user" if message.type == "human" else "assistant"
+        record = Message(
+            id=f"m{place}", text=message.text, role=role, content=message.text, turn=place, created_at=AT, **where
+        )
+        chain = chain.append([record])
+        while fold := next_fold(chain, settings):
+            text = (f"what was said from {fold.parts[0].first_turn} on, " * 20)[: settings.summary_length]
+            summary = Summary(id=fold.summary_id("s"), text=text, level=fold.level, created_at=AT, **where)
+            chain = applied(chain, fold, summary)
+        if role == "assistant":
+            chains.append(chain)
+    return chains
+
+
+@pytest.mark.parametrize("window", ["newest", "oldest"])
+@pytest.mark.parametrize("tokens", [8_000, 16_000])
+def test_the_prompt_of_turn_500_takes_what_that_of_turn_50_took_and_covers_all_of_the_conversation(
+    window: Any, tokens: int
+) -> None:
+    messages = thread(500, 400)
+    chains = folded(messages, SummarySettings(window=window))
+    taken = []
+    for turn in range(50, 501, 50):
+        chain_item = MemoryResultItem(
+            scope=MemoryScope.DIALOG, id="c", payload=chains[turn - 1].to_value(), source="chain"
+        )
+        until = [*messages[: 2 * turn], messages[-1]]
+        frame, assembled = context(until, *facts(30), chain_item, window=tokens)
+        taken.append(sum(assembled.tokens.values()))
+        assert assembled.dropped[Section.SUMMARIES] == 0
+        first = next(i for i, message in enumerate(until) if message.id == assembled.layout["first"])
+        entries = shown(chains[turn - 1], first)
+        covered = {place for entry in entries for place in range(entry.first_turn, entry.last_turn + 1)}
+        assert covered >= set(range(first))
+        text = prompt(frame, assembled)[0].text
+        assert all(entry.text[:30] in text for entry in entries)
+    # it breathes with what waits to be summed up, and does not grow
+    assert max(taken) < 1.2 * min(taken)
+    assert max(taken[5:]) < 1.05 * max(taken[:5])
 
 
 texts = st.text("abc dễ 数 1,.<>\n", max_size=1_500)
