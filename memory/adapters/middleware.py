@@ -126,7 +126,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             self._extractor = create_extractor(self._policy.engine, model, profile)
         self._summariser = Summariser([model] if model is not None else [])
         # read now: an event loop must not read files
-        for prompt in ("memories", "summaries", "cut_message", "cut_current"):
+        for prompt in ("memories", "summaries", "web_pages", "cut_message", "cut_current"):
             load_prompt(prompt)
 
     # What create_agent calls

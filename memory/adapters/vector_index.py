@@ -7,6 +7,7 @@ is enough, and returns hits, not items: whoever asked loads the items and checks
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -41,11 +42,13 @@ class Dialect:
         similarity: From the vector store's score to one that is higher for what is nearer; by default what it says
             itself is the relevance.
         most: Documents that it returns at once, at most.
+        in_threads: Whether its sync methods are called, in threads, because its async ones cannot be relied on.
     """
 
     where: Callable[[str], dict[str, Any]]
     similarity: Callable[[float], float] | None = None
     most: int = 1_000_000
+    in_threads: bool = False
 
 
 def _as_it_is(score: float) -> float:
@@ -58,8 +61,12 @@ DIALECTS: dict[str, Dialect] = {
         lambda label: {"filter": lambda document: document.metadata.get("namespace") == label}, _as_it_is
     ),
     "Milvus": Dialect(lambda label: {"expr": f'namespace == "{label}"'}, most=16_384),
+    # its async delete sends what the service does not understand
     "OpenSearchVectorSearch": Dialect(
-        lambda label: {"efficient_filter": {"term": {"metadata.namespace.keyword": label}}}, _as_it_is, most=10_000
+        lambda label: {"efficient_filter": {"term": {"metadata.namespace.keyword": label}}},
+        _as_it_is,
+        most=10_000,
+        in_threads=True,
     ),
 }
 """Vector stores by the name of their class, or of one that it is derived from."""
@@ -145,10 +152,24 @@ class VectorIndex:
         gone = [id_ for id_ in present if id_ not in kept]
         new = [id_ for id_ in ids if id_ in wanted and id_ not in kept]
         # several refuse or double an id that they have
-        if gone and await self._vectors.adelete(ids=gone) is False:
+        if gone and await self._delete(gone) is False:
             raise RuntimeError(f"the vector store could not delete {len(gone)} entries; its own log says why")
         if new:
-            await self._vectors.aadd_documents([wanted[id_] for id_ in new], ids=new)
+            documents = [wanted[id_] for id_ in new]
+            if self._dialect.in_threads:
+                await asyncio.to_thread(self._vectors.add_documents, documents, ids=new)
+            else:
+                await self._vectors.aadd_documents(documents, ids=new)
+
+    async def _delete(self, ids: list[str]) -> bool | None:
+        if self._dialect.in_threads:
+            return await asyncio.to_thread(self._vectors.delete, ids)
+        return await self._vectors.adelete(ids=ids)
+
+    async def _found(self, query: str, number: int, where: Mapping[str, Any]) -> list[tuple[Document, float]]:
+        if self._dialect.in_threads:
+            return await asyncio.to_thread(self._vectors.similarity_search_with_score, query, k=number, **where)
+        return await self._vectors.asimilarity_search_with_score(query, k=number, **where)
 
     async def _present(self, ids: Sequence[str]) -> dict[str, Document | None]:
         """Return what the vector store has of these, or may have."""
@@ -173,12 +194,12 @@ class VectorIndex:
         seen: set[tuple[str, str]] = set()
         while True:
             number = min(number, self._dialect.most)
-            found = await self._vectors.asimilarity_search_with_score(query, k=number, **where)
+            found = await self._found(query, number, where)
             if found:
                 similarity = self._dialect.similarity or self._vectors._select_relevance_score_fn()
                 # the bound was the vector store's to keep
                 ours = [(doc, score) for doc, score in found if doc.metadata.get("namespace") == label]
-                hits = [_hit(document, similarity(score)) for document, score in ours]
+                hits = [_hit(document, float(similarity(score))) for document, score in ours]
                 new = [hit for hit in hits if (hit.key, hit.text) not in seen]
                 seen.update((hit.key, hit.text) for hit in new)
                 yield new

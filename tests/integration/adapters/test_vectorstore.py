@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
+from memory.adapters.vector_index import DIALECTS
 from memory.adapters.vectorstore import NOTES
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
@@ -24,8 +26,6 @@ from memory.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
 from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store
-
-MakeVectors = Callable[[], VectorStore]
 
 
 def milvus(folder: Path) -> VectorStore:
@@ -241,6 +241,22 @@ async def test_over_postgres_writes_stay_guarded_and_other_scopes_stay_hybrid(me
     async with memory_store.pool.connection() as conn:
         cursor = await conn.execute("SELECT DISTINCT prefix FROM store_vectors")
         assert [row["prefix"] for row in await cursor.fetchall()] == ["memory.ann.episodic"]
+
+
+async def test_one_whose_async_methods_cannot_be_relied_on_is_asked_in_threads() -> None:
+    class Blocking(InMemoryVectorStore):
+        async def aadd_documents(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("not to be called")
+
+        adelete = asimilarity_search_with_score = aadd_documents
+
+    dialect = replace(DIALECTS["InMemoryVectorStore"], in_threads=True)
+    store = with_vector_index(InMemoryStore(), Blocking(WordEmbeddings()), dialect=dialect)
+    await keep(store, "ann", "Ann lives in Hue")
+    assert await texts_of(store, "ann", "lives in Hue") == ["Ann lives in Hue"]
+    await MemoryFacade(store).forget_user("ann")
+    assert await texts_of(store, "ann", "lives in Hue") == []
+    assert await waiting(store) == 0
 
 
 async def test_a_sync_program_may_use_it() -> None:
