@@ -17,6 +17,7 @@ from agents.models import EXTRACTIVE
 from memory.interface import MemoryPolicy
 from prompts import load_prompt
 from tools.registry import check_tool_name
+from tools.routing.settings import SwitchSettings, as_switch_settings
 from tools.suggest import valid_names
 
 AGENTS_ENV = "REACT_MEM_AGENTS"
@@ -88,6 +89,7 @@ class AgentConfig(BaseModel):
         flows: What it remembers otherwise in a flow: the keys of `memory` that differ there, by the flow's name.
         max_iterations: How often the model may be called in one turn.
         dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
+        switching: Which of many tools a turn offers to the model: `off`, `semantic`, `model`, or their settings.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -102,6 +104,7 @@ class AgentConfig(BaseModel):
     flows: dict[str, MemoryPolicy] = {}
     max_iterations: int = Field(default=10, ge=1, le=100)
     dialect: Literal["auto", "native", "text"] = "auto"
+    switching: Annotated[SwitchSettings, BeforeValidator(as_switch_settings)] = SwitchSettings()
 
     @field_validator("manager")
     @classmethod

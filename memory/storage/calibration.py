@@ -150,6 +150,11 @@ async def calibrate(embeddings: Embeddings) -> Calibration:
     return await asyncio.to_thread(_measure, by_language, questions, texts)
 
 
+def reference_questions() -> list[str]:
+    """Return the questions of the reference pairs. Blocking: it reads a file."""
+    return [question for pairs in _reference_pairs().values() for question, _ in pairs]
+
+
 def _reference_pairs() -> Pairs:
     pairs: Pairs = json.loads(_PAIRS_FILE.read_text(encoding="utf-8"))
     return pairs

@@ -68,7 +68,16 @@ _COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
 _MONEY = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 
 _PURPOSE = choice(
-    "purpose", "answer", "extraction", "summary", "web_search", "chat_summary", "compression", "learning", "planning"
+    "purpose",
+    "answer",
+    "extraction",
+    "summary",
+    "web_search",
+    "chat_summary",
+    "compression",
+    "learning",
+    "planning",
+    "switching",
 )
 _MODEL = Name("model")
 _DIRECTION = choice("direction", "input", "output")
@@ -121,6 +130,7 @@ OPERATIONS = (
     Operation("web_page", "Fetching one page and turning it into text."),
     Operation("context", "Assembling the prompt's context."),
     Operation("chat_summary", "One request to the chat summary service."),
+    Operation("switch", "Choosing the tools of a turn.", numbers=frozenset({"tools", "selected"})),
 )
 
 INSTRUMENTS = (
@@ -153,6 +163,7 @@ INSTRUMENTS = (
                 "web_search",
                 "web_engine",
                 "context",
+                "switching",
             ),
         ),
     ),

@@ -1,1 +1,1 @@
-"""Which of many tools, and which kinds of memory, a request needs: routes, their scores, their relations, one choice."""
+"""Which of many tools, and which kinds of memory, a request needs: routes, scores, relations, one choice."""

@@ -16,6 +16,9 @@ from tools.suggest import valid_names
 MAX_EXAMPLES = 20
 """Of a route: each is embedded and compared with every request."""
 
+QUERY = "query"
+"""The one argument that a request can fill in by itself, whole."""
+
 _MAX_CHARS = 1_000
 """Of a description: what a tool is for stands at its beginning, how to use it follows."""
 
@@ -31,8 +34,7 @@ class Route:
         examples: What people say who need it.
         after: Names after which it is often the next.
         requires: Names without which it cannot be used.
-        ahead: How it may run before it is asked for: the name of the one text that it takes, empty where it takes
-            nothing; None where it must not.
+        ahead: What it is given when it runs before it is asked for: `QUERY`, empty for nothing; None where it must not.
     """
 
     name: str
@@ -108,16 +110,17 @@ def _arguments(properties: Mapping[str, Any]) -> str:
 
 
 def _ahead(name: str, parameters: Mapping[str, Any]) -> str:
-    """Return the one text that a tool needs, empty where it needs nothing.
+    """Return what a tool is given when it runs ahead.
 
     Raises:
-        ToolConfigError: If it needs anything else, which nobody but a model can fill in.
+        ToolConfigError: If it needs what nobody but a model can fill in.
     """
     required = list(parameters.get("required", ()))
-    kinds = [parameters["properties"][key].get("type") for key in required]
-    if not required or kinds == ["string"]:
-        return "".join(required)
+    if not required:
+        return ""
+    if required == [QUERY] and parameters["properties"][QUERY].get("type") == "string":
+        return QUERY
     raise ToolConfigError(
-        f"tool {name!r} is marked prefetch, but needs {', '.join(required)}: only a tool that needs nothing, or one "
-        "text such as a query, can run before the model has said what with; remove the mark"
+        f"tool {name!r} is marked prefetch, but needs {', '.join(required)}: only a tool that needs nothing, or a text "
+        f"called {QUERY!r}, can run before the model has said what with; remove the mark"
     )

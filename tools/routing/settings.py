@@ -14,10 +14,10 @@ class RouteSettings(BaseModel):
 
     examples: tuple[str, ...] = Field((), description="What people say who need it, in any language.")
     after: tuple[str, ...] = Field((), description="Tools after which it is often the next.")
-    requires: tuple[str, ...] = Field((), description="Tools without which it cannot be used: they are offered with it.")
+    requires: tuple[str, ...] = Field((), description="Tools that it cannot be used without: they come with it.")
     prefetch: bool | None = Field(
         None,
-        description="Whether it may run ahead while the model thinks: it only reads, and needs no argument or one text.",
+        description="Whether it may run ahead while the model thinks: it only reads, and needs nothing or a `query`.",
     )
 
 
