@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,10 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     user = runtime.server_info.user if runtime.server_info else None
-    said = getattr(runtime.context, "user_id", None) or configurable.get("user_id")
+    context = runtime.context
+    # a graph without a context schema, or with a TypedDict, is handed a plain dict
+    named = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+    said = named or configurable.get("user_id")
     user_id = user.identity if user is not None else said
     if not user_id:
         return None

@@ -17,8 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -209,7 +208,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     def _open(self, state: MemoryState, runtime: Runtime[Any], operation: Operation) -> tuple[Turns | None, _Outcome]:
         """Return the turns of the run's owner, and an outcome that forgets the turn before."""
         outcome = _Outcome({"memory_layout": None})
-        identity = _owner(runtime)
+        identity = identify(runtime, get_config())
         if identity is None or runtime.store is None:
             missing = "no user is named (user_id)" if identity is None else "the agent has no store"
             if operation == "retrieve":
@@ -303,13 +302,6 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             return
         note = "What was said is stored, and read behind the turn."
         outcome.tell("extract", "ok", note, stored=[], retired=[], waiting=1)
-
-
-def _owner(runtime: Runtime[Any]) -> Identity | None:
-    if isinstance(runtime.context, Mapping):
-        # the context of an agent without a schema, or with a TypedDict
-        runtime = replace(runtime, context=SimpleNamespace(user_id=runtime.context.get("user_id")))
-    return identify(runtime, get_config())
 
 
 def _told(outcome: _Outcome, runtime: Runtime[Any]) -> dict[str, Any]:

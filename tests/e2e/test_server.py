@@ -25,6 +25,8 @@ from tests.support.openai_server import Match, OpenAIServer, Reply, Request, Too
 pytestmark = pytest.mark.e2e
 
 TOOLS = [f"tests.support.user_tools:{name}" for name in ("weather", "broken", "book")]
+SUMS_UP = "You sum up a stretch of a conversation"
+"""How the prompt of a summary begins."""
 NOTHING: dict[str, Any] = {"ops": [], "profile_changes": [], "episode": None, "summary": ""}
 
 
@@ -102,12 +104,15 @@ class Script:
         def extraction(request: Request) -> Reply:
             return Reply(json=learn(request) if learn else NOTHING)
 
+        # the first rule that matches wins: a summary takes no reply that is meant for the chat
+        self.model.add(Reply(text="They spoke."), when=Match(contains=SUMS_UP), repeat=True)
         self.model.add(extraction, when=Match(schema=True, contains=self.mark), repeat=True)
         self.model.add(*replies, when=Match(schema=False, contains=self.mark))
 
     def prompts(self) -> list[Request]:
-        """Return what the model was asked, extraction aside."""
-        return [request for request in self.model.chats() if self.mark in request.text and not request.schema]
+        """Return what the model was asked, extraction and summaries aside."""
+        asked = [request for request in self.model.chats() if self.mark in request.text and not request.schema]
+        return [request for request in asked if SUMS_UP not in request.text]
 
 
 @pytest.fixture
