@@ -20,5 +20,5 @@ def layer_routes() -> list[Route]:
             routes.append(Route(last.name, last.description, examples=(*last.examples, line[2:].strip())))
         else:
             name, _, description = line.partition(":")
-            routes.append(Route(MemoryScope(name.strip()), description.strip()))
+            routes.append(Route(str(MemoryScope(name.strip())), description.strip()))
     return routes

@@ -45,9 +45,8 @@ def what_followed(steps: Iterable[StepExperience]) -> Follows:
     found: dict[str, Counter[str]] = {}
     before: StepExperience | None = None
     for step in steps:
-        if before is not None and step.success and before.success and _turn(step) == _turn(before):
-            if step.tool != before.tool:
-                found.setdefault(before.tool, Counter())[step.tool] += 1
+        if before is not None and step.tool != before.tool and _goes_on(before, step):
+            found.setdefault(before.tool, Counter())[step.tool] += 1
         before = step
     return found
 
@@ -123,8 +122,9 @@ def first_sentence(text: str) -> str:
     return (line[: end + 1] if end >= 0 else line)[:200]
 
 
-def _turn(step: StepExperience) -> tuple[str, tuple[str, ...]]:
-    return step.session_id, step.source_ids
+def _goes_on(before: StepExperience, step: StepExperience) -> bool:
+    same_turn = (before.session_id, before.source_ids) == (step.session_id, step.source_ids)
+    return same_turn and before.success and step.success
 
 
 def _by_number(counted: Mapping[str, int]) -> list[str]:

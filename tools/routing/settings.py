@@ -32,7 +32,7 @@ class SwitchSettings(BaseModel):
         "from the nearest, where these are not clear: one more model call before the answer.",
     )
     above: int = Field(12, ge=1, description="So many tools are all offered: there is nothing to choose.")
-    max_tools: int = Field(8, ge=1, le=64, description="Tools that are offered, at most, beside `always`.")
+    max_tools: int = Field(10, ge=1, le=64, description="Tools that are offered, at most, beside `always`.")
     always: tuple[str, ...] = Field((), description="Tools that are offered in every turn.")
     routes: dict[str, RouteSettings] = Field(default_factory=dict, description="What is known of tools, by their name.")
     max_suggestions: int = Field(3, ge=0, le=10, description="Next steps that are suggested; 0 suggests none.")

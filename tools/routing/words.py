@@ -11,8 +11,8 @@ from tools.routing.routes import Route
 
 _K1 = 0.8
 _B = 0.4
-"""Of BM25. Chosen with the requests that are kept for it (`benchmarks.routing`): descriptions are short, so that neither
-how often a word is in them nor how long they are says much."""
+"""Of BM25. Chosen with the requests that are kept for it (`benchmarks.routing`): descriptions are short, and it says
+little how often a word is in them, or how long they are."""
 
 
 class WordIndex:
