@@ -3,7 +3,9 @@
 One conversation of 500 turns, in English and Vietnamese, with long tool results, long pasted texts and things that are
 much alike. What is said in passing in turn 3, and in three more, is asked for at the end; the model answers where its
 prompt has it (see `model`). The same turns with `react` (the whole history), `react_mem` as it is shipped, and
-`create_agent` with LangChain's SummarizationMiddleware, whose summaries the same small model writes.
+`create_agent` with LangChain's SummarizationMiddleware (`summarization`), whose summaries the same small model writes.
+That model keeps the beginning of each message and so none of the details; the column `shown to small` tells how many a
+summary could have kept, because the model was shown them.
 
 All models are one scripted server, over HTTP and the real client; it counts the tokens of what it is sent, for all of
 them alike. `react_mem` runs on an embedded database with the local embedder. What is done behind a turn is done
@@ -17,14 +19,15 @@ import argparse
 import asyncio
 import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.locomo.databases import new_database
-from benchmarks.long_conversation.conversation import conversation, details_of
+from benchmarks.long_conversation.conversation import Said, conversation, details_of
 from benchmarks.long_conversation.measure import Held, Metrics, hold, marks
 from benchmarks.long_conversation.model import Counter, serve
-from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, in_process, on_server
+from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, Talk, in_process, on_server
 from benchmarks.report import environment, print_table, write_json
 from memory.storage import StorageSettings, open_storage
 from memory.storage.embedded import embedded_database
@@ -32,7 +35,7 @@ from tests.support.openai_server import OpenAIServer
 
 _TOKENS = ("peak", "total", "small_total")
 _CALLS = ("calls", "small_calls", "waited_for", "degraded", "time_over_react")
-_KNOWN = ("asked", "answered", "recovered", "turn_3_answered", "turn_3_recovered")
+_KNOWN = ("asked", "answered", "recovered", "turn_3_recovered", "shown_to_small")
 
 
 async def measure(turns: int, *, server: bool) -> dict[str, Metrics]:
@@ -56,14 +59,21 @@ async def measure(turns: int, *, server: bool) -> dict[str, Metrics]:
             )
             async with open_storage(settings) as storage:
                 for talk in in_process(storage, model.base_url):
-                    held[talk.name] = await hold(talk, said, counter)
+                    held[talk.name] = await _hold(talk, said, counter)
             if server:
                 runs_in = Path(folder) / "server"
                 runs_in.mkdir()
                 async with on_server(runs_in, await new_database(url, "server"), model.base_url) as talk:
-                    held[talk.name] = await hold(talk, said, counter)
+                    held[talk.name] = await _hold(talk, said, counter)
     # a server does more for a turn than run it, and each of its turns is another process's
     return {name: one.metrics(details, held[FULL] if name != ON_SERVER else None) for name, one in held.items()}
+
+
+async def _hold(talk: Talk, said: Sequence[Said], counter: Counter) -> Held:
+    started = time.perf_counter()
+    held = await hold(talk, said, counter)
+    print(f"{talk.name}: {len(said)} turns in {time.perf_counter() - started:.0f} seconds", flush=True)
+    return held
 
 
 def _print(found: Mapping[str, Metrics], turns: int) -> None:

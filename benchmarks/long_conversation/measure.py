@@ -11,7 +11,7 @@ from benchmarks.long_conversation.conversation import Detail, Said
 from benchmarks.long_conversation.model import CHAT, SMALL, Call, Counter
 from benchmarks.long_conversation.systems import Talk
 
-MARKS = (10, 50, 100, 200, 300, 400, 500)
+MARKS = (10, 50, 100, 250, 500)
 """Turns at which the prompt is looked at."""
 
 _WINDOW = 10
@@ -61,6 +61,7 @@ class Held:
             "waited_for": sum(not call.behind for call in small),
             "asked": len(details),
             "recovered": len(self.verbatim),
+            "shown_to_small": len(frozenset().union(*(call.verbatim for call in small))),
             "answered": len(self.answered),
             "turn_3_recovered": int(details[0] in self.verbatim),
             "turn_3_answered": int(details[0] in self.answered),

@@ -25,7 +25,7 @@ from memory.storage import Storage
 from tests.support.dev_server import DevServer
 from tools.registry import load_tools
 
-FULL, OURS, PEER = "react", "react_mem", "create_agent_summarization"
+FULL, OURS, PEER = "react", "react_mem", "summarization"
 ON_SERVER = "react_mem.server"
 
 WINDOW = 16_000
