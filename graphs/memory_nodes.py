@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NotRequired, cast
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
@@ -28,7 +28,7 @@ from graphs.state import AgentState
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from memory import telemetry
 from memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
-from memory.external import WebAnswer
+from memory.external import ExternalSearch, WebAnswer
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
@@ -36,6 +36,9 @@ from memory.summaries.summarise import Summariser
 from memory.transcript import text_of
 from memory.turns import Turns, last_id
 from tools.working_memory import recall_step
+
+if TYPE_CHECKING:
+    from tools.web import WebSearch
 
 
 class MemState(AgentState):
@@ -64,6 +67,7 @@ class MemoryNodes:
         self._policy = agent.config.memory
         self._extractor = self._make_extractor()
         self._summariser = self._make_summariser()
+        self._web = _web_search(self._policy.external_search)
         recalling = agent if recall_step.name in {tool.name for tool in agent.tools} else _with_tool(agent, recall_step)
         self.tools = recalling.tools if agent.tools else ()
         self._tool_tokens = tool_tokens(agent.tools)
@@ -99,7 +103,7 @@ class MemoryNodes:
             if self._policy.external_search.private_queries:
                 # what is private is known once the profile has been read
                 recalled = await recalling
-                if self._policy.external_search.enabled:
+                if self._web is not None:
                     answer = await self._search(thread, await private_values(turns, recalled), writer)
             else:
                 recalled, answer = await asyncio.gather(recalling, self._search(thread, {}, writer))
@@ -127,12 +131,12 @@ class MemoryNodes:
     async def _search(
         self, thread: Sequence[AnyMessage], private: dict[str, str] | None, writer: StreamWriter
     ) -> WebAnswer:
-        settings = self._policy.external_search
-        if not settings.enabled:
+        if self._web is None:
             return WebAnswer()
         if private is None:
             return not_searched(writer)
-        return await search_web(settings, text_of(thread[-1]), private, self._agent.small_model, writer)
+        decides = None if isinstance(self._agent.small_model, ExtractiveChatModel) else self._agent.small_model
+        return await search_web(self._web, text_of(thread[-1]), private, decides, writer)
 
     def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
         """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.
@@ -206,6 +210,15 @@ class MemoryNodes:
             agent_id=self._agent.config.name,
             summariser=self._summariser,
         )
+
+
+def _web_search(settings: ExternalSearch) -> WebSearch | None:
+    if not settings.enabled:
+        return None
+    # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment
+    from tools.web import web_search
+
+    return web_search(settings)
 
 
 def _with_tool(agent: ResolvedAgent, tool: BaseTool) -> ResolvedAgent:

@@ -9,21 +9,23 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langgraph.types import StreamWriter
 
-from agents.extractive import ExtractiveChatModel
 from graphs import events
 from memory import telemetry
 from memory.context import Assembled, Section
-from memory.external import ExternalSearch, WebAnswer
+from memory.external import WebAnswer
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from memory.last_known import DATABASE
 from memory.records import now
 from memory.turns import Turns
+
+if TYPE_CHECKING:
+    from tools.web import WebSearch
 
 _FAILED_PART: dict[str, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
 
@@ -80,26 +82,19 @@ async def recall(
 
 
 async def search_web(
-    settings: ExternalSearch, question: str, profile: dict[str, str], model: BaseChatModel, writer: StreamWriter
+    web: WebSearch, question: str, profile: dict[str, str], model: BaseChatModel | None, writer: StreamWriter
 ) -> WebAnswer:
     """Search the web where the question asks for it, and say what came of it.
 
     Args:
-        settings: When and where.
+        web: How.
         question: The question.
         profile: What is private, by what it is.
-        model: Decides where words do not; one that generates nothing is not asked.
+        model: Decides where words do not; None where nobody does.
         writer: Where to say it.
     """
-    # loaded where it is used: most agents never search
-    from tools.web import web_search
-
-    decides = settings.ask_model and not isinstance(model, ExtractiveChatModel)
     try:
-        search = await asyncio.to_thread(web_search, settings)
-        answer: WebAnswer = await search.search(
-            question, profile_values=profile, model=model if decides else None, now=now()
-        )
+        answer = await web.search(question, profile_values=profile, model=model, now=now())
     except Exception as error:
         # it has failures of its own for everything it meets; this is one nobody has thought of
         # without what it says: that may be content

@@ -130,7 +130,9 @@ async def test_one_megabyte_is_answered_and_stored_whole_and_costs_the_next_conv
         assert item.value["content"] == ONE_MEGABYTE
         assert await ask(agent, "What about mực tím?", thread="2") == "short"
     told, extracted, asked, _ = model.chats()
-    assert told.last == ONE_MEGABYTE
+    # more than the model says it can read: it gets the beginning and the end
+    assert told.last.startswith(ONE_MEGABYTE[:300_000])
+    assert "characters are left out here" in told.last
     assert len(extracted.text) < 10_000
     assert "Mực tím học trò." in asked.text
     assert len(asked.text) < 10_000

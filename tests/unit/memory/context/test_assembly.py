@@ -341,7 +341,9 @@ def test_the_prompt_fits_the_window_whatever_comes(
     laid_out = prompt(frame, assembled)
     used = sum(map(message_tokens, laid_out)) + tools
     assert used <= window - frame.policy.answer_tokens
-    assert abs(used - sum(assembled.tokens.values())) <= 30
+    # a line that is counted alone takes up to two tokens more than within its block
+    lines = assembled.layout["retrieved"].count("\n")
+    assert used <= sum(assembled.tokens.values()) <= used + 2 * lines + 10
     for section, tokens in assembled.tokens.items():
         assert tokens <= assembled.budget[section]
     assert laid_out[-1] is messages[-1]

@@ -20,8 +20,6 @@ from tests.support.scripted_model import ScriptedModel
 
 __all__ = ["environment", "on_server", "scripted"]
 
-pytestmark = pytest.mark.e2e
-
 
 class Terminal:
     """A terminal in which the command is run, in this process, which starts faster."""
