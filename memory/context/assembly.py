@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 from memory.context.budget import Section, allocate
 from memory.context.conversation import Turn, Verbatim, fit, visible
@@ -20,9 +19,10 @@ from memory.summaries import ContextChain, shown
 from memory.transcript import message_record_id
 from prompts import load_prompt
 
-_BLOCKS = ("web_pages", "memories", "summaries")
-"""What is retrieved, in the order of the prompt, each in the form of the prompt of its name; the conversation follows
-what sums up its beginning."""
+_FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
+"""What is retrieved, in the order of the prompt: the conversation follows what sums up its beginning."""
+
+_FORM_TOKENS = {name: count_tokens(form) for name, form in _FORMS.items()}
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,12 @@ def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Sect
     """Return what each section could take as things are: what it was given, and what nobody wanted."""
     unused = room - sum(budget.values())
     limits = {section: tokens + unused for section, tokens in budget.items()}
-    most = frame.policy.memory_tokens + _form_tokens("memories")
+    most = frame.policy.memory_tokens + _FORM_TOKENS["memories"]
     return {**limits, Section.MEMORIES: min(limits[Section.MEMORIES], most)}
 
 
 def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
-    blocks = (load_prompt(name).format(**{name: texts[name]}) for name in _BLOCKS if texts[name])
+    blocks = (form.format(**{name: texts[name]}) for name, form in _FORMS.items() if texts[name])
     # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
     parts = frame.policy.keep_raw_steps + 2
     return Layout(
@@ -185,14 +185,9 @@ def _unsaid(found: Sequence[MemoryResultItem], said: set[str]) -> list[MemoryRes
 def _tokens(name: str, text: str, *, after: str = "") -> int:
     """Return what a block takes, with its form unless that is there already for what it comes after."""
     # line by line, as the lines were taken in: what takes so much fits in so much
-    return sum(map(count_lines, text.split("\n"))) + (0 if after else _form_tokens(name)) if text else 0
+    return sum(map(count_lines, text.split("\n"))) + (0 if after else _FORM_TOKENS[name]) if text else 0
 
 
 def _lines(name: str, budget: int, *, after: str = "") -> int:
     """Return what a budget leaves for the lines of a block."""
-    return budget if after else max(budget - _form_tokens(name), 0)
-
-
-@cache
-def _form_tokens(name: str) -> int:
-    return count_tokens(load_prompt(name))
+    return budget if after else max(budget - _FORM_TOKENS[name], 0)

@@ -11,6 +11,8 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from memory.context.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens
 from prompts import load_prompt
 
+_CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")
+
 _END_SHARE = 4
 """The part of what is shown of a long message that is its end: what is asked about a text often stands after it."""
 
@@ -145,7 +147,7 @@ def bounded(message: AnyMessage, max_chars: int) -> AnyMessage:
     if not isinstance(message.content, str) or len(message.content) <= max_chars or isinstance(message, SystemMessage):
         return message
     left_out = len(message.content) - max_chars
-    text = load_prompt("cut_message").format(beginning=message.content[:max_chars], left_out=left_out)
+    text = _CUT_EARLIER.format(beginning=message.content[:max_chars], left_out=left_out)
     return message.model_copy(update={"content": text})
 
 
@@ -183,11 +185,10 @@ def squeezed_text(text: str, max_tokens: int | None) -> str:
     # no character takes more than five: most texts need not be counted
     if max_tokens is None or len(text) * 5 <= max_tokens or count_tokens(text) <= max_tokens:
         return text
-    form = load_prompt("cut_current")
-    room = max(max_tokens - count_tokens(form) - _NUMBER_TOKENS, 0)
+    room = max(max_tokens - count_tokens(_CUT_CURRENT) - _NUMBER_TOKENS, 0)
     end = cut_to(text[::-1], room // _END_SHARE)[::-1]
     beginning = cut_to(text, room - count_tokens(end))
-    return form.format(beginning=beginning, left_out=len(text) - len(beginning) - len(end), end=end)
+    return _CUT_CURRENT.format(beginning=beginning, left_out=len(text) - len(beginning) - len(end), end=end)
 
 
 def _is_step(message: BaseMessage) -> bool:
