@@ -193,6 +193,11 @@ class MemoryPolicy(BaseModel):
         4000, ge=100, le=1_000_000, description="Tokens of a turn's steps above which older ones are compressed."
     )
     keep_raw_steps: int = Field(3, ge=1, le=1000, description="The latest steps of a turn, which are never compressed.")
+    use_task_graph: bool = Field(
+        False,
+        description="Whether the small model plans a request of several steps as a task graph, which outlives the "
+        "conversation. One call before the answer, beside the reading of memory.",
+    )
     read_timeout: float = Field(
         5.0, gt=0, le=60, description="Seconds a turn waits for memory, before the answer and after it."
     )

@@ -173,6 +173,8 @@ class Episode(Record):
     steps: tuple[str, ...] = ()
     outcome: str = ""
     lessons: tuple[str, ...] = ()
+    milestone_title: str = Field("", description="Of a milestone, whose text is then a snapshot of a few sentences.")
+    linked_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
 
 
 class Document(Record):
@@ -210,6 +212,20 @@ class FlowState(Record):
 TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
 
 
+class Task(Record):
+    """Something of several steps that the user wants done; `text` is the goal."""
+
+    kind: Literal["task"] = "task"
+    steps: tuple[str, ...] = Field((), description="The records of its steps, in order.")
+    open: bool = Field(True, description="Whether something is left to do; stored so that a search can filter.")
+    worked_at: datetime = Field(default_factory=now, description="When it was last worked on.")
+
+    @staticmethod
+    def identity(session_id: str, asked: str) -> str:
+        """Return the id of a task that was set in a conversation, by a message or, without one, in these words."""
+        return record_id("task", session_id, normalise(asked))
+
+
 class TaskStep(Record):
     """One step of a task, and how far it is; `text` says what the step is."""
 
@@ -217,6 +233,9 @@ class TaskStep(Record):
     task_id: str
     status: TaskStatus
     error: str = ""
+    name: str = Field("", description="What its task graph calls it.")
+    depends_on: tuple[str, ...] = Field((), description="The records of the steps that come first.")
+    tool: str = Field("", description="The tool that takes it, if one does.")
 
     @staticmethod
     def identity(session_id: str, task_id: str, step: str) -> str:
@@ -298,6 +317,7 @@ class PendingTurn(Record):
     chained: bool = Field(False, description="Whether its messages have joined the conversation's chain.")
     context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
     steps: tuple[str, ...] = ()
+    task_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
     attempts: int = 0
     last_error: str = ""
     failures: int = Field(0, description="Attempts that failed for what the turn is, not for an outage.")

@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.store.base import GetOp, Op
 
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.records import Conversation, FlowState, TaskStatus, TaskStep
+from memory.records import Conversation, FlowState, Task, TaskStatus, TaskStep
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
@@ -19,7 +19,7 @@ class StateMemoryStore(ScopeStore):
     """The state scope: looked up by flow and conversation, never searched by meaning."""
 
     scope = MemoryScope.STATE
-    records = (FlowState, TaskStep, Conversation, ContextChain)
+    records = (FlowState, Task, TaskStep, Conversation, ContextChain)
     indexed = False
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
@@ -109,10 +109,12 @@ class StateMemoryStore(ScopeStore):
         return sorted([TaskStep.from_value(value) async for value in found], key=lambda step: step.created_at)
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
-        """Derive what an event need not say: {"state": ...} of its flow, or {"task_id", "text", "status"}."""
+        """Derive what an event need not say: {"state": ...} of its flow, a task, or {"task_id", "text", "status"}."""
         if "task_id" in data:
             id_ = TaskStep.identity(data["session_id"], str(data["task_id"]), str(data.get("text", "")))
             return {"kind": "task_step", "id": id_, **data}
+        if data.get("kind") == "task":
+            return {"id": Task.identity(data["session_id"], str(data.get("text", ""))), **data}
         flow_id = data.get("flow_id", event.flow_id)
         if flow_id is None:
             return data
