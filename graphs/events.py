@@ -12,6 +12,11 @@ Each event is a dict with a `type`:
   in tokens; `dropped` counts the items that did not fit
 - `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and what is `missing`
   and why
+- `switch`: of an agent with many tools, which `tools` the turn offers to the model (None: all of them), those that were
+  `picked`, the `layers` of memory that the request asks for, and what decided (`by`: `semantic`, `words`, `model` or
+  `all`); `status` (`ok` or `degraded`) and `message`
+- `suggestion`: a next step that may be of use: the `tool`, what it is for (`text`), what it comes `after`, and how many
+  `times` this user's turns went on with it
 - `model`: `status` (`degraded`: another model answers; `ok`: one that had failed answers again), `message`, which
   `model` it is about; if degraded, which one is asked `instead`, the `kind` of failure, and the id of the message that
   the answer `replaces`: what was streamed of it before the model failed is withdrawn. Tokens of another message id
@@ -85,6 +90,26 @@ def context(
 def search(writer: StreamWriter, *, trigger: str, query: str, urls: Sequence[str], missing: Mapping[str, str]) -> None:
     """Report a search of the web, or that one was wanted and failed."""
     writer({"type": "search", "trigger": trigger, "query": query, "urls": list(urls), "missing": dict(missing)})
+
+
+def switch(
+    writer: StreamWriter,
+    status: Literal["ok", "degraded"],
+    message: str,
+    *,
+    tools: Sequence[str] | None,
+    picked: Sequence[str],
+    layers: Sequence[str],
+    by: str,
+) -> None:
+    """Report which tools a turn offers to the model, and what could not be asked for the choice."""
+    event = {"type": "switch", "status": status, "message": message, "tools": tools if tools is None else list(tools)}
+    writer({**event, "picked": list(picked), "layers": list(layers), "by": by})
+
+
+def suggestion(writer: StreamWriter, *, tool: str, text: str, after: str, times: int) -> None:
+    """Report a next step that may be of use."""
+    writer({"type": "suggestion", "tool": tool, "text": text, "after": after, "times": times})
 
 
 def model(writer: StreamWriter, status: ModelStatus, message: str, *, model: str, **details: Any) -> None:

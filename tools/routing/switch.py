@@ -40,7 +40,7 @@ _LEADERS = 3
 """The nearest tools, of which the partners are offered as well."""
 
 _PARTNERS = 1
-"""Places for them, and for what the turn before used. One costs no request the tool that it needs, two cost one of 160."""
+"""Places for them, and for what the turn before used. One costs no request the tool that it needs, two one of 160."""
 
 log = logging.getLogger(__name__)
 

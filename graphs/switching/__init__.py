@@ -1,0 +1,7 @@
+"""The switching engine: of many tools, a turn offers the model a handful; the others stay within reach."""
+
+from graphs.switching.prefetch import from_ahead
+from graphs.switching.state import SwitchState
+from graphs.switching.switching import Switching
+
+__all__ = ["SwitchState", "Switching", "from_ahead"]

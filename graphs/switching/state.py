@@ -1,0 +1,24 @@
+"""What the switching engine keeps in the state of a turn; private to the managers that use it."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+from langchain_core.messages import ToolMessage
+
+from graphs.state import AgentState
+
+
+class SwitchState(AgentState):
+    """The state with a choice of tools.
+
+    Args:
+        selected_tools: The names of the chosen tools, the most likely first; None for all there are.
+        suggestions: Next steps: `tool`, `text`, `after` and `times`, as in the event `suggestion`.
+        prefetched: Results of tools that ran ahead and were then called, by call; None outside of the step that uses
+            them.
+    """
+
+    selected_tools: NotRequired[list[str] | None]
+    suggestions: NotRequired[list[dict[str, Any]]]
+    prefetched: NotRequired[dict[str, ToolMessage] | None]

@@ -1,0 +1,223 @@
+"""The choice of a turn in a graph: what is chosen, what is offered to the model, and what the stream is told of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.store.base import BaseStore
+from langgraph.types import StreamWriter
+
+from agents.extractive import ExtractiveChatModel
+from agents.resolve import ResolvedAgent
+from graphs import events
+from graphs.state import current_turn, model_calls
+from graphs.switching.prefetch import Prefetch
+from memory import telemetry
+from memory.context import tool_tokens
+from memory.retrieval.words import terms
+from memory.scopes import ExperienceMemoryStore
+from memory.transcript import text_of
+from tools.registry import ToolConfigError
+from tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
+from tools.routing.relations import Follows, Suggestion, what_followed
+from tools.routing.switch import Choice, Switch
+
+_STEPS = 100
+"""Of a user's own, the latest: what was done long ago says less, and each may hold a long result."""
+
+_SHORT = 3
+"""Words that carry meaning, up to which a message is read together with the one before it: "and tomorrow?"."""
+
+log = logging.getLogger(__name__)
+
+
+class Switching:
+    """The switching engine of one agent. Building reads files, so not on an event loop.
+
+    Args:
+        agent: The agent.
+
+    Raises:
+        ToolConfigError: If its `switching` names a tool that there is not, or a tool has the name of the engine's own.
+    """
+
+    def __init__(self, agent: ResolvedAgent) -> None:
+        settings = agent.config.switching
+        if FIND_TOOLS in {tool.name for tool in agent.tools}:
+            raise ToolConfigError(
+                f"a tool is called {FIND_TOOLS!r}, which is the name of the tool that `switching` adds; rename it, or "
+                "set switching: off"
+            )
+        # what only quotes picks nothing
+        model = None if isinstance(agent.small_model, ExtractiveChatModel) else agent.small_model
+        self._switch = Switch(agent.tools, settings, model)
+        self._always = set(settings.always)
+        self._learn = settings.learn
+        self._agent = agent
+        self.find_tools = make_find_tools(self._switch.routes, self._switch.router, settings.timeout)
+        self._tokens = {tool.name: tool_tokens([tool]) for tool in (*agent.tools, self.find_tools)}
+        self._prefetch = Prefetch(agent.tools, self._switch.routes, settings.prefetch_seconds)
+
+    @classmethod
+    def of(cls, agent: ResolvedAgent) -> Switching | None:
+        """Return the engine of an agent; None where it is off, or there are too few tools to choose from.
+
+        Args:
+            agent: The agent.
+        """
+        settings = agent.config.switching
+        return cls(agent) if settings.mode != "off" and len(agent.tools) > settings.above else None
+
+    async def choose(
+        self,
+        thread: Sequence[AnyMessage],
+        store: BaseStore | None,
+        writer: StreamWriter,
+        *,
+        experience: ExperienceMemoryStore | None = None,
+        user_id: str = "",
+    ) -> Choice:
+        """Choose the tools of a turn, and say so. Whatever fails, there is a choice: at worst all tools.
+
+        Args:
+            thread: The messages of the conversation, the request last.
+            store: Whose embedder to use.
+            writer: Where to say it.
+            experience: What the user's turns did before.
+            user_id: The user.
+        """
+        try:
+            with telemetry.span("switch") as measured:
+                follows = self._follows(experience, user_id) if experience is not None and self._learn else None
+                choice = await self._switch.choose(
+                    request_of(thread), store, follows=follows, recent=_called_before(thread)
+                )
+                measured.set(tools=len(self._switch.routes), selected=len(choice.tools or self._switch.routes))
+        except Exception as error:
+            # it has an answer to every failure it knows; this is one nobody has thought of
+            log.warning("tools are not chosen for this turn: %s", type(error).__name__, exc_info=error)
+            choice = Choice(None, missing={"switch": f"it failed ({type(error).__name__})"})
+        self._report(choice, writer)
+        return choice
+
+    def update(self, choice: Choice) -> dict[str, Any]:
+        """Return what a choice is in the state.
+
+        Args:
+            choice: The choice.
+        """
+        return {
+            "selected_tools": None if choice.tools is None else list(choice.tools),
+            "suggestions": [_suggestion(one) for one in choice.suggestions],
+            "prefetched": None,
+        }
+
+    def offered(self, state: Mapping[str, Any]) -> tuple[BaseTool, ...]:
+        """Return the tools that the model is offered at this point of a turn.
+
+        They stand in the agent's order, and what was found since stands at the end, so that the beginning of the prompt
+        stays as it is.
+
+        Args:
+            state: The state.
+        """
+        selected = state.get("selected_tools")
+        if selected is None:
+            return self._agent.tools
+        chosen = self._always | set(selected)
+        later = [name for name in _found(state["messages"]) if name not in chosen]
+        by_name = {tool.name: tool for tool in self._agent.tools}
+        return (
+            *(tool for tool in self._agent.tools if tool.name in chosen),
+            self.find_tools,
+            *(by_name[name] for name in dict.fromkeys(later) if name in by_name),
+        )
+
+    def tokens(self, choice: Choice) -> int:
+        """Return what the descriptions of the chosen tools take in every prompt of the turn.
+
+        Args:
+            choice: The choice.
+        """
+        names = self._switch.routes if choice.tools is None else {*choice.tools, *self._always, FIND_TOOLS}
+        return sum(self._tokens[name] for name in names)
+
+    async def beside(self, state: Mapping[str, Any], answer: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+        """Ask the model, and run tools ahead beside it where this is its first call in the turn.
+
+        Args:
+            state: The state.
+            answer: Asks the model.
+
+        Returns:
+            The update of the state.
+        """
+        first = not model_calls(state["messages"])
+        selected = state.get("selected_tools") or ()
+        request = text_of(state["messages"][-1])
+        calls = self._prefetch.calls(selected, request) if first else []
+        if not calls:
+            update = await answer()
+            return update if first else {**update, "prefetched": None}
+        update, ready = await self._prefetch.beside(calls, answer)
+        return {**update, "prefetched": ready or None}
+
+    async def _follows(self, experience: ExperienceMemoryStore, user_id: str) -> Follows:
+        return what_followed(await experience.latest_steps(user_id, self._agent.config.name, _STEPS))
+
+    def _report(self, choice: Choice, writer: StreamWriter) -> None:
+        if choice.missing:
+            telemetry.count("degradations", part="switching")
+        without = "; ".join(f"{name}: {cause}" for name, cause in choice.missing.items())
+        events.switch(
+            writer,
+            "degraded" if without else "ok",
+            f"Tools were chosen without {without}" if without else "",
+            tools=None if choice.tools is None else list(choice.tools),
+            picked=list(choice.picked),
+            layers=list(choice.layers),
+            by=choice.by,
+        )
+        for one in choice.suggestions:
+            events.suggestion(writer, **_suggestion(one))
+
+
+def request_of(thread: Sequence[AnyMessage]) -> str:
+    """Return what a turn asks for; a short message goes on with the one before it.
+
+    Args:
+        thread: The messages of the conversation.
+
+    >>> request_of([HumanMessage("Weather in Hue?"), AIMessage("Sunny."), HumanMessage("and tomorrow?")])
+    'Weather in Hue?\\nand tomorrow?'
+    """
+    said = [text_of(message) for message in thread if isinstance(message, HumanMessage)]
+    if len(said) > 1 and len(terms(said[-1])) < _SHORT:
+        return "\n".join(said[-2:])
+    return said[-1] if said else ""
+
+
+def _called_before(thread: Sequence[AnyMessage]) -> list[str]:
+    """Return the tools that the turn before called, the latest first."""
+    before = current_turn(thread[: len(thread) - len(current_turn(thread))])
+    called = [call["name"] for message in before if isinstance(message, AIMessage) for call in message.tool_calls]
+    return list(dict.fromkeys(reversed(called)))
+
+
+def _found(messages: Sequence[AnyMessage]) -> list[str]:
+    """Return the tools that came into use in this turn: found, or called without being offered."""
+    names: list[str] = []
+    for message in current_turn(messages):
+        if isinstance(message, AIMessage):
+            names += [call["name"] for call in message.tool_calls]
+        elif isinstance(message, ToolMessage) and isinstance(message.artifact, dict):
+            names += map(str, message.artifact.get(FOUND, ()))
+    return names
+
+
+def _suggestion(one: Suggestion) -> dict[str, Any]:
+    return {"tool": one.tool, "text": one.description, "after": one.after, "times": one.times}
