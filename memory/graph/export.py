@@ -1,0 +1,159 @@
+"""A user's graph for other programs: JSON, GraphML, networkx, and a page that draws it.
+
+What is in a memory was written by anybody: it is escaped for where it goes, and never markup or code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from memory.graph.links import LinkKind
+
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML cannot hold, escaped or not."""
+
+_FIELDS = ("type", "name", "text", "created_at", "scope", "session_id", "agent_id", "source_ids")
+_PLACE = "/*DATA*/null"
+_IN_A_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_SHOWN_CHARS = 600
+"""Characters of a memory on the page: what fits beside the drawing."""
+
+
+@dataclass(frozen=True)
+class GraphNode:
+    """A memory.
+
+    Args:
+        id: The record's.
+        type: The record's kind.
+        name: What it is called, on a line.
+        text: What it says. Its vector stays in the store's index.
+        metadata: When it was made and where it comes from.
+    """
+
+    id: str
+    type: str
+    name: str
+    text: str
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class GraphLink:
+    """A link from one memory to another, or both ways."""
+
+    source: str
+    target: str
+    kind: LinkKind
+    weight: float
+    at: str
+    mutual: bool = False
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Memories and links."""
+
+    nodes: tuple[GraphNode, ...]
+    links: tuple[GraphLink, ...]
+
+    def largest(self, limit: int) -> Graph:
+        """Return the graph of the memories that have the most links, so many of them at most."""
+        if len(self.nodes) <= limit:
+            return self
+        degree = Counter(end for link in self.links for end in (link.source, link.target))
+        kept = {node.id for node in sorted(self.nodes, key=lambda node: (-degree[node.id], node.id))[:limit]}
+        return Graph(
+            tuple(node for node in self.nodes if node.id in kept),
+            tuple(link for link in self.links if {link.source, link.target} <= kept),
+        )
+
+
+def to_json(graph: Graph) -> str:
+    """Return a graph as {"nodes": [...], "links": [...]}, the node-link form that networkx and D3 read."""
+    nodes = [asdict(node) for node in graph.nodes]
+    return json.dumps({"nodes": nodes, "links": [asdict(link) for link in graph.links]}, ensure_ascii=False, indent=1)
+
+
+def to_graphml(graph: Graph) -> str:
+    """Return a graph as GraphML, which Gephi, yEd and networkx read; a link both ways is two."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        *(f'<key id="{name}" for="node" attr.name="{name}" attr.type="string"/>' for name in _FIELDS),
+        '<key id="kind" for="edge" attr.name="kind" attr.type="string"/>',
+        '<key id="weight" for="edge" attr.name="weight" attr.type="double"/>',
+        '<key id="at" for="edge" attr.name="at" attr.type="string"/>',
+        '<graph edgedefault="directed">',
+    ]
+    for node in graph.nodes:
+        held = {"type": node.type, "name": node.name, "text": node.text, **node.metadata}
+        held["source_ids"] = " ".join(held["source_ids"])
+        data = "".join(f'<data key="{name}">{_xml(held[name])}</data>' for name in _FIELDS)
+        lines.append(f"<node id={_attribute(node.id)}>{data}</node>")
+    for link in graph.links:
+        data = f'<data key="kind">{link.kind}</data><data key="weight">{link.weight}</data>'
+        data += f'<data key="at">{_xml(link.at)}</data>'
+        # readers take a graph of directed and undirected links for an error
+        for source, target in [(link.source, link.target), *([(link.target, link.source)] if link.mutual else ())]:
+            lines.append(f"<edge source={_attribute(source)} target={_attribute(target)}>{data}</edge>")
+    return "\n".join([*lines, "</graph>", "</graphml>", ""])
+
+
+def to_networkx(graph: Graph) -> Any:
+    """Return a graph as networkx's `MultiDiGraph`; a link both ways is two.
+
+    Raises:
+        ImportError: If networkx is not installed.
+    """
+    try:
+        networkx = importlib.import_module("networkx")
+    except ImportError as error:
+        raise ImportError("networkx is not installed: pip install networkx") from error
+    made = networkx.MultiDiGraph()
+    for node in graph.nodes:
+        made.add_node(node.id, type=node.type, name=node.name, text=node.text, **node.metadata)
+    for link in graph.links:
+        held = {"kind": str(link.kind), "weight": link.weight, "at": link.at}
+        made.add_edge(link.source, link.target, **held)
+        if link.mutual:
+            made.add_edge(link.target, link.source, **held)
+    return made
+
+
+def to_html(graph: Graph) -> str:
+    """Return a page that draws a graph: one file that loads nothing, so that it can be sent and kept."""
+    number = {node.id: place for place, node in enumerate(graph.nodes)}
+    data = {
+        "nodes": [
+            {
+                "type": node.type,
+                "name": node.name,
+                "text": node.text[:_SHOWN_CHARS],
+                "at": str(node.metadata["created_at"])[:16].replace("T", " "),
+                "session": node.metadata["session_id"],
+            }
+            for node in graph.nodes
+        ],
+        "links": [[number[link.source], number[link.target], str(link.kind), link.weight] for link in graph.links],
+    }
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
+    for char, escaped in _IN_A_SCRIPT.items():
+        text = text.replace(char, escaped)
+    page = files("memory.graph").joinpath("view.html").read_text(encoding="utf-8")
+    return page.replace(_PLACE, text)
+
+
+def _xml(text: Any) -> str:
+    return escape(_NO_XML.sub("\ufffd", str(text)))
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NO_XML.sub("\ufffd", text))

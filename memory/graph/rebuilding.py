@@ -1,0 +1,156 @@
+"""Linking all of a user's memories anew, from the records; and with those that say something like them.
+
+Links are no memories: they follow from the records, so that an export does without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+
+from memory.changes import Change
+from memory.graph.documents import Direction, Document, Stored, read_stored
+from memory.graph.links import Link, LinkKind, links_of, node_of
+from memory.graph.relinking import relinked
+from memory.graph.upkeep import COMPLETE, link_changes
+from memory.interface import MemoryScope
+from memory.namespaces import links_namespace, meta_namespace, scope_namespace
+from memory.owned import WHOLE, everything
+from memory.retrieval.fusion import Arm
+from memory.retrieval.question import Question
+from memory.retrieval.recall import Recall, RecallOp, recall
+from memory.transactions import transact
+
+NEAREST = 3
+"""Memories that one is linked with because they say something like it: more of them make everything a neighbour."""
+
+_AT_ONCE = 5
+"""Records that are compared in one round trip: each costs an embedding, and a read does not wait for those longer than
+three seconds."""
+
+_COMPARED_CHARS = 600
+"""Characters of a record that say what it is about; the local model needs 0.1 s for 2,000."""
+
+_COMPARED: dict[MemoryScope, dict[str, object]] = {
+    MemoryScope.SEMANTIC: {"kind": "fact", "current": True},
+    MemoryScope.EPISODIC: {},
+    MemoryScope.DIALOG: {"kind": "message"},
+}
+"""What records of a scope are compared with: what answers to it."""
+
+
+async def is_linked(store: BaseStore, user_id: str) -> bool:
+    """Return whether all of a user's memories are linked: not where some are from before there were links."""
+    return await store.aget(meta_namespace(user_id), COMPLETE, refresh_ttl=False) is not None
+
+
+async def relink(store: BaseStore, user_id: str) -> int:
+    """Link all of a user's memories anew, from the records; what a search found to be alike stays.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+
+    Returns:
+        How many documents have changed; none where everything was linked already.
+    """
+
+    async def step() -> tuple[int, list[Change]]:
+        items = await everything(store, user_id)
+        namespace = links_namespace(user_id)
+        found = await store.asearch(namespace, limit=WHOLE, refresh_ttl=False)
+        before: dict[str, Stored] = {item.key: read_stored(item.key, item.value) for item in found}
+        after = _anew(items, before)
+        changes: list[Change] = [
+            PutOp(namespace, id_, stored.to_value(), index=False)
+            for id_, stored in sorted(after.items())
+            if stored != before.get(id_)
+        ]
+        changes += [PutOp(namespace, id_, None) for id_ in sorted(before.keys() - after.keys())]
+        marked = PutOp(meta_namespace(user_id), COMPLETE, {"kind": COMPLETE}, index=False)
+        return len(changes), [*changes, marked] if items else changes
+
+    return await transact(store, user_id, step)
+
+
+def _anew(items: Sequence[Item], before: Mapping[str, Stored]) -> dict[str, Stored]:
+    records = {
+        node.id: (node, links_of(item.value))
+        for item in items
+        if (node := node_of(item.namespace[2], item.value)) is not None
+    }
+    alike = [
+        Link(id_, edge.to, LinkKind.SEMANTIC, edge.weight, edge.at)
+        for id_, stored in before.items()
+        if isinstance(stored, Document)
+        for edge in stored.edges.values()
+        if edge.direction is Direction.BOTH and id_ < edge.to
+    ]
+    known: dict[str, Stored | None] = {}
+    while (done := relinked(known, records, alike=alike)).missing:
+        known |= dict.fromkeys(done.missing)
+    return {id_: stored for id_, stored in done.changed.items() if stored is not None}
+
+
+async def link_alike(
+    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], *, similarity: float
+) -> int:
+    """Link memories with those of the same scope that are most like them in meaning.
+
+    Each costs an embedding: this belongs behind a turn, or into maintenance. A store that does not say how similar
+    texts are on a calibrated scale links nothing.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        scope: Where the memories are kept.
+        ids: The memories.
+        similarity: How similar, from 0 to 1 and calibrated, two must be.
+
+    Returns:
+        How many documents have changed.
+    """
+    alike: list[Link] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        alike += await _alike(store, user_id, scope, ids[start : start + _AT_ONCE], similarity)
+
+    async def step() -> tuple[int, list[Change]]:
+        changes = await link_changes(store, user_id, {}, alike=alike)
+        return len(changes), changes
+
+    return await transact(store, user_id, step) if alike else 0
+
+
+async def _alike(
+    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], similarity: float
+) -> list[Link]:
+    namespace = scope_namespace(user_id, scope)
+    stored = cast("list[Item | None]", await store.abatch([GetOp(namespace, id_) for id_ in dict.fromkeys(ids)]))
+    items = [item for item in stored if item is not None and str(item.value.get("text") or "").strip()]
+    answers = await recall(
+        store,
+        [
+            RecallOp(
+                namespace,
+                Question(str(item.value["text"])[:_COMPARED_CHARS], (), "", (), asks_when=False),
+                _COMPARED[scope],
+                NEAREST,
+                without=(item.key,),
+                similarity=similarity,
+                arms=frozenset({Arm.VECTOR}),
+            )
+            for item in items
+        ],
+    )
+    nodes = {item.key: node for item in items if (node := node_of(str(scope), item.value)) is not None}
+    found = []
+    for item, answer in zip(items, answers, strict=True):
+        for other in answer.found if isinstance(answer, Recall) else ():
+            theirs = node_of(str(scope), other.item.value)
+            if theirs is None or item.key not in nodes or other.similarity is None or other.similarity < similarity:
+                continue
+            at = max(nodes[item.key].at, theirs.at)
+            found.append(Link(item.key, theirs.id, LinkKind.SEMANTIC, round(other.similarity, 4), at))
+    return found

@@ -1,0 +1,236 @@
+"""Going through the graph: what is around some memories, what matters most to them, and how two hang together. Pure.
+
+Documents come from a function that reads many at once, so that a step over the graph is one round trip however many
+memories it starts from.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from memory.graph.documents import Direction, Document, Edge
+from memory.graph.links import LinkKind, Node
+
+Reader = Callable[[Collection[str]], Awaitable[Mapping[str, Document]]]
+"""Reads the documents of some memories; what does not exist is left out."""
+
+STRENGTH = {
+    LinkKind.SUPPORT: 1.0,
+    LinkKind.MILESTONE: 0.9,
+    LinkKind.DEPENDENCY: 0.8,
+    LinkKind.SUMMARIZATION: 0.7,
+    LinkKind.SEMANTIC: 0.6,
+    LinkKind.TIMELINE: 0.5,
+}
+"""How much a link of a kind binds. What something was drawn from is about the same thing; what was merely said next
+often is not. An order, not a measurement."""
+
+DAMPING = 0.85
+"""The share of a memory's weight that it passes on, as usual."""
+
+_MOST_ROUNDS = 60
+_SETTLED = 1e-6
+"""Rounds of the walk, and the change of all weights together at which it ends: 0.85 to the power of 60 is 6e-5."""
+
+MAX_HOPS = 6
+"""Links of an explanation, at most: beyond, anything explains anything."""
+
+
+@dataclass
+class Subgraph:
+    """A part of the graph.
+
+    Args:
+        documents: Its memories with all their links; those that lead out of it are left out by `edges`.
+        reached: How strongly each is bound to where the expansion began, up to 1.
+    """
+
+    documents: dict[str, Document] = field(default_factory=dict)
+    reached: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Its memories, those most strongly bound first."""
+        ordered = sorted(self.documents, key=lambda id_: (-self.reached.get(id_, 0.0), id_))
+        return [self.documents[id_].node for id_ in ordered]
+
+    def edges(self, id_: str) -> list[Edge]:
+        """Return the links of a memory to others of this part."""
+        document = self.documents.get(id_)
+        return [edge for edge in document.edges.values() if edge.to in self.documents] if document else []
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One link of an explanation, in the direction in which it is told.
+
+    Args:
+        source: The memory it starts from.
+        target: The one it leads to.
+        edge: The link, seen from the first.
+    """
+
+    source: Node
+    target: Node
+    edge: Edge
+
+
+def strength(edge: Edge) -> float:
+    """Return how much a link binds, from 0 to 1."""
+    return edge.weight * STRENGTH[edge.kind]
+
+
+async def expand(
+    read: Reader,
+    seeds: Mapping[str, float],
+    *,
+    hops: int = 2,
+    max_nodes: int = 200,
+    min_strength: float = 0.05,
+    kinds: Collection[LinkKind] = frozenset(LinkKind),
+) -> Subgraph:
+    """Return what is around some memories, the most strongly bound; one round trip for them and one a hop.
+
+    Args:
+        read: Reads documents.
+        seeds: Where to begin, with how much each counts, up to 1.
+        hops: How far.
+        max_nodes: How many memories, at most.
+        min_strength: How strongly a memory must be bound to the seeds: links multiply along a way.
+        kinds: The links to follow.
+    """
+    part = Subgraph()
+    reached = {id_: min(weight, 1.0) for id_, weight in seeds.items() if weight > 0}
+    for hop in range(hops + 1):
+        room = max_nodes - len(part.documents)
+        new = heapq.nsmallest(
+            room, (id_ for id_ in reached if id_ not in part.documents), key=lambda id_: (-reached[id_], id_)
+        )
+        found = await read(new) if new else {}
+        for id_ in new:
+            # what a search found and the graph does not know is not part of it
+            if id_ in found:
+                part.documents[id_] = found[id_]
+                part.reached[id_] = reached[id_]
+        reached = {id_: value for id_, value in reached.items() if id_ in part.documents}
+        if hop == hops or len(part.documents) >= max_nodes:
+            break
+        for id_ in sorted(found):
+            for edge in found[id_].edges.values():
+                bound = reached.get(id_, 0.0) * strength(edge)
+                if edge.kind in kinds and bound >= min_strength and bound > reached.get(edge.to, 0.0):
+                    reached[edge.to] = bound
+        for id_ in part.documents:
+            part.reached[id_] = reached[id_]
+    return part
+
+
+def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
+    """Return what share of a walk is spent at each memory that starts anew from the seeds, again and again.
+
+    Links are followed both ways: a fact leads to its message, and the message to what else was drawn from it. A walk
+    that would leave this part of the graph starts anew.
+
+    Args:
+        part: Where to walk.
+        seeds: Where to start, with how much each counts.
+
+    Returns:
+        The shares, which add up to 1; nothing where no seed is in this part.
+    """
+    order = sorted(part.documents)
+    place = {id_: number for number, id_ in enumerate(order)}
+    starts = [max(seeds.get(id_, 0.0), 0.0) for id_ in order]
+    total = sum(starts)
+    if total <= 0:
+        return {}
+    starts = [weight / total for weight in starts]
+    ways: list[list[tuple[int, float]]] = []
+    for id_ in order:
+        edges = part.documents[id_].edges.values()
+        whole = sum(map(strength, edges))
+        ways.append([(place[edge.to], strength(edge) / whole) for edge in edges if edge.to in place] if whole else [])
+    ranks = list(starts)
+    for _ in range(_MOST_ROUNDS):
+        passed = [0.0] * len(order)
+        for number, rank in enumerate(ranks):
+            for to, share in ways[number]:
+                passed[to] += rank * share
+        walked = DAMPING * sum(passed)
+        after = [DAMPING * gained + (1 - walked) * start for gained, start in zip(passed, starts, strict=True)]
+        change = sum(abs(one - other) for one, other in zip(after, ranks, strict=True))
+        ranks = after
+        if change < _SETTLED:
+            break
+    return dict(zip(order, ranks, strict=True))
+
+
+async def shortest(
+    read: Reader, source: str, target: str, *, max_hops: int = MAX_HOPS, max_nodes: int = 500
+) -> list[Hop] | None:
+    """Return how two memories hang together: by as few links as possible, and of those by the strongest.
+
+    It goes from both ends at once, a round trip a step.
+
+    Args:
+        read: Reads documents.
+        source: Where to begin.
+        target: Where to end.
+        max_hops: Links, at most.
+        max_nodes: Memories to look at, at most.
+
+    Returns:
+        The links in order; none where the two are one; None where no way was found.
+    """
+    documents = dict(await read({source, target}))
+    if source not in documents or target not in documents:
+        return None
+    # how far and how strongly each is bound to its end, and from where it was reached
+    sides: list[dict[str, tuple[int, float, str]]] = [{source: (0, -1.0, "")}, {target: (0, -1.0, "")}]
+    edges_of = [[source], [target]]
+    meeting: set[str] = {source} & {target}
+    for hop in range(max_hops):
+        if meeting:
+            break
+        side = hop % 2 if edges_of[hop % 2] else 1 - hop % 2
+        frontier: dict[str, tuple[int, float, str]] = {}
+        for id_ in edges_of[side]:
+            depth, bound, _ = sides[side][id_]
+            for edge in documents[id_].edges.values() if id_ in documents else ():
+                way = (depth + 1, bound * strength(edge), id_)
+                if edge.to not in sides[side] and way < frontier.get(edge.to, (depth + 2, 0.0, "")):
+                    frontier[edge.to] = way
+        ordered = sorted(frontier, key=lambda id_: frontier[id_])[: max(max_nodes - len(documents), 0)]
+        documents |= await read([id_ for id_ in ordered if id_ not in documents])
+        # what has gone meanwhile explains nothing
+        edges_of[side] = [id_ for id_ in ordered if id_ in documents]
+        sides[side] |= {id_: frontier[id_] for id_ in edges_of[side]}
+        meeting = sides[0].keys() & sides[1].keys()
+        if not any(edges_of):
+            break
+    if not meeting:
+        return None
+    here, there = sides
+    middle = min(meeting, key=lambda id_: (here[id_][0] + there[id_][0], -here[id_][1] * there[id_][1], id_))
+    return _hops(documents, [*_way(here, middle)[::-1], *_way(there, middle)[1:]])
+
+
+def _way(side: Mapping[str, tuple[int, float, str]], id_: str) -> list[str]:
+    """Return the memories from one back to the end from which it was reached."""
+    way = [id_]
+    while previous := side[way[-1]][2]:
+        way.append(previous)
+    return way
+
+
+def _hops(documents: Mapping[str, Document], way: Sequence[str]) -> list[Hop]:
+    found = []
+    for one, other in pairwise(way):
+        edges = [edge for edge in documents[one].edges.values() if edge.to == other]
+        # of several reasons the best, and rather what one comes from than what comes from it
+        best = min(edges, key=lambda edge: (-strength(edge), edge.direction is Direction.IN, edge.kind))
+        found.append(Hop(documents[one].node, documents[other].node, best))
+    return found
