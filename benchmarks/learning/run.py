@@ -18,7 +18,7 @@ from memory.records import Skill, record_id
 from memory.scopes import steps_to_experience
 
 AGENT = "benchmark"
-A_RUN = 10
+A_RUN = 20
 """Episodes between two runs of maintenance."""
 
 _BIN = 50

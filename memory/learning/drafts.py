@@ -9,9 +9,9 @@ from memory.learning.traces import Trace
 from memory.records import Skill, ToolUse, record_id
 from memory.scopes.procedural import skill_text
 
-MAX_SOURCES = 10
-"""Turns that a skill names as its sources: enough for it to outlive most of them. It is not written anew, and embedded
-anew, for the hundredth that confirms it."""
+MAX_SOURCES = 6
+"""Turns that a skill names as its sources: enough for it to outlive most of them, and to be learnt anew where it does
+not. It is not written, and embedded, anew for each turn that confirms it."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.changes import Change, put
 from memory.interface import MemoryScope
+from memory.learning.traces import match
 from memory.records import Skill
 from memory.scopes.experience import TurnOutcome
 from memory.skill_life import after_use
@@ -61,7 +62,7 @@ async def record_turn(
             return [], []
         found = await memory.records(user_id, MemoryScope.PROCEDURAL, offered)
         skills = [Skill.from_value(value) for value in found.values()]
-        followed = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=came_off)) is not None}
+        followed = uses_of(skills, steps, success=came_off)
         outcome = TurnOutcome(
             id=id_,
             text=goal[:_MAX_GOAL],
@@ -81,8 +82,31 @@ async def record_turn(
     return await transact(memory.store, user_id, step)
 
 
+def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:
+    """Return which of the skills that were offered a turn followed, and with what success.
+
+    Where the steps of one are all among those of another, the turn followed the other: that the short one leaves
+    something out would never show.
+
+    Args:
+        skills: The skills.
+        steps: What the agent did, in order: `action` and `error` each.
+        success: Whether the turn came off.
+    """
+    uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
+    went_through = [[step.tool for step in skill.tool_sops] for skill in skills if uses.get(skill.id)]
+
+    def is_part(skill: Skill) -> bool:
+        own = [step.tool for step in skill.tool_sops]
+        return any(len(own) < len(other) and match(own, other) is not None for other in went_through)
+
+    return {
+        skill.id: uses[skill.id] for skill in skills if skill.id in uses and not (uses[skill.id] and is_part(skill))
+    }
+
+
 def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -> bool | None:
-    """Return whether a turn followed a skill with success; None where it did not follow it.
+    """Return whether a turn followed one skill with success; None where it did not follow it.
 
     It followed where all steps of the skill went well in their order: then the turn's success is the skill's. It failed
     where a step that was due failed, and was not simply tried again: the agent had to find its own way, and whether it

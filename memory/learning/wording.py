@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from memory.learning.checks import MAX_CHARS, Evidence
@@ -94,7 +95,12 @@ def _action(place: int, tools: Sequence[str], taken: Sequence[Sequence[StepExper
 
 def _is_from(source: int, place: int, name: str, steps: Sequence[StepExperience]) -> bool:
     given = list(values(steps[place].input[name]))
-    return bool(given) and all(len(value) >= _MIN_COPIED and value in steps[source].output for value in given)
+    return bool(given) and all(len(value) >= _MIN_COPIED and _is_in(value, steps[source].output) for value in given)
+
+
+def _is_in(value: str, output: str) -> bool:
+    # "kettle-1" does not come from "reserved-kettle-1"
+    return re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", output) is not None
 
 
 def _is_name(name: str) -> bool:

@@ -186,7 +186,7 @@ def test_the_users_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
     write(tmp_path, "manager: react\ndescription: mine\n", name="assistant")
     write(tmp_path, "manager: react\n", name="travel")
-    assert available_agents() == ["assistant", "plain", "planner", "travel", "worker"]
+    assert available_agents() == ["assistant", "plain", "planner", "smart_buyer", "travel", "worker"]
     assert load_agent_config("assistant").description == "mine"
     assert load_agent_config("travel").name == "travel"
 
@@ -218,7 +218,7 @@ def test_a_file_whose_name_is_no_agents_name_is_not_offered(tmp_path: Path, monk
     monkeypatch.setenv("REACT_MEM_AGENTS", str(tmp_path))
     write(tmp_path, "manager: react\n", name="two.parts")
     (tmp_path / "folder.yaml").mkdir()
-    assert available_agents() == ["assistant", "plain", "planner", "worker"]
+    assert available_agents() == ["assistant", "plain", "planner", "smart_buyer", "worker"]
 
 
 def test_every_manager_is_accepted() -> None:

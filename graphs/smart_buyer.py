@@ -1,0 +1,232 @@
+"""An example of learning: a flow that plans which tools to use, and soon knows.
+
+    START -> plan -> act -> act ... -> report -> END
+
+Each step is logged as experience, and what became of the request. Once `maintenance` has found what repeatedly worked,
+the skill stands in for the model's plan, as long as its uses come off. The shop is a toy: its tools are pure functions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any, NotRequired
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.config import get_config
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+
+from agents.config import load_agent_config
+from agents.context import AgentContext
+from agents.resolve import ResolvedAgent, resolve_agent
+from graphs import events
+from graphs.hooks import Remember, with_memory
+from graphs.model_call import ModelCall
+from graphs.reason import require_input
+from graphs.state import AgentInput, AgentOutput, AgentState
+from memory.facade import MemoryFacade
+from memory.identity import identify
+from memory.interface import MemoryResultItem, MemoryScope
+from memory.learning import record_turn
+from memory.records import record_id
+from memory.transcript import text_of
+
+FLOW = "smart_buyer"
+
+_PRICES = {"kettle": (24, 31), "teapot": (18, 45), "lamp": (39, 35), "chair": (89, 120)}
+
+log = logging.getLogger(__name__)
+
+
+@tool
+def search_products(query: str) -> dict[str, Any]:
+    """Find the offers for what somebody wants."""
+    found = [f"{name}-{place}" for name, prices in _PRICES.items() if name in query.lower() for place in (1, 2)]
+    if not found:
+        raise ValueError(f"nothing is found; there are {', '.join(_PRICES)}")
+    return {"products": found}
+
+
+@tool
+def compare_prices(products: list[str]) -> dict[str, Any]:
+    """Choose the cheapest of several offers."""
+    return {"product_id": min(products, key=_price)}
+
+
+@tool
+def check_stock(product_id: str) -> dict[str, Any]:
+    """Reserve an offer, if it is in stock."""
+    return {"reservation": f"reserved-{product_id}"}
+
+
+@tool
+def place_order(product_id: str, reservation: str) -> dict[str, Any]:
+    """Order a reserved offer."""
+    if reservation != f"reserved-{product_id}":
+        raise ValueError("this offer is not reserved")
+    return {"order": f"{product_id} for {_price(product_id)} euros"}
+
+
+class BuyState(AgentState):
+    """The state of the flow.
+
+    Args:
+        plan: The names of the tools, in order.
+        offered: The ids of the skills that were offered.
+        known: What is known so far, by the names of arguments.
+        steps: What was done: `action`, `arguments`, `observation` and `error` each.
+    """
+
+    plan: NotRequired[list[str]]
+    offered: NotRequired[list[str]]
+    known: NotRequired[dict[str, Any]]
+    steps: NotRequired[list[dict[str, Any]]]
+
+
+def build_graph(
+    buyer: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build the flow.
+
+    Args:
+        buyer: Plans where no skill is known, and has the tools.
+        checkpointer: Keeps threads; None where a server provides it.
+        store: Keeps memories; None where a server provides it.
+
+    Returns:
+        The compiled graph, with the input and output of the managers.
+    """
+    policy, agent_id = buyer.config.policy(FLOW), buyer.config.name
+    tools = {one.name: one for one in buyer.tools}
+
+    async def plan(
+        state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+    ) -> dict[str, Any]:
+        """Take the steps of the best skill that is offered; without one, ask the model."""
+        require_input(state["messages"])
+        request = text_of(state["messages"][-1])
+        skills = [item for item in memories if item.scope is MemoryScope.PROCEDURAL and item.payload["tool_sops"]]
+        feasible = [[step["tool"] for step in skill.payload["tool_sops"]] for skill in skills]
+        known = next((steps for steps in feasible if tools.keys() >= set(steps)), None)
+        steps = known if known is not None else await _planned(buyer, runtime, request, list(tools))
+        events.thought(runtime.stream_writer, f"{'As before' if known else 'Plan'}: {', '.join(steps)}")
+        offered = [skill.id for skill in skills]
+        return {"plan": steps, "offered": offered, "known": {"query": request}, "steps": []}
+
+    async def act(
+        state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+    ) -> dict[str, Any]:
+        """Use the next tool, with what is known by now."""
+        steps, known = state["steps"], state["known"]
+        step, learnt = await _use(tools[state["plan"][len(steps)]], known)
+        call = {"id": str(len(steps)), "name": step["action"], "args": step["arguments"]}
+        events.action(runtime.stream_writer, call)
+        said = step["error"] or step["observation"]
+        events.observation(
+            runtime.stream_writer, id=call["id"], name=call["name"], content=said, error=bool(step["error"])
+        )
+        return {"steps": [*steps, step], "known": {**known, **learnt}}
+
+    def logged(state: BuyState, result: dict[str, Any]) -> list[Remember]:
+        turn_id, place, step = str(state["messages"][-1].id), len(state["steps"]), result["steps"][-1]
+        data = {
+            # the same step of the same request is one, however often the node runs
+            "id": record_id("experience", FLOW, turn_id, str(place)),
+            "task_type": FLOW,
+            "tool": step["action"],
+            "input": step["arguments"],
+            "output": step["observation"],
+            "error": step["error"],
+            "source_ids": [turn_id],
+        }
+        return [Remember(MemoryScope.EXPERIENCE, data)]
+
+    def after_act(state: BuyState) -> str:
+        return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
+
+    async def report(state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Answer, and log what became of the request."""
+        ordered, last = state["known"].get("order"), state["steps"][-1]
+        answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {last['error'] or 'the plan ends early'}."
+        events.answer(runtime.stream_writer, answer)
+        identity = identify(runtime, get_config())
+        if identity is not None and runtime.store is not None and policy.learn != "off":
+            asked = state["messages"][-1]
+            try:
+                async with asyncio.timeout(policy.read_timeout):
+                    await record_turn(
+                        MemoryFacade(runtime.store, policy),
+                        identity.user_id,
+                        session_id=identity.session_id,
+                        agent_id=agent_id,
+                        turn_id=str(asked.id),
+                        offered=state["offered"],
+                        steps=state["steps"],
+                        success=bool(ordered),
+                        task_type=FLOW,
+                        goal=text_of(asked),
+                    )
+            except Exception as error:  # a failing memory costs the memory, not the order
+                log.warning("what became of a request is not remembered: %s: %s", type(error).__name__, error)
+                events.memory(runtime.stream_writer, "store", "degraded", f"The outcome is not remembered: {error}")
+        return {"messages": [AIMessage(answer)]}
+
+    graph = StateGraph(BuyState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL]
+    about: dict[str, Any] = {"agent_id": agent_id, "flow_id": FLOW, "policy": policy}
+    planning = with_memory(plan, **about, task_type=FLOW, read=read, write=lambda state, result: [])
+    graph.add_node("plan", planning)
+    graph.add_node("act", with_memory(act, **about, write=logged))
+    graph.add_node("report", report)
+    graph.add_edge(START, "plan")
+    graph.add_edge("plan", "act")
+    graph.add_conditional_edges("act", after_act, ["act", "report"])
+    graph.add_edge("report", END)
+    return graph.compile(checkpointer=checkpointer, store=store, name=FLOW)
+
+
+def shipped_buyer() -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Return the flow of the agent that is shipped for it. Blocking: it reads files."""
+    return build_graph(resolve_agent(load_agent_config(FLOW)))
+
+
+async def _planned(
+    buyer: ResolvedAgent, runtime: Runtime[AgentContext], request: str, tools: Sequence[str]
+) -> list[str]:
+    """Return the tools that the model names, in its order; where it names none, all of them.
+
+    Raises:
+        ModelCallError: If the model fails.
+    """
+    context = AgentContext.of(runtime.context, get_config().get("configurable"))
+    own = await buyer.chat_model(context.model)
+    prompt = [SystemMessage(buyer.config.system_prompt), HumanMessage(request)]
+    # the plan is not the answer: it stays out of the stream of messages
+    response, _ = await ModelCall(buyer, own, runtime.stream_writer, tags=["nostream"]).answer(prompt)
+    named = re.findall("|".join(map(re.escape, tools)), str(response.text)) if tools else []
+    return named or list(tools)
+
+
+async def _use(one: BaseTool, known: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a tool did, as a step, and what is known from it."""
+    arguments = {name: known[name] for name in one.args if name in known}
+    try:
+        learnt = await one.ainvoke(arguments)
+        error = ""
+    except Exception as failed:  # whatever a tool raises: it is an observation
+        learnt, error = {}, f"{type(failed).__name__}: {failed}"
+    observation = "" if error else ", ".join(f"{name}: {value}" for name, value in learnt.items())
+    step = {"action": one.name, "arguments": arguments, "observation": observation, "error": error}
+    return step, learnt
+
+
+def _price(product_id: str) -> int:
+    name, _, place = product_id.rpartition("-")
+    return _PRICES[name][int(place) - 1]

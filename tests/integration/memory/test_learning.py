@@ -1,0 +1,130 @@
+"""Learning over PostgreSQL: workers at once lose no count and learn nothing twice; skills are found by their task.
+
+Then the flow that shows it: it plans until it knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+
+from agents.config import load_agent_config
+from agents.resolve import resolve_agent
+from benchmarks.learning.__main__ import main
+from graphs.smart_buyer import FLOW, build_graph
+from memory.facade import MemoryFacade
+from memory.interface import MemoryQuery, MemoryScope
+from memory.learning import learn
+from memory.records import Skill
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.postgres import MemoryStore
+from tests.contract.conftest import memory_store as in_memory
+from tests.contract.test_loop import ANN, thread
+from tests.support.databases import open_memory_store
+from tests.support.learning import AGENT, TOOLS, did, skills
+from tests.support.scripted_model import ScriptedModel
+
+BUYING = "search compare order"
+RIGHT = ["search_products", "compare_prices", "check_stock", "place_order"]
+
+
+async def test_workers_at_once_lose_no_count_and_a_retry_adds_none(
+    memory_store: MemoryStore, database_url: str, words: EmbeddingModel
+) -> None:
+    # another store stands for another process: within one, an owner's steps queue
+    async with open_memory_store(database_url, words) as elsewhere:
+        workers = [MemoryFacade(memory_store), MemoryFacade(elsewhere)]
+        for session in "123":
+            await did(workers[0], BUYING, session)
+        await asyncio.gather(*(learn(worker, "ann", AGENT, tools=TOOLS) for worker in workers))
+        [skill] = await skills(workers[0])
+        sessions = [f"use {number}" for number in range(8)]
+        # each turn is told by both
+        await asyncio.gather(
+            *(did(worker, BUYING, session, offered=[skill.id]) for session in sessions for worker in workers)
+        )
+        [skill] = await skills(workers[0])
+        assert (skill.trials, skill.successes, skill.status) == (8, 8, "active")
+
+
+async def test_skills_of_a_kind_of_task_are_found_in_whatever_words_and_until_they_are_archived(
+    memory_store: MemoryStore,
+) -> None:
+    memory = MemoryFacade(memory_store)
+    for session in "123":
+        await did(memory, BUYING, session)
+    await learn(memory, "ann", AGENT, tools=TOOLS)
+
+    async def offered(**query: Any) -> list[str]:
+        asked = MemoryQuery(
+            user_id="ann", session_id="now", agent_id=AGENT, scopes=[MemoryScope.PROCEDURAL], query="zzz", **query
+        )
+        return [item.id for item in await memory.read(asked)]
+
+    [skill] = await skills(memory)
+    assert await offered(task_type="shop") == [skill.id]
+    assert await offered(task_type="other") == []
+    await memory.procedural.add_skill(skill.model_copy(update={"status": "archived"}), user_id="ann")
+    assert await offered(task_type="shop") == []
+    await memory.forget_user("ann")
+    assert await memory.list_records("ann") == []
+
+
+async def ask(store: BaseStore, model: ScriptedModel, request: str) -> str:
+    buyer = resolve_agent(load_agent_config(FLOW), model=model)
+    graph = build_graph(buyer, store=store, checkpointer=InMemorySaver())
+    result = await graph.ainvoke({"messages": [("user", request)]}, thread(request), context=ANN)
+    return str(result["messages"][-1].text)
+
+
+async def learn_to_buy(store: BaseStore) -> list[Skill]:
+    memory = MemoryFacade(store)
+    await learn(memory, "ann", FLOW, tools=RIGHT)
+    return await skills(memory)
+
+
+async def test_the_buyer_plans_until_it_knows() -> None:
+    store = in_memory()
+    planner = ScriptedModel(script=["\n".join(RIGHT)])
+    for thing, order in (("kettle", "kettle-1 for 24"), ("teapot", "teapot-1 for 18"), ("lamp", "lamp-2 for 35")):
+        assert await ask(store, planner, f"buy me a {thing}") == f"Ordered: {order} euros."
+    [skill] = await learn_to_buy(store)
+    assert [step.tool for step in skill.tool_sops] == RIGHT
+    assert skill.tool_sops[-1].action == "with {product_id} from compare_prices, {reservation} from check_stock"
+    ignorant = ScriptedModel(script=["I do not know."])
+    assert await ask(store, ignorant, "buy me a chair") == "Ordered: chair-1 for 89 euros."
+    assert ignorant.prompts == []
+    [skill] = await skills(MemoryFacade(store))
+    assert (skill.trials, skill.successes) == (1, 1)
+
+
+async def test_what_the_buyer_cannot_do_is_said_and_is_no_skill() -> None:
+    store = in_memory()
+    hasty = ScriptedModel(script=["place_order"])
+    for thing in ("kettle", "teapot", "lamp"):
+        assert (await ask(store, hasty, f"buy me a {thing}")).startswith("Nothing is ordered:")
+    assert await learn_to_buy(store) == []
+
+
+async def test_the_buyer_buys_without_memory() -> None:
+    planner = ScriptedModel(script=["\n".join(RIGHT)])
+    graph = build_graph(resolve_agent(load_agent_config(FLOW), model=planner))
+    result = await graph.ainvoke({"messages": [("user", "a lamp")]})
+    assert result["messages"][-1].text == "Ordered: lamp-2 for 35 euros."
+
+
+def test_the_benchmark_runs_and_tells_learning_from_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "learning.json"
+    main(["--store", "memory", "--episodes", "150", "--json", str(out)])
+    result = json.loads(out.read_text(encoding="utf-8"))
+    ours, off = result["metrics"], result["peers"]["learning off"]
+    assert ours["steps_per_task"] < off["steps_per_task"]
+    assert ours["skills_from_other_users"] == 0
+    assert ours["bad_skill_trials_max"] <= 20
+    assert "Success rate by episode" in capsys.readouterr().out

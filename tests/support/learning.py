@@ -1,0 +1,84 @@
+"""Turns by the tools they took, and a memory to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memory.changes import put
+from memory.facade import MemoryFacade
+from memory.interface import MemoryScope
+from memory.learning import record_turn
+from memory.learning.traces import Trace, to_traces
+from memory.records import Skill
+from memory.scopes import steps_to_experience
+
+TOOLS = ("search", "compare", "stock", "order", "mail")
+AGENT = "buyer"
+
+
+def steps(said: str, **arguments: Any) -> list[dict[str, Any]]:
+    """Return steps: "search compare! compare" is a step that works, one that fails and one that works."""
+    return [
+        {
+            "action": word.rstrip("!"),
+            "arguments": arguments or {"query": "tea"},
+            "observation": "" if word.endswith("!") else "done",
+            "error": "it did not work" if word.endswith("!") else "",
+        }
+        for word in said.split()
+    ]
+
+
+def trace(said: str, number: int, *, goal: str = "", succeeded: bool | None = None, **arguments: Any) -> Trace:
+    """Return one turn."""
+    taken = steps_to_experience(
+        steps(said, **arguments), session_id=f"s{number}", agent_id=AGENT, turn_id=f"t{number}", task_type="shop"
+    )
+    [one] = to_traces(taken, {}, {f"t{number}": goal})
+    if succeeded is None:
+        return one
+    return Trace(one.session_id, one.turn_id, one.task_type, goal, one.steps, succeeded)
+
+
+async def did(
+    memory: MemoryFacade,
+    said: str,
+    session_id: str,
+    *,
+    user_id: str = "ann",
+    offered: Sequence[str] = (),
+    success: bool | None = None,
+    goal: str = "please buy it",
+    task_type: str = "shop",
+    **arguments: Any,
+) -> list[Skill]:
+    """Let a turn happen, as a graph would log it."""
+    turn_id = f"turn of {session_id}"
+    taken = steps(said, **arguments)
+    logged = steps_to_experience(taken, session_id=session_id, agent_id=AGENT, turn_id=turn_id, task_type=task_type)
+    await memory.apply([put(user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in logged])
+    return await record_turn(
+        memory,
+        user_id,
+        session_id=session_id,
+        agent_id=AGENT,
+        turn_id=turn_id,
+        offered=offered,
+        steps=taken,
+        success=success,
+        task_type=task_type,
+        goal=goal,
+    )
+
+
+async def skills(memory: MemoryFacade, user_id: str = "ann") -> list[Skill]:
+    """Return a user's procedures, whatever their status."""
+    found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
+    return [skill for item in found if (skill := Skill.from_value(item.payload)).tool_sops]
+
+
+async def lessons(memory: MemoryFacade, user_id: str = "ann") -> list[Skill]:
+    """Return a user's lessons, whatever their status."""
+    found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
+    return [skill for item in found if not (skill := Skill.from_value(item.payload)).tool_sops]

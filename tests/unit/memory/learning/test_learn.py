@@ -1,0 +1,262 @@
+"""What an agent repeatedly did well becomes one skill, is judged by its uses, and falls with what it came from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+
+from memory.facade import MemoryFacade
+from memory.interface import MemoryQuery, MemoryScope
+from memory.learning import LearningReport, Proposer, learn
+from memory.records import Skill
+from tests.support.learning import AGENT, TOOLS, did, lessons, skills
+from tests.support.scripted_model import ScriptedModel
+
+BUYING = "search compare order"
+
+
+@pytest.fixture
+def memory() -> MemoryFacade:
+    return MemoryFacade(InMemoryStore())
+
+
+async def learnt(memory: MemoryFacade, user_id: str = "ann", proposer: Proposer | None = None) -> LearningReport:
+    return await learn(memory, user_id, AGENT, tools=TOOLS, proposer=proposer)
+
+
+async def bought(memory: MemoryFacade, *sessions: str, user_id: str = "ann", **turn: Any) -> None:
+    for session in sessions:
+        await did(memory, BUYING, session, user_id=user_id, **turn)
+
+
+async def offered(memory: MemoryFacade, user_id: str = "ann", **query: Any) -> list[Skill]:
+    asked = MemoryQuery(
+        user_id=user_id, session_id="now", agent_id=AGENT, scopes=[MemoryScope.PROCEDURAL], task_type="shop", **query
+    )
+    return [Skill.from_value(item.payload) for item in await memory.read(asked)]
+
+
+async def test_what_was_done_three_times_is_a_skill_on_probation_and_is_offered(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2")
+    assert (await learnt(memory)).learnt == []
+    await bought(memory, "3")
+    report = await learnt(memory)
+    [skill] = await offered(memory)
+    assert report.learnt == [skill.text]
+    assert [step.tool for step in skill.tool_sops] == BUYING.split()
+    assert (skill.status, skill.task_type, len(skill.source_ids)) == ("probation", "shop", 3)
+    assert "tea" not in skill.text
+
+
+async def test_learning_again_changes_nothing_and_more_turns_confirm_the_one_skill(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    before = [line async for line in memory.export_user("ann")]
+    assert await learnt(memory) == LearningReport()
+    assert [line async for line in memory.export_user("ann")] == before
+    await bought(memory, "4")
+    assert (await learnt(memory)).confirmed == 1
+    [skill] = await skills(memory)
+    assert len(skill.source_ids) == 4
+
+
+async def test_what_is_known_by_hand_is_not_learnt_beside_it_and_stays_as_it_is(memory: MemoryFacade) -> None:
+    sop = {
+        "use_when": "Something is wanted",
+        "task_type": "shop",
+        "tool_sops": [{"tool": tool, "action": "as I like it"} for tool in BUYING.split()],
+    }
+    given = await memory.procedural.add_skill(sop, user_id="ann")
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    assert await skills(memory) == [given]
+
+
+async def test_a_detour_is_dropped_once_turns_do_without_it(memory: MemoryFacade) -> None:
+    for session in "123":
+        await did(memory, "search mail compare order", session)
+    await learnt(memory)
+    await bought(memory, *"45678")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    assert [step.tool for step in skill.tool_sops] == BUYING.split()
+
+
+async def test_uses_count_once_a_turn_and_three_make_it_active(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    for session in ("4", "5", "6", "6", "6"):
+        await bought(memory, session, offered=[skill.id])
+    [skill] = await skills(memory)
+    assert (skill.trials, skill.successes, skill.status) == (3, 3, "active")
+
+
+@pytest.mark.parametrize(
+    ("said", "success", "counts"),
+    [
+        ("search compare order", True, (1, 1)),
+        ("search mail compare! compare order", True, (1, 1)),
+        ("search compare order", False, (1, 0)),
+        ("search compare! compare! mail order", True, (1, 0)),
+        ("search compare!", False, (1, 0)),
+        ("search mail", True, (0, 0)),
+        ("mail", True, (0, 0)),
+    ],
+)
+async def test_a_use_is_what_took_the_steps(
+    memory: MemoryFacade, said: str, success: bool, counts: tuple[int, int]
+) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    await did(memory, said, "4", offered=[skill.id, "no such skill"], success=success)
+    [skill] = await skills(memory)
+    assert (skill.trials, skill.successes) == counts
+
+
+async def test_a_skill_that_leaves_a_step_out_earns_nothing_by_the_one_that_has_it(memory: MemoryFacade) -> None:
+    made = [
+        await memory.procedural.add_skill(
+            {
+                "use_when": said,
+                "task_type": "shop",
+                "tool_sops": [{"tool": tool, "action": ""} for tool in said.split()],
+            },
+            user_id="ann",
+        )
+        for said in (BUYING, "search order")
+    ]
+    await bought(memory, "1", offered=[skill.id for skill in made])
+    assert {skill.use_when: skill.trials for skill in await skills(memory)} == {BUYING: 1, "search order": 0}
+
+
+async def test_a_bad_skill_is_archived_no_longer_offered_and_only_learnt_again_from_what_happened_since(
+    memory: MemoryFacade,
+) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    [skill] = await skills(memory)
+    for number in range(6):
+        await did(memory, "search compare!", f"failed {number}", offered=[skill.id])
+    assert [one.status for one in await skills(memory)] == ["archived"]
+    assert await offered(memory) == []
+    await bought(memory, "4", "5")
+    assert (await learnt(memory)).learnt == []
+    await bought(memory, "6")
+    assert len((await learnt(memory)).learnt) == 1
+    [skill] = await skills(memory)
+    assert (skill.status, skill.trials) == ("probation", 0)
+
+
+async def test_the_most_promising_is_offered_first_and_none_that_takes_a_tool_that_is_not_there(
+    memory: MemoryFacade,
+) -> None:
+    for name, trials, successes in (("poor", 10, 5), ("new", 0, 0), ("good", 10, 10)):
+        sop = {"use_when": name, "task_type": "shop", "tool_sops": [{"tool": name, "action": ""}]}
+        skill = await memory.procedural.add_skill(sop, user_id="ann")
+        counted = skill.model_copy(update={"trials": trials, "successes": successes})
+        await memory.procedural.add_skill(counted, user_id="ann")
+    assert [skill.use_when for skill in await offered(memory, query="poor")] == ["good", "new", "poor"]
+    tools = {"tools": ["poor", "new"]}
+    assert [skill.use_when for skill in await offered(memory, extra=tools)] == ["new", "poor"]
+
+
+async def test_a_skill_whose_tools_are_gone_is_archived(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    report = await learn(memory, "ann", AGENT, tools=["search", "mail"])
+    assert len(report.archived) == 1
+    assert await offered(memory) == []
+
+
+async def test_nothing_is_learnt_from_or_offered_to_somebody_else(memory: MemoryFacade) -> None:
+    await bought(memory, "1", "2", "3")
+    await learnt(memory)
+    await bought(memory, "4", "5", user_id="bob")
+    await learnt(memory, "bob")
+    assert await skills(memory, "bob") == []
+    assert await offered(memory, "bob") == []
+    [skill] = await skills(memory)
+    await bought(memory, "6", user_id="bob", offered=[skill.id])
+    assert (await skills(memory))[0].trials == 0
+
+
+async def test_a_lesson_stands_until_a_turn_speaks_against_it(memory: MemoryFacade) -> None:
+    for session in "123":
+        await did(memory, "order! stock order mail!", session, success=False)
+    await learnt(memory)
+    [lesson] = await offered(memory)
+    assert lesson.preferences == ("`order` fails before `stock`: use `stock` first",)
+    await did(memory, "order", "4", success=True)
+    assert len((await learnt(memory)).archived) == 1
+    assert [one.status for one in await lessons(memory)] == ["archived"]
+
+
+class TestForgetting:
+    async def test_a_skill_outlives_a_conversation_that_others_repeat_and_falls_with_the_last(
+        self, memory: MemoryFacade
+    ) -> None:
+        await bought(memory, "1", "2", "3")
+        await learnt(memory)
+        for session, left in (("1", 2), ("3", 1)):
+            await memory.delete_session("ann", session)
+            [skill] = await skills(memory)
+            assert len(skill.source_ids) == left
+            assert skill.session_id == "2" or session == "1"
+        await memory.delete_session("ann", "2")
+        assert await memory.list_records("ann") == []
+
+    async def test_what_was_forgotten_is_not_learnt(self, memory: MemoryFacade) -> None:
+        await bought(memory, "1", "2", "3")
+        await memory.delete_session("ann", "2")
+        await learnt(memory)
+        assert await skills(memory) == []
+
+    async def test_what_is_forgotten_while_it_is_learnt_from_does_not_come_back(self, memory: MemoryFacade) -> None:
+        class Forgetful(ScriptedModel):
+            async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+                await memory.forget_user("ann")
+                return self._generate(*args, **kwargs)
+
+        await bought(memory, "1", "2", "3")
+        await learnt(memory, proposer=Proposer(Forgetful(script=["{}"]), deadline=5))
+        assert await memory.list_records("ann") == []
+
+    async def test_it_is_exported_and_imported(self, memory: MemoryFacade) -> None:
+        await bought(memory, "1", "2", "3")
+        await learnt(memory)
+        lines = [line async for line in memory.export_user("ann")]
+        other = MemoryFacade(InMemoryStore())
+        await other.import_user("bob", lines)
+        assert [line async for line in other.export_user("bob")] == lines
+        assert await learnt(other, "bob") == LearningReport()
+
+
+class TestWithAModel:
+    def said(self, **skill: Any) -> str:
+        return json.dumps({"skills": [{"procedure": "p0", "preferences": [], **skill}], "lessons": []})
+
+    async def test_its_words_are_taken_in_one_call_that_shows_no_value(self, memory: MemoryFacade) -> None:
+        said = self.said(use_when="Something is to be bought.", actions=["Look for {query}.", "Compare.", "Order."])
+        model = ScriptedModel(script=[said])
+        proposer = Proposer(model, deadline=5)
+        await bought(memory, "1", "2", "3", goal="buy a silver spoon", query="silver spoon")
+        report = await learnt(memory, proposer=proposer)
+        [skill] = await skills(memory)
+        assert (report.calls, report.refused, report.problem) == (1, [], "")
+        assert skill.text == "Something is to be bought.; search: Look for {query}.; compare: Compare.; order: Order."
+        assert "silver" not in str(model.prompts)
+        assert "buy a {query}" in str(model.prompts)
+        assert (await learnt(memory, proposer=proposer)).calls == 0
+
+    @pytest.mark.parametrize("said", ["no idea", "{}", RuntimeError("down"), '{"skills": [{"procedure": 7}, 3]}'])
+    async def test_where_it_fails_plain_words_do(self, memory: MemoryFacade, said: Any) -> None:
+        await bought(memory, "1", "2", "3")
+        report = await learnt(memory, proposer=Proposer(ScriptedModel(script=[said]), deadline=5))
+        [skill] = await skills(memory)
+        assert skill.use_when == "a task of the type shop about please, buy"
+        assert bool(report.problem) is (said == "no idea" or isinstance(said, Exception))
