@@ -21,6 +21,8 @@ Each event is a dict with a `type`:
   `model` it is about; if degraded, which one is asked `instead`, the `kind` of failure, and the id of the message that
   the answer `replaces`: what was streamed of it before the model failed is withdrawn. Tokens of another message id
   follow, and the state never has the withdrawn one.
+- `task`: how far the task of the turn is, with `use_task_graph`: `status` (`ok` or `degraded`: no plan), `message`, and
+  its `goal` and `steps` (`id`, `description`, `depends_on`, `status`, `error`, `tool`)
 """
 
 from __future__ import annotations
@@ -115,3 +117,8 @@ def suggestion(writer: StreamWriter, *, tool: str, text: str, after: str, times:
 def model(writer: StreamWriter, status: ModelStatus, message: str, *, model: str, **details: Any) -> None:
     """Report that another model answers than the one that should, or that this one does again."""
     writer({"type": "model", "status": status, "message": message, "model": model, **details})
+
+
+def task(writer: StreamWriter, status: ModelStatus, message: str, *, graph: Mapping[str, Any] | None = None) -> None:
+    """Report how far the task of the turn is, or that there is no plan of it."""
+    writer({"type": "task", "status": status, "message": message, **(graph or {"goal": "", "steps": []})})

@@ -113,7 +113,7 @@ def with_compressed_steps(
     rest = [message for message in messages[asked + 1 : raw] if not _is_step(message)]
     return [
         *messages[:asked],
-        _noted(messages[asked], squeezed_text(compressed["text"], max_tokens)),
+        with_note(messages[asked], squeezed_text(compressed["text"], max_tokens)),
         *rest,
         *messages[raw:],
     ]
@@ -169,7 +169,8 @@ def _is_step(message: BaseMessage) -> bool:
     return isinstance(message, ToolMessage)
 
 
-def _noted(asked: BaseMessage, notes: str) -> BaseMessage:
+def with_note(asked: BaseMessage, notes: str) -> BaseMessage:
+    """Return a message of the user with notes at its end."""
     content = asked.content
     whole = f"{content}\n\n{notes}" if isinstance(content, str) else [*content, {"type": "text", "text": notes}]
     return asked.model_copy(update={"content": whole})

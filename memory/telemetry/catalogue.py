@@ -164,6 +164,7 @@ INSTRUMENTS = (
                 "web_engine",
                 "context",
                 "switching",
+                "task_graph",
             ),
         ),
     ),

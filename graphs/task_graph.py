@@ -1,0 +1,286 @@
+"""The task of a turn: planned before the answer, moved on as tools are called, kept for the conversation to come.
+
+On by the policy's `use_task_graph`. A plan that cannot be had costs the plan, not the turn: a `task` event says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langgraph.types import StreamWriter
+from typing_extensions import TypedDict
+
+from agents.extractive import ExtractiveChatModel
+from agents.resolve import ResolvedAgent
+from graphs import events
+from graphs.working_memory import WorkingMemory, with_note
+from memory import telemetry
+from memory.extraction import ExtractionError
+from memory.records import Task
+from memory.tasks import (
+    KeptTask,
+    Plan,
+    Planner,
+    TaskGraph,
+    TaskKeeper,
+    answered,
+    asks_to_go_on,
+    context_of,
+    merge,
+    observed,
+)
+from memory.transcript import message_record_id, text_of
+from prompts import load_prompt
+
+_FORM = load_prompt("task_graph_context")
+
+TASK_TOKENS = 450
+"""What a task takes in the prompt: its lines (`memory.tasks.context.MAX_TOKENS`) in their frame."""
+
+ASK_EVERY = 6
+"""Steps of the loop after which the model is asked again how far the task is: what tools do is seen without it."""
+
+
+class TaskNotes(TypedDict):
+    """The task of a conversation, as its checkpoint has it.
+
+    Args:
+        id: The id of its record.
+        graph: The task graph, as JSON.
+        shown: What the prompt shows of it; empty for nothing.
+        noted: How many steps of the turn it knows.
+        asked: At how many steps the model was asked last.
+        current: The step that was worked on last.
+        taken: The ids of the steps that were taken in this turn.
+        records: The ids of the steps' records, by the steps' ids.
+    """
+
+    id: str
+    graph: dict[str, Any]
+    shown: str
+    noted: int
+    asked: int
+    current: str | None
+    taken: list[str]
+    records: dict[str, str]
+
+
+class TaskGraphs:
+    """The task graphs of one agent.
+
+    Args:
+        agent: The agent; its small model plans.
+    """
+
+    def __init__(self, agent: ResolvedAgent) -> None:
+        self._policy = agent.config.memory
+        tools = {tool.name: tool.description for tool in agent.tools}
+        # one that only quotes cannot plan
+        quotes = isinstance(agent.small_model, ExtractiveChatModel)
+        self._planner = None if quotes else Planner(agent.small_model, tools)
+
+    async def begin(
+        self,
+        thread: Sequence[AnyMessage],
+        before: TaskNotes | None,
+        keeper: TaskKeeper | None,
+        writer: StreamWriter,
+    ) -> TaskNotes | None:
+        """Return the task of a turn that begins: what was begun before, or what the model plans.
+
+        Args:
+            thread: The messages of the conversation, the request last.
+            before: The task of the turn before.
+            keeper: Keeps tasks; None where nothing is remembered.
+            writer: The custom stream.
+        """
+        request = text_of(thread[-1])
+        try:
+            known = await self._known(request, before, keeper)
+            if known is not None and asks_to_go_on(request):
+                events.task(writer, "ok", "Going on with an unfinished task.", graph=known.graph.to_json())
+                return await self._kept(_notes(known), thread, keeper)
+            plan = await self._ask(thread[:-1], request, known.graph if known else None, ())
+            if plan is None:
+                events.task(writer, "degraded", "No plan: the small model can only quote.")
+                return None
+            notes = _planned(plan, known, thread, keeper)
+            if notes is not None:
+                note = "; ".join(f"left out: {repair}" for repair in plan.repairs)
+                events.task(writer, "ok", note, graph=notes["graph"])
+                notes = await self._kept(notes, thread, keeper)
+            return notes
+        except Exception as error:
+            _degrade(writer, error)
+            return None
+
+    async def advance(
+        self,
+        thread: Sequence[AnyMessage],
+        notes: TaskNotes,
+        working: WorkingMemory,
+        recompressed: bool,
+        keeper: TaskKeeper | None,
+        writer: StreamWriter,
+    ) -> TaskNotes:
+        """Return the task after tools were called.
+
+        What the prompt shows of it changes only where the prompt changes anyhow, or the model was asked: in between it
+        grows at its end, and provider caches hit.
+
+        Args:
+            thread: The messages of the conversation.
+            notes: The task.
+            working: The steps of the turn.
+            recompressed: Whether older steps have just been compressed.
+            keeper: Keeps tasks; None where nothing is remembered.
+            writer: The custom stream.
+        """
+        steps = working["steps"]
+        graph = TaskGraph.from_json(notes["graph"])
+        after, current = observed(graph, steps[notes["noted"] :])
+        notes = {**notes, "noted": len(steps), "current": current or notes["current"]}
+        fresh = recompressed
+        try:
+            if len(steps) - notes["asked"] >= ASK_EVERY and not after.is_over:
+                notes["asked"] = len(steps)
+                plan = await self._ask((), working["goal"], after, steps[-ASK_EVERY:])
+                if plan is not None and plan.graph.steps:
+                    after, fresh = merge(after, plan.graph), True
+        except ExtractionError as error:
+            _degrade(writer, error)
+        if fresh:
+            notes["shown"] = _shown(after, notes["current"])
+        return await self._moved(notes, graph, after, thread, keeper, writer)
+
+    async def finish(
+        self, thread: Sequence[AnyMessage], notes: TaskNotes, keeper: TaskKeeper | None, writer: StreamWriter
+    ) -> TaskNotes:
+        """Return the task after the answer.
+
+        Args:
+            thread: The messages of the conversation, the answer last.
+            notes: The task.
+            keeper: Keeps tasks; None where nothing is remembered.
+            writer: The custom stream.
+        """
+        graph = TaskGraph.from_json(notes["graph"])
+        said = "" if isinstance(thread[-1], HumanMessage) else text_of(thread[-1])
+        done = await self._moved(notes, graph, answered(graph, said), thread, keeper, writer)
+        return {**done, "shown": "", "noted": 0, "asked": 0}
+
+    async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
+        if before is not None:
+            # what was forgotten meanwhile must not come back from the checkpoint
+            kept = await keeper.load(before["id"]) if keeper else _as_kept(before)
+            if kept is not None and not kept.graph.is_over:
+                return kept
+        return await keeper.find(request) if keeper else None
+
+    async def _ask(
+        self,
+        said: Sequence[BaseMessage],
+        request: str,
+        known: TaskGraph | None,
+        done: Sequence[Mapping[str, Any]],
+    ) -> Plan | None:
+        if self._planner is None:
+            return None
+        return await self._planner.plan(said, request, known, done, self._policy.read_timeout)
+
+    async def _moved(
+        self,
+        notes: TaskNotes,
+        before: TaskGraph,
+        after: TaskGraph,
+        thread: Sequence[AnyMessage],
+        keeper: TaskKeeper | None,
+        writer: StreamWriter,
+    ) -> TaskNotes:
+        if after == before:
+            return notes
+        taken = [step.id for step in after.steps if (old := before.step(step.id)) and old.status != step.status]
+        moved: TaskNotes = {
+            **notes,
+            "graph": after.to_json(),
+            "taken": list(dict.fromkeys([*notes["taken"], *taken])),
+        }
+        events.task(writer, "ok", "", graph=moved["graph"])
+        try:
+            return await self._kept(moved, thread, keeper)
+        except Exception as error:
+            _degrade(writer, error)
+            return moved
+
+    async def _kept(self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None) -> TaskNotes:
+        if keeper is None:
+            return notes
+        records = await keeper.save(_as_kept(notes), _source(thread, keeper))
+        return {**notes, "records": records}
+
+
+def with_task(messages: Sequence[BaseMessage], notes: TaskNotes | None) -> list[BaseMessage]:
+    """Return the messages for the prompt, the task at the end of the user's message.
+
+    Args:
+        messages: The messages.
+        notes: The task.
+    """
+    asked = next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], HumanMessage)), None)
+    if asked is None or notes is None or not notes["shown"]:
+        return list(messages)
+    return [*messages[:asked], with_note(messages[asked], notes["shown"]), *messages[asked + 1 :]]
+
+
+def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
+    """Return the ids of the records of the steps that a turn took."""
+    return tuple(notes["records"][id_] for id_ in notes["taken"] if id_ in notes["records"]) if notes else ()
+
+
+def _planned(
+    plan: Plan, known: KeptTask | None, thread: Sequence[AnyMessage], keeper: TaskKeeper | None
+) -> TaskNotes | None:
+    if known is not None and plan.goes_on:
+        return _notes(KeptTask(known.id, merge(known.graph, plan.graph)))
+    if not plan.graph.steps:
+        # talk in between: the task that is known waits for its next turn
+        return {**_notes(known), "shown": ""} if known else None
+    # nothing has been done for it yet, whatever the model says
+    graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
+    source = _source(thread, keeper)
+    return _notes(KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph))
+
+
+def _notes(task: KeptTask) -> TaskNotes:
+    return TaskNotes(
+        id=task.id,
+        graph=task.graph.to_json(),
+        shown=_shown(task.graph, None),
+        noted=0,
+        asked=0,
+        current=None,
+        taken=[],
+        records={},
+    )
+
+
+def _as_kept(notes: TaskNotes) -> KeptTask:
+    return KeptTask(notes["id"], TaskGraph.from_json(notes["graph"]))
+
+
+def _shown(graph: TaskGraph, current: str | None) -> str:
+    lines = context_of(graph, current)
+    return _FORM.format(task=lines) if lines else ""
+
+
+def _source(thread: Sequence[AnyMessage], keeper: TaskKeeper | None) -> str:
+    asked = next((message for message in reversed(thread) if isinstance(message, HumanMessage)), thread[-1])
+    return message_record_id(keeper.session_id if keeper else "", asked)
+
+
+def _degrade(writer: StreamWriter, error: Exception) -> None:
+    telemetry.count("degradations", part="task_graph")
+    events.task(writer, "degraded", f"The turn goes on without a plan: {error}")

@@ -1,0 +1,156 @@
+"""The small model's plan of a request: one call, checked."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+
+from memory import telemetry
+from memory.context.fencing import flat
+from memory.extraction.calls import HIDDEN, refusal_of, secrets_of, without_retries
+from memory.extraction.errors import DeadlineExceeded, InvalidOutput, ModelRejected, translate
+from memory.tasks.graph import MAX_STEPS, TaskGraph
+from memory.tasks.reading import Plan, Refusal, parse
+from memory.transcript import text_of
+from prompts import load_prompt
+
+_MAX_REQUEST = 2_000
+_MAX_SAID = 400
+_SAID = 6
+"""Messages before the request that the model is shown: what the agent answered and what was asked for."""
+
+_MAX_DONE = 200
+
+
+class Planner:
+    """Asks a model for plans. Building reads a file, so not on an event loop.
+
+    Args:
+        model: A chat model whose `with_structured_output` knows `method="json_schema"`. It is not changed; for this
+            call its retries and its streaming are off.
+        tools: The tools of the agent: what each is called, and what it does.
+    """
+
+    def __init__(self, model: BaseChatModel, tools: Mapping[str, str]) -> None:
+        self._model = without_retries(model)
+        self._secrets = secrets_of(model)
+        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
+        self._instructions = load_prompt("task_graph").format(max_steps=MAX_STEPS)
+        self._tools = tools
+        self._schema = _schema(list(tools))
+
+    async def plan(
+        self,
+        thread: Sequence[BaseMessage],
+        request: str,
+        known: TaskGraph | None,
+        done: Sequence[Mapping[str, Any]],
+        seconds: float,
+    ) -> Plan:
+        """Ask for the plan of a request.
+
+        Args:
+            thread: What was said before it.
+            request: The request.
+            known: The task so far.
+            done: What the agent has done for the request: `action`, `arguments`, `observation` and `error` each.
+            seconds: How long to wait.
+
+        Returns:
+            The plan; its graph has no steps where the request needs none.
+
+        Raises:
+            ExtractionError: If the model cannot be reached, refuses, is late, or says nothing that can be read.
+        """
+        filled = self._model.with_structured_output(
+            self._schema, method="json_schema", include_raw=True, **self._options
+        )
+        # merged into the config of the run around it, so that a trace shows the call where it belongs
+        config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "task_graph"})
+        prompt = [SystemMessage(self._instructions), HumanMessage(self._briefing(thread, request, known, done))]
+        try:
+            with telemetry.model_call("planning", self._model) as call:
+                async with asyncio.timeout(seconds):
+                    answer: Any = await filled.ainvoke(prompt, config)
+                raw = answer.get("raw") if isinstance(answer, Mapping) else None
+                if isinstance(raw, AIMessage):
+                    call.answered(raw)
+        except TimeoutError:
+            raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
+        except Exception as error:
+            raise translate(error, self._secrets) from None  # the original, in a log, may show a key
+        return self._read(answer)
+
+    def _read(self, answer: Any) -> Plan:
+        raw = answer.get("raw") if isinstance(answer, Mapping) else None
+        said = answer.get("parsed") if isinstance(answer, Mapping) else None
+        if isinstance(raw, AIMessage) and (refusal := refusal_of(raw)):
+            raise ModelRejected(f"the model declined: {refusal[:200]}")
+        text = str(raw.text) if isinstance(raw, AIMessage) else str(answer)
+        plan = parse(said if isinstance(said, Mapping) else text, self._tools)
+        if isinstance(plan, Refusal):
+            raise InvalidOutput(f"the model's answer is no plan: {plan.reason}", raw=text)
+        return plan
+
+    def _briefing(
+        self,
+        thread: Sequence[BaseMessage],
+        request: str,
+        known: TaskGraph | None,
+        done: Sequence[Mapping[str, Any]],
+    ) -> str:
+        blocks = {
+            "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in self._tools.items()],
+            "task": _lines(known),
+            "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-_SAID:] if text_of(m).strip()],
+            "done": [_deed(step) for step in done],
+            "request": [flat(request, _MAX_REQUEST)],
+        }
+        return "\n".join(line for tag, lines in blocks.items() for line in (f"<{tag}>", *lines, f"</{tag}>"))
+
+
+def _lines(task: TaskGraph | None) -> list[str]:
+    if task is None:
+        return []
+    rows = [{"goal": task.goal}, *task.to_json()["steps"]]
+    return [flat(json.dumps(row, ensure_ascii=False), _MAX_REQUEST) for row in rows]
+
+
+def _deed(step: Mapping[str, Any]) -> str:
+    result = f"error: {step['error']}" if step["error"] else str(step["observation"])
+    call = f"{step['action']}({json.dumps(step['arguments'], ensure_ascii=False, default=str)})"
+    return f"{flat(call, _MAX_DONE)} -> {flat(result, _MAX_DONE)}"
+
+
+def _schema(tools: Sequence[str]) -> dict[str, Any]:
+    text = {"type": "string"}
+    step = {
+        "id": text,
+        "description": text,
+        "tool": {"type": "string", "enum": ["", *tools]},
+        "depends_on": {"type": "array", "items": text},
+        "status": {"type": "string", "enum": ["pending", "done", "failed", "skipped"]},
+    }
+    steps = {"type": "object", "properties": step, "required": list(step), "additionalProperties": False}
+    plan = {
+        "goes_on": {"type": "boolean"},
+        "goal": text,
+        "steps": {"type": "array", "items": steps, "maxItems": MAX_STEPS},
+    }
+    return {
+        "title": "plan",
+        "description": "The steps of what the user wants.",
+        "type": "object",
+        "properties": plan,
+        "required": list(plan),
+        "additionalProperties": False,
+    }
