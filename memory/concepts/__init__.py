@@ -13,6 +13,7 @@ from memory.concepts.keeping import (
     unmerge,
 )
 from memory.concepts.records import Alias, Concept, Merge
+from memory.concepts.settling import settle_concepts
 
 __all__ = [
     "Alias",
@@ -24,5 +25,6 @@ __all__ = [
     "load_concepts",
     "merge",
     "refresh_concepts",
+    "settle_concepts",
     "unmerge",
 ]

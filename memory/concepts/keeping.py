@@ -227,7 +227,7 @@ def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Con
     return [*gone, *(put(user_id, MemoryScope.SEMANTIC, concept, indexed=False) for concept in written)]
 
 
-def _merge_of(names: Names, whole: Concept, leaving: Collection[str]) -> Merge | None:
+def _merge_of(names: Names, whole: Concept, leaving: set[str]) -> Merge | None:
     """Return the latest decision without which these names would not be of a concept with all its others."""
     ids = {alias.id for alias in whole.aliases}
     for merge_ in sorted((m for m in whole.merged_from if m.by != "said"), key=lambda m: m.at, reverse=True):

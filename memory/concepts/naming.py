@@ -89,7 +89,7 @@ def likeness(one: str, other: str) -> float:
     >>> likeness("schwarzenegger", "schwarzeneger") > 0.7 > likeness("paris", "london")
     True
     """
-    a, b = _grams(one), _grams(other)
+    a, b = grams(one), grams(other)
     return len(a & b) / len(a | b)
 
 
@@ -99,6 +99,7 @@ def numbers(key: str) -> list[str]:
 
 
 @lru_cache(maxsize=10_000)
-def _grams(key: str) -> frozenset[str]:
+def grams(key: str) -> frozenset[str]:
+    """Return the letters of a key, three in a row each, its beginning and its end among them."""
     padded = f"  {joined(key)} "
     return frozenset(padded[place : place + _GRAM] for place in range(len(padded) - _GRAM + 1))

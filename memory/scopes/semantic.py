@@ -1,4 +1,4 @@
-"""What is known: facts about the user, and documents that somebody provided."""
+"""What is known: facts about the user, what they come to together, and documents that somebody provided."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
-from memory.changes import Change
+from memory.changes import Change, put
+from memory.concepts.records import Concept
+from memory.consolidation import Knowledge, stale_knowledge
 from memory.drafts import repeated
 from memory.extraction.contract import Operation
 from memory.facts import write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.reconcile import retire
-from memory.records import Document, Fact, normalise, now, record_id
+from memory.records import Document, Fact, Record, normalise, now, record_id
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
@@ -25,15 +27,18 @@ from memory.transactions import transact
 _TRIPLE = ("subject", "predicate", "object")
 _SAID = {"text", *_TRIPLE}
 
+_BELIEVED: dict[str, Any] = {"kind": {"$ne": "document"}, "current": True}
+"""Facts and knowledge in one search, which costs what one for facts alone does. Concepts are not `current`."""
+
 
 class SemanticMemoryStore(ScopeStore):
     """The semantic scope. Reads return what is current; `history` returns what no longer is, too."""
 
     scope = MemoryScope.SEMANTIC
-    records = (Fact, Document)
+    records = (Fact, Document, Knowledge, Concept)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search current facts, and documents beside them, so that neither starves the other.
+        """Search current facts and knowledge, and documents beside them, so that neither starves the other.
 
         With `extra["history"]` former facts are searched as well: "where did I live before?".
         """
@@ -41,7 +46,7 @@ class SemanticMemoryStore(ScopeStore):
             return []
         former = [self._search(query, question, SPARE * self._policy.max_memories, kind="fact", current=False)]
         return [
-            self._search(query, question, SPARE * self._policy.max_memories, kind="fact", current=True),
+            self._search(query, question, SPARE * self._policy.max_memories, **_BELIEVED),
             self._search(query, question, SPARE * self._policy.max_docs, kind="document"),
             *(former if query.extra.get("history") else []),
         ]
@@ -143,7 +148,8 @@ class SemanticMemoryStore(ScopeStore):
             at = now()
             stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if v["kind"] == "fact"]
             retired = [retire(fact, at, at) for fact in stored if fact.current]
-            return retired, [self.put(user_id, fact) for fact in retired]
+            changes = [self.put(user_id, fact) for fact in retired]
+            return retired, [*changes, *await stale_knowledge(self._store, user_id, retired)]
 
         return await transact(self._store, user_id, step)
 
@@ -187,6 +193,10 @@ class SemanticMemoryStore(ScopeStore):
             await self.add([event.data], user_id=event.user_id, session_id=event.session_id, agent_id=event.agent_id)
         else:
             await super().write(event)
+
+    def put(self, user_id: str, record: Record) -> Change:
+        """Return the write of a record; concepts are looked up, and would only be in the way of a search."""
+        return put(user_id, self.scope, record, indexed=not isinstance(record, Concept))
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive a document's id."""

@@ -1,0 +1,130 @@
+"""What a model sees in memories that have to do with each other; nothing is believed that they do not bear out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+from memory.canonical import subject_key
+from memory.consolidation.asking import Asker, as_lines, object_schema, objects
+from memory.consolidation.counting import Drawn
+from memory.consolidation.evidence import Evidence
+from memory.consolidation.records import MIN_SOURCES, Form
+from memory.extraction.grounding import is_grounded, is_negative, shares_words
+from memory.records import normalise
+from memory.summaries.coherence import compare
+from memory.summaries.sources import Source
+
+MAX_CHARS = 300
+"""Of one text: it is a line of the prompt."""
+
+_MAX_ITEMS = 4
+"""Of one group: more would only say the same in other words."""
+
+_FORMS = get_args(Form)
+_USER = {"user", "người", "khách"}
+"""First words that name the user, and which no source has to have."""
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What a model proposed of one group.
+
+    Args:
+        drawn: What passed the checks.
+        refused: Why the rest did not.
+    """
+
+    drawn: Sequence[Drawn]
+    refused: Sequence[str]
+
+
+async def propose(asker: Asker, group: Sequence[Evidence]) -> Proposed:
+    """Ask what memories come to together, in one call, and check what is said.
+
+    Args:
+        asker: Asks the model.
+        group: The memories, all about the same.
+
+    Raises:
+        ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
+    """
+    aliases = {f"f{place + 1}": one for place, one in enumerate(group)}
+    shown = [{"id": alias, "date": f"{one.at:%Y-%m-%d}", "text": one.text} for alias, one in aliases.items()]
+    said = await asker.ask("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)))
+    drawn: dict[str, Drawn] = {}
+    refused: list[str] = []
+    for item in objects(said.get("items")):
+        form, text, cited = _read(item)
+        sources = list(dict.fromkeys(alias for alias in cited if alias in aliases))
+        if unknown := set(cited) - set(aliases):
+            refused.append(f"it cites {len(unknown)} memories that there are not")
+        elif len(drawn) == _MAX_ITEMS:
+            refused.append(f"there are more than {_MAX_ITEMS}")
+        elif problem := problem_with(form, text, [aliases[alias] for alias in sources]):
+            refused.append(problem)
+        else:
+            ids = tuple(aliases[alias].id for alias in sources)
+            drawn[normalise(text)] = Drawn(
+                cast("Form", form), group[0].about, text, ids, len(ids), made_by=asker.name or "model"
+            )
+    return Proposed(list(drawn.values()), refused)
+
+
+def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
+    """Return why a text must not be kept as what these memories come to; empty where it may.
+
+    Args:
+        form: What it is said to be.
+        text: The text.
+        sources: The memories that it stands on.
+    """
+    if form not in _FORMS:
+        return f"it is none of {', '.join(_FORMS)}"
+    if len(sources) < MIN_SOURCES:
+        return f"it stands on fewer than {MIN_SOURCES} memories"
+    if not text or len(text) > MAX_CHARS or "\n" in text:
+        return f"it is empty, or more than a line of {MAX_CHARS} characters"
+    if any(normalise(text) == normalise(one.text) for one in sources):
+        return "it says what one of its memories says"
+    told = [Source(one.text, one.at) for one in sources]
+    if compare(text, told, len(text)).invented:
+        return "it has a name or a number that its memories do not have"
+    first = re.split(r"\W+", text.strip(), maxsplit=1)[0]
+    # the first word has a capital anyhow: it must be whom the memories are about
+    if (
+        subject_key(first) != "user"
+        and first.casefold() not in _USER
+        and not any(is_grounded(first, one.text) for one in sources)
+    ):
+        return "it does not begin with whom its memories are about"
+    if not any(shares_words(text.removeprefix(first), one.text) for one in sources):
+        return "it has no word in common with its memories"
+    denied = [is_negative(one.text) for one in sources]
+    if is_negative(text) not in denied:
+        return "it says the opposite of its memories"
+    return ""
+
+
+def _read(item: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    cited = item.get("sources")
+    return (
+        str(item.get("form") or ""),
+        re.sub(r"\s+", " ", str(item.get("text") or "")).strip(),
+        [str(alias) for alias in cited] if isinstance(cited, list) else [],
+    )
+
+
+def _schema(aliases: Sequence[str]) -> dict[str, Any]:
+    item = object_schema(
+        sources={"type": "array", "items": {"type": "string", "enum": list(aliases)}},
+        form={"type": "string", "enum": list(_FORMS)},
+        text={"type": "string"},
+    )
+    return {
+        "title": "knowledge",
+        "description": "What the memories come to together.",
+        **object_schema(items={"type": "array", "items": item}),
+    }

@@ -1,0 +1,158 @@
+"""What names leave in doubt: settled by initials and vectors, by a model, or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import Embeddings
+from langgraph.store.memory import InMemoryStore
+
+from memory.concepts import load_concepts, settle_concepts, unmerge
+from memory.concepts.doubts import doubts
+from memory.concepts.names import Names
+from memory.consolidation import Asker
+from memory.records import Fact
+from memory.storage.calibration import Calibration
+from tests.support.databases import WordEmbeddings
+from tests.support.scripted_model import ScriptedModel
+from tests.unit.concepts.facts import fact
+from tests.unit.concepts.test_concepts import names, write_facts
+
+ACTOR = [fact("user", "met", "Arnold Schwarzenegger"), fact("user", "admires", "Arnold Schwarzeneger")]
+SISTERS = [fact("user", "has_sister", "Christina"), fact("user", "has_boss", "Christine")]
+CITY = [fact("user", "lives_in", "HCMC"), fact("user", "visited", "Ho Chi Minh City")]
+
+
+class Same(Embeddings):
+    """Says of a name in capitals what it means."""
+
+    def __init__(self, meaning: str) -> None:
+        self.meaning = meaning
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return WordEmbeddings().embed_documents([self.meaning if text.isupper() else text for text in texts])
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+class Scale:
+    calibration = Calibration(points=((-1, 0), (0.5, 0.5), (0.9, 0.9), (1, 1)), separation={"en": 1.0})
+
+
+class Calibrated(InMemoryStore):
+    """A store that knows the scale of its embedder, as the one on PostgreSQL does."""
+
+    __slots__ = ("scale",)
+
+    def __init__(self, meaning: str) -> None:
+        super().__init__(index={"dims": 64, "embed": Same(meaning), "fields": ["text"]})
+        self.scale = Scale()
+
+
+def judge(same: list[str], different: list[str]) -> ScriptedModel:
+    return ScriptedModel(script=[json.dumps({"same": same, "different": different})])
+
+
+def asked(model: ScriptedModel) -> list[Any]:
+    return [json.loads(line) for p in model.prompts for line in str(p[-1].content).splitlines() if line[0] == "{"]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        [fact("user", "has_friend", "Anna Schmidt"), fact("user", "has_boss", "Anna Müller")],
+        [fact("user", "has_friend", "Trần Thị Hoa"), fact("user", "has_boss", "Nguyễn Văn Nam")],
+        [fact("user", "has_friend", "Hoàng Oanh"), fact("user", "has_boss", "Hoãng Oanh")],
+        [fact("user", "owns", "iPhone 14"), fact("user", "sold", "iPhone 15")],
+        [fact("user", "has_daughter", "Paris"), fact("user", "lives_in", "Pariss")],
+        [fact("user", "lives_in", "Hue"), fact("user", "visited", "London")],
+    ],
+)
+def test_what_speaks_against_being_one_leaves_no_doubt(facts: list[Fact]) -> None:
+    assert doubts(Names.in_facts(facts, Names()).concepts()) == []
+
+
+async def test_initials_are_the_name_where_vectors_say_so() -> None:
+    stores = Calibrated("Ho Chi Minh City"), Calibrated("Higher Command of Military Catering")
+    for store in stores:
+        await write_facts(store, *CITY)
+        await settle_concepts(store, "ann")
+    assert await names(stores[0]) == {frozenset({"HCMC", "Ho Chi Minh City"})}
+    assert await names(stores[1]) == {frozenset({"HCMC"}), frozenset({"Ho Chi Minh City"})}
+
+
+async def test_initials_of_two_are_nobodys() -> None:
+    store = Calibrated("Ho Chi Minh City")
+    await write_facts(store, *CITY, fact("user", "visited", "Hoi Chu Muong Cat"))
+    await settle_concepts(store, "ann")
+    assert len(await names(store)) == 3
+
+
+async def test_what_vectors_merged_stays_apart_once_it_was_undone() -> None:
+    store = Calibrated("Ho Chi Minh City")
+    await write_facts(store, *CITY)
+    await settle_concepts(store, "ann")
+    [whole] = (await load_concepts(store, "ann")).values()
+
+    await unmerge(store, "ann", whole.id, "HCMC")
+    await settle_concepts(store, "ann")
+
+    assert len(await names(store)) == 2
+
+
+async def test_letters_alone_merge_nothing() -> None:
+    store = Calibrated("anything")
+    await write_facts(store, *ACTOR, *SISTERS)
+    await settle_concepts(store, "ann")
+    assert len(await names(store)) == 4
+
+
+async def test_a_model_settles_what_is_in_doubt_and_is_asked_once() -> None:
+    store = InMemoryStore()
+    await write_facts(store, *ACTOR, *SISTERS)
+    model = judge(["p1"], ["p2"])
+
+    settled = await settle_concepts(store, "ann", asker=Asker(model, 5))
+    again = await settle_concepts(store, "ann", asker=Asker(model, 5))
+
+    shown = asked(model)
+    assert {frozenset((*pair["a"]["names"], *pair["b"]["names"])) for pair in shown} == {
+        frozenset(one.object for one in ACTOR),
+        frozenset(one.object for one in SISTERS),
+    }
+    assert shown[0]["a"]["memories"]
+    assert (settled.calls, again.calls, len(settled.merged)) == (1, 0, 1)
+    assert len(await names(store)) == 3
+    merged = next(one for one in (await load_concepts(store, "ann")).values() if one.merged_from)
+    assert {alias.name for alias in merged.aliases} in ({one.object for one in ACTOR}, {one.object for one in SISTERS})
+    assert [merge.by for merge in merged.merged_from] == ["model"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        lambda messages: (_ for _ in ()).throw(ConnectionError("down")),
+        "I am not sure.",
+        json.dumps({"same": ["p1"], "different": ["p1"]}),
+        json.dumps({"same": ["p9", 4, None], "different": "p1"}),
+    ],
+)
+async def test_what_a_model_does_not_say_changes_nothing(said: str | Callable[..., Any]) -> None:
+    store = InMemoryStore()
+    await write_facts(store, *ACTOR)
+    await settle_concepts(store, "ann", asker=Asker(ScriptedModel(script=[said]), 5))
+    assert len(await names(store)) == 2
+
+
+async def test_new_facts_about_a_doubt_are_a_new_question() -> None:
+    store = InMemoryStore()
+    await write_facts(store, *SISTERS)
+    model = judge([], [])
+    await settle_concepts(store, "ann", asker=Asker(model, 5))
+    await write_facts(store, fact("Christine", "works_as", "nurse"))
+    again = await settle_concepts(store, "ann", asker=Asker(model, 5))
+    assert again.calls == 1
