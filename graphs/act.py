@@ -12,6 +12,7 @@ from langgraph.types import Command
 
 from graphs import events
 from graphs.state import AgentState, current_turn
+from graphs.switching.prefetch import from_ahead
 from memory import telemetry
 
 
@@ -25,6 +26,10 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
     async def observe(
         request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
     ) -> ToolMessage | Command[None]:
+        ready = from_ahead(request)
+        if ready is not None:
+            _tell(request, ready)
+            return ready
         # a model may call a tool that there is not by any text, which is no name to measure by
         name = request.tool.name if request.tool is not None else "unknown"
         with telemetry.span("tool", tool=name) as measured:
@@ -32,16 +37,20 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
             if isinstance(result, ToolMessage) and result.status == "error":
                 measured.set(error_type="ToolError")
         if isinstance(result, ToolMessage):
-            events.observation(
-                request.runtime.stream_writer,
-                id=result.tool_call_id,
-                name=result.name or "",
-                content=result.text,
-                error=result.status == "error",
-            )
+            _tell(request, result)
         return result
 
     return ToolNode(tools, name="act", handle_tool_errors=True, awrap_tool_call=observe)
+
+
+def _tell(request: ToolCallRequest, result: ToolMessage) -> None:
+    events.observation(
+        request.runtime.stream_writer,
+        id=result.tool_call_id,
+        name=result.name or "",
+        content=result.text,
+        error=result.status == "error",
+    )
 
 
 def returns_directly(tools: Sequence[BaseTool]) -> Callable[[AgentState], bool]:

@@ -25,6 +25,7 @@ from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
 from graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
 from graphs.state import AgentState
+from graphs.switching import Switching, SwitchState
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from memory import telemetry
 from memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
@@ -35,13 +36,14 @@ from memory.identity import Identity, identify
 from memory.summaries.summarise import Summariser
 from memory.transcript import text_of
 from memory.turns import Turns, last_id
+from tools.routing.switch import Choice
 from tools.working_memory import recall_step
 
 if TYPE_CHECKING:
     from tools.web import WebSearch
 
 
-class MemState(AgentState):
+class MemState(SwitchState):
     """The state of `react_mem`: what is not in `AgentState` is private to it.
 
     Args:
@@ -68,10 +70,13 @@ class MemoryNodes:
         self._extractor = self._make_extractor()
         self._summariser = self._make_summariser()
         self._web = _web_search(self._policy.external_search)
-        recalling = agent if recall_step.name in {tool.name for tool in agent.tools} else _with_tool(agent, recall_step)
-        self.tools = recalling.tools if agent.tools else ()
-        self._tool_tokens = tool_tokens(agent.tools)
-        self._reason, self._reason_recalling = Reason(agent, self.compose), Reason(recalling, self.compose)
+        self._recalls = recall_step.name in {tool.name for tool in agent.tools}
+        self._switching = Switching.of(agent)
+        found = (self._switching.find_tools,) if self._switching else ()
+        recalling = () if self._recalls else (recall_step,)
+        self.tools = (*agent.tools, *recalling, *found) if agent.tools else ()
+        self._tool_tokens = self._switching.most_tokens if self._switching else tool_tokens(agent.tools)
+        self._reason = Reason(agent, self.compose, self.offer)
 
     def _make_extractor(self) -> Extractor | None:
         if isinstance(self._agent.small_model, ExtractiveChatModel):
@@ -86,36 +91,69 @@ class MemoryNodes:
         return Summariser([model for model in models if not isinstance(model, ExtractiveChatModel)])
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn."""
+        """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn.
+
+        Where there are many tools, those of the turn are chosen beside that: what they leave is room for memories, and
+        the layers of memory that the request asks for get it first.
+        """
         thread, writer = state["messages"], runtime.stream_writer
         require_input(thread)
         identity = identify(runtime, get_config())
         frame = await self._frame(thread, runtime)
-        recalled, answer = Recalled(), WebAnswer()
-        if identity is None or runtime.store is None:
-            missing = "no user is named (user_id)" if identity is None else "the graph has no store"
-            events.memory(writer, "retrieve", "off", f"Memory is off for this run: {missing}.")
-            answer = await self._search(thread, {}, writer)
+        retrieving = self._retrieve(frame, identity, state.get("remembered"), runtime)
+        chosen: dict[str, Any] = {}
+        favoured: tuple[str, ...] = ()
+        if self._switching is None:
+            recalled, answer = await retrieving
         else:
-            turns = self.turns(runtime.store, identity)
-            query = frame.query(identity, self._agent.config.name)
-            recalling = recall(turns, query, thread, state.get("remembered"), writer)
-            if self._policy.external_search.private_queries:
-                # what is private is known once the profile has been read
-                recalled = await recalling
-                if self._web is not None:
-                    answer = await self._search(thread, await private_values(turns, recalled), writer)
-            else:
-                recalled, answer = await asyncio.gather(recalling, self._search(thread, {}, writer))
+            (recalled, answer), choice = await asyncio.gather(retrieving, self._choose(thread, identity, runtime))
+            frame = replace(frame, tool_tokens=self._switching.tokens(choice))
+            chosen, favoured = self._switching.update(choice), choice.layers
         with telemetry.span("context"):
             session_id = identity.session_id if identity else ""
-            assembled = assemble(frame, recalled.results, answer.pages, session_id=session_id, recalls=recalled.stored)
+            assembled = assemble(
+                frame,
+                recalled.results,
+                answer.pages,
+                session_id=session_id,
+                recalls=recalled.stored,
+                favoured=favoured,
+            )
         report(assembled, recalled if recalled.read else None, frame.window.tokens, writer)
         update: dict[str, Any] = {
             "layout": assembled.layout,
             "working_memory": update_working_memory(thread, None, self._policy),
+            **chosen,
         }
         return update | {"remembered": last_id(thread)} if recalled.stored else update
+
+    async def _retrieve(
+        self, frame: Frame, identity: Identity | None, remembered: str | None, runtime: Runtime[AgentContext]
+    ) -> tuple[Recalled, WebAnswer]:
+        thread, writer = frame.thread, runtime.stream_writer
+        if identity is None or runtime.store is None:
+            missing = "no user is named (user_id)" if identity is None else "the graph has no store"
+            events.memory(writer, "retrieve", "off", f"Memory is off for this run: {missing}.")
+            return Recalled(), await self._search(thread, {}, writer)
+        turns = self.turns(runtime.store, identity)
+        recalling = recall(turns, frame.query(identity, self._agent.config.name), thread, remembered, writer)
+        if not self._policy.external_search.private_queries:
+            return await asyncio.gather(recalling, self._search(thread, {}, writer))
+        # what is private is known once the profile has been read
+        recalled = await recalling
+        if self._web is None:
+            return recalled, WebAnswer()
+        return recalled, await self._search(thread, await private_values(turns, recalled), writer)
+
+    async def _choose(
+        self, thread: Sequence[AnyMessage], identity: Identity | None, runtime: Runtime[AgentContext]
+    ) -> Choice:
+        assert self._switching is not None  # noqa: S101 - narrows for the type checker
+        store, writer = runtime.store, runtime.stream_writer
+        if identity is None or store is None:
+            return await self._switching.choose(thread, store, writer)
+        experience = MemoryFacade(store, self._policy).experience
+        return await self._switching.choose(thread, store, writer, experience=experience, user_id=identity.user_id)
 
     async def _frame(self, thread: Sequence[AnyMessage], runtime: Runtime[AgentContext]) -> Frame:
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
@@ -149,11 +187,19 @@ class MemoryNodes:
         return with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
-        """Call the model; from when its notes leave something out, it is offered the tool that has it whole."""
+        """Call the model; tools that only read may run ahead beside it."""
+
+        async def answer() -> dict[str, Any]:
+            return await self._reason(cast("AgentState", state), runtime=runtime)
+
+        return await (self._switching.beside(state, answer) if self._switching else answer())
+
+    def offer(self, state: MemState) -> tuple[BaseTool, ...]:
+        """Return the tools for the model; from when its notes leave something out, also the one that has it whole."""
+        tools = self._switching.offered(state) if self._switching else self._agent.tools
         notes = state.get("working_memory")
         cut = bool(notes and notes["compressed"] and notes["compressed"]["cut"])
-        reason = self._reason_recalling if cut else self._reason
-        return await reason(cast("AgentState", state), runtime=runtime)
+        return (*tools, recall_step) if cut and not self._recalls else tools
 
     async def update_working_memory(self, state: MemState) -> dict[str, Any]:
         """Note what the last steps did."""
@@ -219,10 +265,6 @@ def _web_search(settings: ExternalSearch) -> WebSearch | None:
     from tools.web import web_search
 
     return web_search(settings)
-
-
-def _with_tool(agent: ResolvedAgent, tool: BaseTool) -> ResolvedAgent:
-    return replace(agent, tools=(*agent.tools, tool))
 
 
 def _is_noise(message: BaseMessage) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Send
@@ -16,7 +17,7 @@ from agents.context import AgentContext
 from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.errors import InvalidInputError
-from graphs.model_call import ModelCall
+from graphs.model_call import Bind, ModelCall
 from graphs.open_calls import close_open_calls
 from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from graphs.structured_output import StructuredOutput
@@ -27,6 +28,9 @@ from prompts import load_prompt
 
 Compose = Callable[[Any, str], list[BaseMessage]]
 """From the state and the instructions to the messages that the model sees."""
+
+Offer = Callable[[Any], Sequence[BaseTool]]
+"""From the state to the tools that the model is offered."""
 
 
 MAX_REPEATS = 4
@@ -39,11 +43,13 @@ class Reason:
     Args:
         agent: The agent.
         compose: Builds the prompt; all that differs between the managers.
+        offer: Says which tools the model is offered; all of the agent's by default.
     """
 
-    def __init__(self, agent: ResolvedAgent, compose: Compose) -> None:
+    def __init__(self, agent: ResolvedAgent, compose: Compose, offer: Offer | None = None) -> None:
         self._agent = agent
         self._compose = compose
+        self._offer = offer or (lambda state: agent.tools)
 
     async def __call__(self, state: AgentState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Return the model's answer and what follows from it without running a tool.
@@ -61,7 +67,7 @@ class Reason:
             await self._agent.chat_model(context.model),
             runtime.stream_writer,
             thread=state["messages"],
-            bind=self._bind,
+            bind=self._binding(tuple(self._offer(state))),
             quotable=self._agent.response_format is None,
         )
         response, model = await call.answer(prompt)
@@ -69,12 +75,16 @@ class Reason:
         limit = context.max_iterations or self._agent.config.max_iterations
         return self._decide(response, output, state["messages"], limit, runtime)
 
-    def _bind(self, model: BaseChatModel) -> Runnable[Any, AIMessage]:
-        """Give a model the agent's tools and schema."""
-        output = StructuredOutput.choose(self._agent.response_format, model)
-        if output is not None:
-            return output.bind(model, self._agent.tools)
-        return model.bind_tools(list(self._agent.tools)) if self._agent.tools else model
+    def _binding(self, tools: tuple[BaseTool, ...]) -> Bind:
+        """Return what gives a model tools, and the agent's schema."""
+
+        def bind(model: BaseChatModel) -> Runnable[Any, AIMessage]:
+            output = StructuredOutput.choose(self._agent.response_format, model)
+            if output is not None:
+                return output.bind(model, tools)
+            return model.bind_tools(list(tools)) if tools else model
+
+        return bind
 
     def _decide(
         self,

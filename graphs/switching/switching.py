@@ -43,6 +43,10 @@ class Switching:
 
     Raises:
         ToolConfigError: If its `switching` names a tool that there is not, or a tool has the name of the engine's own.
+
+    Attributes:
+        find_tools: The tool by which the model finds those that it is not offered.
+        most_tokens: What a choice takes of a prompt, at most.
     """
 
     def __init__(self, agent: ResolvedAgent) -> None:
@@ -60,6 +64,8 @@ class Switching:
         self._agent = agent
         self.find_tools = make_find_tools(self._switch.routes, self._switch.router, settings.timeout)
         self._tokens = {tool.name: tool_tokens([tool]) for tool in (*agent.tools, self.find_tools)}
+        largest = sorted(self._tokens.values(), reverse=True)[: settings.max_tools + len(self._always)]
+        self.most_tokens = sum(largest) + self._tokens[FIND_TOOLS]
         self._prefetch = Prefetch(agent.tools, self._switch.routes, settings.prefetch_seconds)
 
     @classmethod
@@ -162,7 +168,8 @@ class Switching:
         calls = self._prefetch.calls(selected, request) if first else []
         if not calls:
             update = await answer()
-            return update if first else {**update, "prefetched": None}
+            # for one step only: who asks again wants to know anew
+            return {**update, "prefetched": None} if state.get("prefetched") else update
         update, ready = await self._prefetch.beside(calls, answer)
         return {**update, "prefetched": ready or None}
 

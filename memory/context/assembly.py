@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.context.budget import Section, allocate
@@ -57,6 +57,7 @@ def assemble(
     *,
     session_id: str = "",
     recalls: bool,
+    favoured: Collection[str] = (),
 ) -> Assembled:
     """Put the context of a turn together.
 
@@ -67,6 +68,7 @@ def assemble(
         session_id: The conversation.
         recalls: Whether what is left out of the conversation can be recalled later. If not, all of it is shown, as
             `react` does, unless it is known not to fit.
+        favoured: The scopes that the question asks for: of what is found, theirs gets room first.
     """
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
@@ -78,7 +80,7 @@ def assemble(
 
     # what each section would take if there were no limit
     certain = frame.certain(turns, profile_tokens)
-    memories = render_found(found, cap)
+    memories = render_found(found, cap, favoured)
     wanted = {
         Section.WEB_PAGES: _tokens("web_pages", render_pages(pages, frame.window.tokens).text),
         Section.MEMORIES: _tokens("memories", memories.text, after=profile.text),
@@ -93,7 +95,9 @@ def assemble(
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
     new = _unsaid(found, _said(frame, found, verbatim, session_id) | earlier.ids)
     if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
-        memories = render_found(new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap))
+        memories = render_found(
+            new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap), favoured
+        )
 
     question, cut = frame.question
     tokens = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.context.fencing import flat
@@ -93,7 +93,7 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Memo
     return MemoryBlock("\n".join(kept), items, len(lines) - len(kept))
 
 
-def render_found(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
+def render_found(results: Sequence[MemoryResultItem], max_tokens: int, favoured: Collection[str] = ()) -> MemoryBlock:
     """Render what was found: everything that was read but the profile.
 
     Each scope shows one memory, its best that leaves room for the other scopes; the rest is taken best first, a scope
@@ -104,11 +104,13 @@ def render_found(results: Sequence[MemoryResultItem], max_tokens: int) -> Memory
     Args:
         results: What `Memory.read` returned.
         max_tokens: The budget, in tokens.
+        favoured: The scopes of which two come where one of another scope does.
 
     Returns:
         The block.
     """
-    candidates = _candidates(_by_turns([item for item in results if item.scope is not MemoryScope.PROFILE]))
+    found = [item for item in results if item.scope is not MemoryScope.PROFILE]
+    candidates = _candidates(_by_turns(found, favoured))
     shown = _Shown(max_tokens)
     shown.seed(candidates)
     dropped = sum(
@@ -178,14 +180,19 @@ def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_Candidate]:
     return list(found.values())
 
 
-def _by_turns(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
+def _by_turns(results: Sequence[MemoryResultItem], favoured: Collection[str]) -> list[MemoryResultItem]:
     """Order results best first, facts before messages of the same rank, each scope seeding its best."""
     scopes: dict[MemoryScope, list[MemoryResultItem]] = {}
     for item in results:
         scopes.setdefault(item.scope, []).append(item)
-    in_turn = dict.fromkeys((MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, *scopes))
-    longest = max(map(len, scopes.values()), default=0)
-    return [scopes[scope][rank] for rank in range(longest) for scope in in_turn if rank < len(scopes.get(scope, ()))]
+    order = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.DIALOG, *scopes)
+    in_turn = [scope for scope in dict.fromkeys(order) if scope in scopes]
+    ranked = [
+        (rank // 2 if scope in favoured else rank, scope not in favoured, turn, item)
+        for turn, scope in enumerate(in_turn)
+        for rank, item in enumerate(scopes[scope])
+    ]
+    return [item for *_, item in sorted(ranked, key=lambda one: one[:3])]
 
 
 def _line(item: MemoryResultItem, beside: Iterable[Fragment], limit: int = MAX_LINE_CHARS) -> str:
