@@ -73,8 +73,9 @@ class TurnView:
             self.waiting("remembering")
         elif kind == "memory":
             self._memory(event)
-        elif kind == "model":
-            self._step("model", str(event["message"]), style="yellow" if event["status"] != "ok" else "dim")
+        elif kind == "model" and event["status"] != "ok":
+            # that it is back is no news, and would come between an answer's words
+            self._step("model", str(event["message"]), style="yellow")
         elif kind == "thought" and self._verbose:
             self._step("thought", str(event["text"]))
         elif kind == "action":

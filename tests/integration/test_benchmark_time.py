@@ -20,7 +20,8 @@ def test_overhead_runs_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFi
     calls = [ours["react.stub.30.model_calls"], ours["react_mem.stub.30.model_calls"]]
     calls += [peers["create_agent"]["stub.30.model_calls"], peers["langmem"]["stub.30.model_calls"]]
     assert calls == [1, 1, 1, 2]
-    assert ours["react_mem.stub.30.behind_model_calls"] == 1
+    # one to learn from the turn; in every third or so, others to sum up what is older
+    assert 1 <= ours["react_mem.stub.30.behind_model_calls"] <= 2
     assert ours["react_mem.stub.30.prompt_tokens"] > ours["react.stub.30.prompt_tokens"]
     assert ours["react_mem.stub.30.first_token_p50_ms"] < ours["react_mem.stub.30.turn_p50_ms"]
     assert ours["react.turn_12.prompt_tokens"] == peers["create_agent"]["turn_12.prompt_tokens"]
