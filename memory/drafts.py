@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memory.canonical import object_key
 from memory.extraction import EpisodeDraft, Extraction
-from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Message, Summary, normalise, record_id
+from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, normalise, record_id
 from memory.statements import statements
 
 MAX_VERBATIM = 20
@@ -118,9 +118,20 @@ def is_known(statement: Fact, known: Iterable[Fact]) -> bool:
     return False
 
 
-def episode(draft: EpisodeDraft, sources: tuple[str, ...], origin: Origin) -> Episode:
-    """Return a draft as a record; the same turn gives the same episode."""
-    text = " ".join(filter(None, [draft.goal, draft.outcome, *draft.lessons]))
+def episode(
+    draft: EpisodeDraft, sources: tuple[str, ...], origin: Origin, linked_steps: tuple[str, ...] = ()
+) -> Episode:
+    """Return a draft as a record; the same turn gives the same episode.
+
+    Args:
+        draft: The draft.
+        sources: The messages it comes from.
+        origin: Where it comes from.
+        linked_steps: The records of the task's steps that were taken in it.
+    """
+    title = draft.milestone_title if draft.level is Level.MILESTONE else ""
+    told = [f"{title}: {draft.snapshot}"] if title else [draft.goal, draft.outcome, *draft.lessons]
+    text = " ".join(filter(None, told))
     return Episode(
         id=record_id("episode", str(draft.level), *sources),
         text=text[:MAX_INDEXED_CHARS],
@@ -130,6 +141,8 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], origin: Origin) -> Ep
         steps=tuple(draft.steps),
         outcome=draft.outcome,
         lessons=tuple(draft.lessons),
+        milestone_title=title,
+        linked_steps=linked_steps,
         importance=draft.importance,
         created_at=origin.at,
         session_id=origin.session_id,

@@ -42,6 +42,8 @@ MAX_TEXT = 300
 MAX_FIELD = 40
 MAX_PART = 300
 MAX_SUMMARY = 500
+MAX_TITLE = 80
+MAX_SNAPSHOT = 900
 _MAX_RAW = 1_000
 
 # A sentence about a grounded object may use words of its own ("is allergic to" for "can't have"), but not mostly.
@@ -209,15 +211,28 @@ class _Checker:
             raise _Refused("too many steps or lessons")
         if not 0 <= proposed.importance <= 1:
             raise _Refused("importance is not between 0 and 1")
-        return EpisodeDraft(
+        draft = EpisodeDraft(
             goal=proposed.goal.strip(),
             situation=proposed.situation.strip(),
             steps=tuple(step.strip() for step in proposed.steps if step.strip()),
             outcome=proposed.outcome.strip(),
             lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
-            level=Level(proposed.level),
+            level=Level.TASK if proposed.level == "milestone" else Level(proposed.level),
             importance=proposed.importance,
         )
+        return self._milestone(proposed, draft) if proposed.level == "milestone" else draft
+
+    def _milestone(self, proposed: ProposedEpisode, draft: EpisodeDraft) -> EpisodeDraft:
+        title, snapshot = (" ".join(text.split()) for text in (proposed.milestone_title, proposed.snapshot))
+        cited = [alias.strip().casefold() for alias in proposed.source_ids]
+        if any(alias not in self.briefing.messages for alias in cited):
+            raise _Refused("it cites a message that does not exist")
+        # small models call every turn a milestone: one that is not called anything, or that nothing shows, is a task
+        if not (title and snapshot and cited):
+            return draft
+        _bounded(title, MAX_TITLE, "milestone_title")
+        _bounded(snapshot, MAX_SNAPSHOT, "snapshot")
+        return replace(draft, level=Level.MILESTONE, milestone_title=title, snapshot=snapshot)
 
     def summary(self, value: Any) -> str:
         if value is None or value == "":

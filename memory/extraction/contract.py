@@ -73,7 +73,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class EpisodeDraft:
-    """What was attempted and how it went."""
+    """What was attempted and how it went; of a milestone also what it is called, and a few sentences to tell it by."""
 
     goal: str
     situation: str = ""
@@ -82,6 +82,8 @@ class EpisodeDraft:
     lessons: tuple[str, ...] = ()
     level: Level = Level.TASK
     importance: float = 0.5
+    milestone_title: str = ""
+    snapshot: str = ""
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,13 @@ class ProposedEpisode(BaseModel):
     outcome: str = Field("", description="How it ended. At most 300 characters.")
     lessons: list[str] = Field(default_factory=list, max_length=MAX_LESSONS, description="What to do better, short.")
     level: Literal["task", "milestone", "conversation"] = Field("task", description="What it spans.")
+    milestone_title: str = Field("", description="Of a milestone: a headline of at most 80 characters; else empty.")
+    snapshot: str = Field("", description="Of a milestone: 3 to 5 sentences, at most 900 characters; else empty.")
+    source_ids: list[str] = Field(
+        default_factory=list,
+        max_length=MAX_SOURCES,
+        description="Of a milestone: ids of the messages that show it; else empty.",
+    )
     importance: float = Field(0.5, description="0 (trivial) to 1 (life-changing).")
 
 
@@ -109,7 +116,8 @@ def strict_schema(
     schema = deepcopy(_proposal_schema())
     operation = schema["properties"]["ops"]["items"]["properties"]
     profile = schema["properties"]["profile_changes"]["items"]["properties"]
-    for properties in (operation, profile):
+    episode = next(form for form in schema["properties"]["episode"]["anyOf"] if "properties" in form)["properties"]
+    for properties in (operation, profile, episode):
         properties["source_ids"]["items"] = {"type": "string", "enum": list(messages)}
     if enriched:
         # an entry is about 20 tokens, and a small model sends as many as it may

@@ -19,7 +19,7 @@ _FILLER = frozenset(
     terms(
         "where we i you stopped left off last time with the task our my work please it this that was were yesterday "
         "from there before again now thanks tiếp tục công việc lần trước hôm qua chỗ dừng lại dở dang nhé nha giúp "
-        "mình tôi ta chúng ta việc đang phần đó còn lại ở đâu đã với cho đi nào hãy làm tiếp"
+        "mình tôi ta chúng ta việc đang phần đó còn lại ở đâu đã với cho đi nào hãy làm tiếp nhỉ hả vậy rồi"
     )
 )
 _MIN_ALIKE = 0.6
