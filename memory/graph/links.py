@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from memory.records import TaskStep, record_id
+from memory.records import record_id
 
 
 class LinkKind(StrEnum):
@@ -102,7 +102,7 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     - `source_ids`: what supports it; of a summary what it sums up, of a milestone what led to it.
     - `depends_on`: what a step of a task has to wait for.
     - `superseded_by`: the fact that came in its place.
-    - `links`: whatever else its writer knows, as {"to", "kind", "weight"} each.
+    - `links`: whatever else its writer knows: an id that supports it, or {"to", "kind", "weight"}, each.
 
     Args:
         value: The record, as the store has it.
@@ -123,10 +123,12 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     sources = (str(source).partition(":")[0] for source in value.get("source_ids") or ())
     is_milestone = kind == "episode" and value.get("level") == "milestone"
     add(sources, LinkKind.MILESTONE if is_milestone else _OF_SOURCES.get(kind, LinkKind.SUPPORT))
-    add(_dependencies(value), LinkKind.DEPENDENCY)
+    add(value.get("depends_on") or (), LinkKind.DEPENDENCY)
     add([value.get("superseded_by")], LinkKind.TIMELINE)
     for link in value.get("links") or ():
-        if isinstance(link, Mapping) and link.get("kind") in _TOLD:
+        if isinstance(link, str):
+            add([link], LinkKind.SUPPORT)
+        elif isinstance(link, Mapping) and link.get("kind") in _TOLD:
             add([link.get("to")], _TOLD[str(link["kind"])], _weight(link.get("weight", 1.0)))
     return list(found.values())
 
@@ -154,15 +156,6 @@ def in_utc(at: Any) -> str:
         return ""
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return when.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _dependencies(value: Mapping[str, Any]) -> list[Any]:
-    """Return the ids of what a step depends on: records, or steps of its own task by what they are."""
-    named = [name for name in value.get("depends_on") or () if isinstance(name, str)]
-    task, session = value.get("task_id"), str(value.get("session_id") or "")
-    if value.get("kind") != "task_step" or not isinstance(task, str):
-        return named
-    return [*named, *(TaskStep.identity(session, task, name) for name in named)]
 
 
 def _weight(weight: Any) -> float:

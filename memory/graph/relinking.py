@@ -23,6 +23,13 @@ MOST_OTHERS = 32
 """Of any other kind: a fact that was said a hundred times needs no hundred witnesses, and a document with 32 links is 5
 kB, which is read whole."""
 
+_STEPS = frozenset({MemoryScope.EXPERIENCE, MemoryScope.STATE})
+_EPISODES = frozenset({MemoryScope.EPISODIC})
+_FACTS = frozenset({MemoryScope.SEMANTIC})
+_BY_A_FACT = 0.5
+"""The weight of a link of a concept with what was said and done when a fact about it was learnt: that may have been
+about something else as well."""
+
 _LATEST = 16
 """Members of a line that it keeps at hand. Turns are drawn from in their order but for those that failed, of which
 eight wait at most; what comes later than that finds its place when everything is linked anew."""
@@ -68,8 +75,8 @@ def relinked(
         board.notice(node)
     for id_ in sorted(gone):
         board.remove(id_)
-    # an episode is linked with the steps that were taken for it, which must have been linked with their message
-    written = sorted(records.values(), key=lambda record: (record[0].type == "episode", record[0].place, record[0].id))
+    # a concept is linked through its facts, which must have been linked with their messages
+    written = sorted(records.values(), key=lambda record: (record[0].type == "concept", record[0].place, record[0].id))
     for node, _ in written:
         board.put(node)
     for node, links in written:
@@ -127,7 +134,8 @@ class _Board:
 
     def link_as(self, node: Node, links: Sequence[Link]) -> None:
         """Let a memory start exactly these links, beside those that its line and its likes give it."""
-        wanted = {(link.target, link.kind): link for link in [*links, *self._with_steps(node, links)]}
+        own = [*links, *self._to_steps(node, links), *self._to_what_was_said_of(node, links)]
+        wanted = {(link.target, link.kind): link for link in own}
         document = self._document(node.id)
         assert document is not None  # noqa: S101 - it has been put
         in_line = line_of(node) is not None
@@ -135,7 +143,7 @@ class _Board:
             of_line = in_line and kind is LinkKind.TIMELINE
             if direction is Direction.OUT and not of_line and (to, kind) not in wanted:
                 self._disconnect(node.id, to, kind, direction)
-        for link in [*wanted.values(), *self._with_episodes(node, links)]:
+        for link in [*wanted.values(), *self._from_episodes(node, links), *self._from_concepts(node, links)]:
             self.connect(link)
 
     def connect(self, link: Link, *, mutual: bool = False) -> None:
@@ -180,31 +188,62 @@ class _Board:
             else:
                 self._disconnect(source, target, kind, start)
 
-    def _with_steps(self, node: Node, links: Sequence[Link]) -> list[Link]:
-        """Return the links of an episode with the steps that were taken for its messages."""
+    # What hangs together by a message: whichever of the two is written last, both are linked
+
+    def _to_steps(self, node: Node, links: Sequence[Link]) -> list[Link]:
+        """Return the links of an episode to the steps that were taken for its messages."""
         if node.type != "episode":
             return []
         return [
-            Link(node.id, edge.to, link.kind, link.weight, link.at)
+            Link(node.id, step.to, link.kind, link.weight, link.at)
             for link in links
-            for edge in self._drawn_from(link.target, MemoryScope.EXPERIENCE)
+            for step in self._drawn_from(link.target, _STEPS)
         ]
 
-    def _with_episodes(self, node: Node, links: Sequence[Link]) -> list[Link]:
-        """Return the links of a step with the episodes that are about its message."""
-        if node.scope != MemoryScope.EXPERIENCE:
+    def _from_episodes(self, node: Node, links: Sequence[Link]) -> list[Link]:
+        """Return the links to a step from the episodes that are about its message."""
+        if node.scope not in _STEPS:
             return []
         return [
-            Link(edge.to, node.id, edge.kind, edge.weight, edge.at)
+            Link(episode.to, node.id, episode.kind, episode.weight, episode.at)
             for link in links
-            for edge in self._drawn_from(link.target, MemoryScope.EPISODIC)
+            for episode in self._drawn_from(link.target, _EPISODES)
         ]
 
-    def _drawn_from(self, id_: str, scope: MemoryScope) -> list[Edge]:
-        """Return the links that memories of a scope start to one that they come from."""
+    def _to_what_was_said_of(self, node: Node, links: Sequence[Link]) -> list[Link]:
+        """Return the links of a concept to the steps and episodes of the messages that its facts come from."""
+        if node.type != "concept":
+            return []
+        return [
+            Link(node.id, other.to, other.kind, _BY_A_FACT, link.at)
+            for link in links
+            for fact in [self._document(link.target)]
+            if fact is not None and fact.node.scope == MemoryScope.SEMANTIC
+            for source in list(fact.edges.values())
+            if (source.kind, source.direction) == (LinkKind.SUPPORT, Direction.OUT)
+            for other in self._drawn_from(source.to, _STEPS | _EPISODES)
+        ]
+
+    def _from_concepts(self, node: Node, links: Sequence[Link]) -> list[Link]:
+        """Return the links to a step or an episode from the concepts of facts that come from its messages."""
+        if node.scope not in _STEPS | _EPISODES:
+            return []
+        found = []
+        for link in links:
+            for fact in self._drawn_from(link.target, _FACTS):
+                document = self._document(fact.to)
+                for edge in list(document.edges.values()) if document and fact.kind is LinkKind.SUPPORT else ():
+                    concept = self._document(edge.to) if edge.direction is Direction.IN else None
+                    if concept is not None and concept.node.type == "concept":
+                        found.append(Link(edge.to, node.id, link.kind, _BY_A_FACT, edge.at))
+        return found
+
+    def _drawn_from(self, id_: str, scopes: Collection[str]) -> list[Edge]:
+        """Return the links that memories of some scopes start to a message."""
         document = self._document(id_)
-        edges = document.edges.values() if document else ()
-        return [edge for edge in edges if edge.direction is Direction.IN and edge.scope == scope]
+        if document is None or document.node.type != "message":
+            return []
+        return [edge for edge in document.edges.values() if edge.direction is Direction.IN and edge.scope in scopes]
 
     def _disconnect(self, id_: str, other: str, kind: LinkKind, direction: Direction) -> None:
         for key, edge in ((id_, (other, kind, direction)), (other, (id_, kind, direction.reverse))):
