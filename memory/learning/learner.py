@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memory.changes import Change, put
+from memory.changes import Change
 from memory.extraction.errors import ExtractionError
 from memory.interface import MemoryScope
 from memory.learning.distilling import Checked, Findings, distil, find
@@ -101,7 +101,7 @@ async def learn(
         for id_, skill in after.items():
             _tell(done, before.get(id_), skill)
         changed = [skill for id_, skill in after.items() if skill != before.get(id_)]
-        return done, [put(user_id, MemoryScope.PROCEDURAL, skill) for skill in changed]
+        return done, [memory.procedural.put(user_id, skill) for skill in changed]
 
     return await transact(memory.store, user_id, step)
 

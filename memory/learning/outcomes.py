@@ -77,7 +77,7 @@ async def record_turn(
         )
         used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
         changes = [put(user_id, MemoryScope.EXPERIENCE, outcome, indexed=False)]
-        return used, [*changes, *(put(user_id, MemoryScope.PROCEDURAL, skill) for skill in used)]
+        return used, [*changes, *(memory.procedural.put(user_id, skill) for skill in used)]
 
     return await transact(memory.store, user_id, step)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph.store.base import Op, SearchOp
+from langgraph.store.base import Op, PutOp, SearchOp
 
+from memory.changes import Change
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.records import Skill
+from memory.records import Record, Skill
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
@@ -87,6 +88,12 @@ class ProceduralMemoryStore(ScopeStore):
             skill = checked
         await self._keep(user_id, [skill], dated=False)
         return skill
+
+    def put(self, user_id: str, record: Record) -> Change:
+        """Return the write of a skill; an archived one leaves the index: nobody is to find it."""
+        if isinstance(record, Skill) and record.status == "archived":
+            return PutOp(self.namespace(user_id), record.id, record.to_value(), index=False)
+        return super().put(user_id, record)
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive id and text from when the skill is used and how."""
