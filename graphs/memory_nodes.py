@@ -26,6 +26,7 @@ from graphs.reason import Reason, is_empty, require_input
 from graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
 from graphs.state import AgentState
 from graphs.switching import Switching, SwitchState
+from graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from memory import telemetry
 from memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
@@ -50,11 +51,13 @@ class MemState(SwitchState):
         layout: How the prompt of this turn is put together; None outside of one.
         working_memory: The agent's notes on this turn; None outside of one.
         remembered: The id of the last message of the thread that memory has stored.
+        task: The task that the conversation is about, with `use_task_graph`.
     """
 
     layout: NotRequired[Layout | None]
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
+    task: NotRequired[TaskNotes | None]
 
 
 class MemoryNodes:
@@ -77,6 +80,8 @@ class MemoryNodes:
         self.tools = (*agent.tools, *recalling, *found) if agent.tools else ()
         self._tool_tokens = self._switching.most_tokens if self._switching else tool_tokens(agent.tools)
         self._reason = Reason(agent, self.compose, self.offer)
+        self._tasks = TaskGraphs.of(agent)
+        self._task_tokens = TASK_TOKENS if self._tasks else 0
 
     def _make_extractor(self) -> Extractor | None:
         if isinstance(self._agent.small_model, ExtractiveChatModel):
@@ -101,13 +106,14 @@ class MemoryNodes:
         identity = identify(runtime, get_config())
         frame = await self._frame(thread, runtime)
         retrieving = self._retrieve(frame, identity, state.get("remembered"), runtime)
+        planning = asyncio.create_task(self._plan(state, identity, runtime)) if self._tasks else None
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
         if self._switching is None:
             recalled, answer = await retrieving
         else:
             (recalled, answer), choice = await asyncio.gather(retrieving, self._choose(thread, identity, runtime))
-            frame = replace(frame, tool_tokens=self._switching.tokens(choice))
+            frame = replace(frame, tool_tokens=self._switching.tokens(choice) + self._task_tokens)
             chosen, favoured = self._switching.update(choice), choice.layers
         with telemetry.span("context"):
             session_id = identity.session_id if identity else ""
@@ -125,6 +131,8 @@ class MemoryNodes:
             "working_memory": update_working_memory(thread, None, self._policy),
             **chosen,
         }
+        if planning is not None:
+            update["task"] = await planning
         return update | {"remembered": last_id(thread)} if recalled.stored else update
 
     async def _retrieve(
@@ -145,6 +153,12 @@ class MemoryNodes:
             return recalled, WebAnswer()
         return recalled, await self._search(thread, await private_values(turns, recalled), writer)
 
+    async def _plan(
+        self, state: MemState, identity: Identity | None, runtime: Runtime[AgentContext]
+    ) -> TaskNotes | None:
+        assert self._tasks is not None  # noqa: S101 - narrows for the type checker
+        return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime)
+
     async def _choose(
         self, thread: Sequence[AnyMessage], identity: Identity | None, runtime: Runtime[AgentContext]
     ) -> Choice:
@@ -163,7 +177,7 @@ class MemoryNodes:
             policy=self._policy,
             window=Window.of(self._policy.context_window, named.model),
             instructions=context.system_prompt or self._agent.config.system_prompt,
-            tool_tokens=self._tool_tokens,
+            tool_tokens=self._tool_tokens + self._task_tokens,
         )
 
     async def _search(
@@ -184,7 +198,8 @@ class MemoryNodes:
         layout = state.get("layout")
         laid_out = lay_out(state["messages"], layout, instructions, self._policy.max_message_chars)
         said = [message for message in laid_out if not _is_noise(message)]
-        return with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
+        noted = with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
+        return with_task(noted, state.get("task")) if self._tasks else noted
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Call the model; tools that only read may run ahead beside it."""
@@ -201,20 +216,29 @@ class MemoryNodes:
         cut = bool(notes and notes["compressed"] and notes["compressed"]["cut"])
         return (*tools, recall_step) if cut and not self._recalls else tools
 
-    async def update_working_memory(self, state: MemState) -> dict[str, Any]:
-        """Note what the last steps did."""
+    async def update_working_memory(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+        """Note what the last steps did, for the task as well."""
         notes, layout = state.get("working_memory"), state.get("layout")
         policy = self._policy
         if layout is not None and layout["step_tokens"] < policy.compress_above:
             policy = policy.model_copy(update={"compress_above": layout["step_tokens"]})
         # long results take a while to read
         updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, policy)
-        return {"working_memory": updated}
+        task = state.get("task")
+        if self._tasks is None or task is None:
+            return {"working_memory": updated}
+        recompressed = notes is not None and notes["compressed"] != updated["compressed"]
+        identity = identify(runtime, get_config())
+        moved = await self._tasks.advance(state["messages"], task, updated, recompressed, identity, runtime)
+        return {"working_memory": updated, "task": moved}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
         done: dict[str, Any] = {"layout": None, "working_memory": None}
         identity = identify(runtime, get_config())
+        task = state.get("task")
+        if self._tasks is not None and task is not None:
+            done["task"] = task = await self._tasks.finish(state["messages"], task, identity, runtime)
         if identity is None or runtime.store is None:
             return done
         notes = state.get("working_memory")
@@ -222,7 +246,8 @@ class MemoryNodes:
         writer = runtime.stream_writer
         try:
             async with asyncio.timeout(self._policy.read_timeout):
-                await turns.close(state["messages"], state.get("remembered"), notes["steps"] if notes else ())
+                steps = notes["steps"] if notes else ()
+                await turns.close(state["messages"], state.get("remembered"), steps, taken_steps(task))
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
                 async with asyncio.timeout(self._policy.read_timeout):

@@ -5,11 +5,13 @@ On by the policy's `use_task_graph`. A plan that cannot be had costs the plan, n
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
@@ -19,6 +21,7 @@ from graphs import events
 from graphs.working_memory import WorkingMemory, with_note
 from memory import telemetry
 from memory.extraction import ExtractionError
+from memory.identity import Identity
 from memory.records import Task
 from memory.tasks import (
     KeptTask,
@@ -75,7 +78,13 @@ class TaskGraphs:
         agent: The agent; its small model plans.
     """
 
+    @classmethod
+    def of(cls, agent: ResolvedAgent) -> TaskGraphs | None:
+        """Return those of an agent, None where its policy has none."""
+        return cls(agent) if agent.config.memory.use_task_graph else None
+
     def __init__(self, agent: ResolvedAgent) -> None:
+        self._agent_id = agent.config.name
         self._policy = agent.config.memory
         tools = {tool.name: tool.description for tool in agent.tools}
         # one that only quotes cannot plan
@@ -86,36 +95,38 @@ class TaskGraphs:
         self,
         thread: Sequence[AnyMessage],
         before: TaskNotes | None,
-        keeper: TaskKeeper | None,
-        writer: StreamWriter,
+        identity: Identity | None,
+        runtime: Runtime[Any],
     ) -> TaskNotes | None:
         """Return the task of a turn that begins: what was begun before, or what the model plans.
 
         Args:
             thread: The messages of the conversation, the request last.
             before: The task of the turn before.
-            keeper: Keeps tasks; None where nothing is remembered.
-            writer: The custom stream.
+            identity: The user and the conversation; None where nothing is remembered.
+            runtime: The run.
         """
+        keeper, writer = self._keeper(identity, runtime), runtime.stream_writer
         request = text_of(thread[-1])
         try:
             known = await self._known(request, before, keeper)
             if known is not None and asks_to_go_on(request):
                 events.task(writer, "ok", "Going on with an unfinished task.", graph=known.graph.to_json())
                 return await self._kept(_notes(known), thread, keeper)
+            if self._planner is None:
+                events.task(writer, "degraded", "The turn goes on without a plan: the small model can only quote.")
+                return _resting(before)
             plan = await self._ask(thread[:-1], request, known.graph if known else None, ())
-            if plan is None:
-                events.task(writer, "degraded", "No plan: the small model can only quote.")
-                return None
-            notes = _planned(plan, known, thread, keeper)
-            if notes is not None:
-                note = "; ".join(f"left out: {repair}" for repair in plan.repairs)
-                events.task(writer, "ok", note, graph=notes["graph"])
-                notes = await self._kept(notes, thread, keeper)
-            return notes
+            notes = _planned(plan, known, thread, keeper) if plan else None
+            if plan is None or notes is None:
+                # talk in between: the task that is known waits for its next turn
+                return _resting(_notes(known) if known else None)
+            note = "; ".join(f"left out: {repair}" for repair in plan.repairs)
+            events.task(writer, "ok", note, graph=notes["graph"])
+            return await self._kept(notes, thread, keeper, new=known is None or notes["id"] != known.id)
         except Exception as error:
             _degrade(writer, error)
-            return None
+            return _resting(before)
 
     async def advance(
         self,
@@ -123,8 +134,8 @@ class TaskGraphs:
         notes: TaskNotes,
         working: WorkingMemory,
         recompressed: bool,
-        keeper: TaskKeeper | None,
-        writer: StreamWriter,
+        identity: Identity | None,
+        runtime: Runtime[Any],
     ) -> TaskNotes:
         """Return the task after tools were called.
 
@@ -136,10 +147,12 @@ class TaskGraphs:
             notes: The task.
             working: The steps of the turn.
             recompressed: Whether older steps have just been compressed.
-            keeper: Keeps tasks; None where nothing is remembered.
-            writer: The custom stream.
+            identity: The user and the conversation; None where nothing is remembered.
+            runtime: The run.
         """
         steps = working["steps"]
+        if not notes["shown"]:
+            return notes
         graph = TaskGraph.from_json(notes["graph"])
         after, current = observed(graph, steps[notes["noted"] :])
         notes = {**notes, "noted": len(steps), "current": current or notes["current"]}
@@ -151,34 +164,41 @@ class TaskGraphs:
                 if plan is not None and plan.graph.steps:
                     after, fresh = merge(after, plan.graph), True
         except ExtractionError as error:
-            _degrade(writer, error)
+            _degrade(runtime.stream_writer, error)
         if fresh:
             notes["shown"] = _shown(after, notes["current"])
-        return await self._moved(notes, graph, after, thread, keeper, writer)
+        return await self._moved(notes, graph, after, thread, identity, runtime)
 
     async def finish(
-        self, thread: Sequence[AnyMessage], notes: TaskNotes, keeper: TaskKeeper | None, writer: StreamWriter
+        self, thread: Sequence[AnyMessage], notes: TaskNotes, identity: Identity | None, runtime: Runtime[Any]
     ) -> TaskNotes:
         """Return the task after the answer.
 
         Args:
             thread: The messages of the conversation, the answer last.
             notes: The task.
-            keeper: Keeps tasks; None where nothing is remembered.
-            writer: The custom stream.
+            identity: The user and the conversation; None where nothing is remembered.
+            runtime: The run.
         """
+        if not notes["shown"]:
+            return notes
         graph = TaskGraph.from_json(notes["graph"])
         said = "" if isinstance(thread[-1], HumanMessage) else text_of(thread[-1])
-        done = await self._moved(notes, graph, answered(graph, said), thread, keeper, writer)
+        done = await self._moved(notes, graph, answered(graph, said), thread, identity, runtime)
         return {**done, "shown": "", "noted": 0, "asked": 0}
 
+    def _keeper(self, identity: Identity | None, runtime: Runtime[Any]) -> TaskKeeper | None:
+        if identity is None or runtime.store is None:
+            return None
+        return TaskKeeper(runtime.store, identity.user_id, identity.session_id, self._agent_id)
+
     async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
-        if before is not None:
+        if keeper is None:
+            return _as_kept(before) if before and not _as_kept(before).graph.is_over else None
+        async with asyncio.timeout(self._policy.read_timeout):
             # what was forgotten meanwhile must not come back from the checkpoint
-            kept = await keeper.load(before["id"]) if keeper else _as_kept(before)
-            if kept is not None and not kept.graph.is_over:
-                return kept
-        return await keeper.find(request) if keeper else None
+            kept = await keeper.load(before["id"]) if before else None
+            return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
 
     async def _ask(
         self,
@@ -197,11 +217,12 @@ class TaskGraphs:
         before: TaskGraph,
         after: TaskGraph,
         thread: Sequence[AnyMessage],
-        keeper: TaskKeeper | None,
-        writer: StreamWriter,
+        identity: Identity | None,
+        runtime: Runtime[Any],
     ) -> TaskNotes:
         if after == before:
             return notes
+        writer = runtime.stream_writer
         taken = [step.id for step in after.steps if (old := before.step(step.id)) and old.status != step.status]
         moved: TaskNotes = {
             **notes,
@@ -210,15 +231,18 @@ class TaskGraphs:
         }
         events.task(writer, "ok", "", graph=moved["graph"])
         try:
-            return await self._kept(moved, thread, keeper)
+            return await self._kept(moved, thread, self._keeper(identity, runtime))
         except Exception as error:
             _degrade(writer, error)
             return moved
 
-    async def _kept(self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None) -> TaskNotes:
+    async def _kept(
+        self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None, *, new: bool = False
+    ) -> TaskNotes:
         if keeper is None:
             return notes
-        records = await keeper.save(_as_kept(notes), _source(thread, keeper))
+        async with asyncio.timeout(self._policy.read_timeout):
+            records = await keeper.save(_as_kept(notes), _source(thread, keeper), new=new)
         return {**notes, "records": records}
 
 
@@ -246,8 +270,7 @@ def _planned(
     if known is not None and plan.goes_on:
         return _notes(KeptTask(known.id, merge(known.graph, plan.graph)))
     if not plan.graph.steps:
-        # talk in between: the task that is known waits for its next turn
-        return {**_notes(known), "shown": ""} if known else None
+        return None
     # nothing has been done for it yet, whatever the model says
     graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
     source = _source(thread, keeper)
@@ -265,6 +288,11 @@ def _notes(task: KeptTask) -> TaskNotes:
         taken=[],
         records={},
     )
+
+
+def _resting(notes: TaskNotes | None) -> TaskNotes | None:
+    """Return a task that this turn does not work on."""
+    return {**notes, "shown": "", "taken": []} if notes else None
 
 
 def _as_kept(notes: TaskNotes) -> KeptTask:

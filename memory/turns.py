@@ -138,15 +138,22 @@ class Turns:
         """
         await self._store(thread, since, ())
 
-    async def close(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[AgentStep] = ()) -> None:
+    async def close(
+        self,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        steps: Sequence[AgentStep] = (),
+        task_steps: Sequence[str] = (),
+    ) -> None:
         """Store the finished turn; no model is asked.
 
         Args:
             thread: The messages of the conversation, the answer last.
             since: The id of the last message that memory has already.
             steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
+            task_steps: The records of the task's steps that were taken in it.
         """
-        await self._store(thread, since, steps)
+        await self._store(thread, since, steps, task_steps)
 
     async def extract(self) -> TurnReport:
         """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.
@@ -260,7 +267,13 @@ class Turns:
 
         return await transact(self.memory.store, self.user_id, step)
 
-    async def _store(self, thread: Sequence[BaseMessage], since: str | None, steps: Sequence[AgentStep]) -> None:
+    async def _store(
+        self,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        steps: Sequence[AgentStep],
+        task_steps: Sequence[str] = (),
+    ) -> None:
         """Store the messages that are new, with a note that they are still to be drawn from, in one batch."""
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
@@ -283,6 +296,7 @@ class Turns:
             id=record_id("pending", records[0].id),
             text=said[:_MAX_NOTE],
             steps=tuple(map(_in_words, steps[-_MAX_STEPS:])),
+            task_steps=tuple(task_steps),
             context_ids=self._said_before(thread, start),
             session_id=self.session_id,
             agent_id=self.agent_id,
@@ -424,7 +438,11 @@ class Turns:
                     read.append(delete(self.user_id, MemoryScope.SEMANTIC, known.id))
             changes = [*read, *(put(self.user_id, MemoryScope.SEMANTIC, fact) for fact in facts)]
             if extraction.episode is not None and self.memory.policy.use_episodic:
-                made = drafts.episode(extraction.episode, sources, origin)
+                # a task that has been forgotten meanwhile is not linked to
+                linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
+                there = await self.memory.records(self.user_id, MemoryScope.STATE, linked) if linked else {}
+                steps = tuple(id_ for id_ in linked if id_ in there)
+                made = drafts.episode(extraction.episode, sources, origin, steps)
                 changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, sources, origin)

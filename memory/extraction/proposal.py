@@ -54,12 +54,12 @@ class ProposedEpisode(BaseModel):
     outcome: str = Field("", description="How it ended. At most 300 characters.")
     lessons: list[str] = Field(default_factory=list, max_length=MAX_LESSONS, description="What to do better, short.")
     level: Literal["task", "milestone", "conversation"] = Field("task", description="What it spans.")
-    milestone_title: str = Field("", description="Of a milestone: a headline of at most 80 characters; else empty.")
-    snapshot: str = Field("", description="Of a milestone: 3 to 5 sentences, at most 900 characters; else empty.")
+    milestone_title: str = Field("", description="Of a milestone. At most 80 characters.")
+    snapshot: str = Field("", description="Of a milestone. At most 900 characters.")
     source_ids: list[str] = Field(
         default_factory=list,
         max_length=MAX_SOURCES,
-        description="Of a milestone: ids of the messages that show it; else empty.",
+        description="Of a milestone: ids of the messages that show it.",
     )
     importance: float = Field(0.5, description="0 (trivial) to 1 (life-changing).")
 

@@ -71,12 +71,13 @@ class TaskKeeper:
         item = await self.store.aget(scope_namespace(self.user_id, MemoryScope.STATE), task_id)
         return await self._with_steps(Task.from_value(item.value)) if item is not None else None
 
-    async def save(self, task: KeptTask, source_id: str) -> dict[str, str]:
+    async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
         """Keep a task as it is now, in one batch.
 
         Args:
             task: The task.
             source_id: The message of this conversation that brought up what is new in it.
+            new: Whether it has just been set. One that is not, and is not kept, has been forgotten, and stays so.
 
         Returns:
             The ids of the steps' records, by the steps' ids.
@@ -86,6 +87,8 @@ class TaskKeeper:
             namespace = scope_namespace(self.user_id, MemoryScope.STATE)
             item = await self.store.aget(namespace, task.id)
             before = Task.from_value(item.value) if item is not None else None
+            if before is None and not new:
+                return {}, []
             kept = {step.name: step for step in await self._steps(before.steps if before else ())}
             records = self._records(task, kept, source_id)
             record = Task(
@@ -98,8 +101,8 @@ class TaskKeeper:
                 source_ids=before.source_ids if before else (source_id,),
                 created_at=before.created_at if before else now(),
             )
-            new = [made for made in records if made != kept.get(made.name)]
-            changes = [put(self.user_id, MemoryScope.STATE, made) for made in [record, *new]]
+            moved = [made for made in records if made != kept.get(made.name)]
+            changes = [put(self.user_id, MemoryScope.STATE, made) for made in [record, *moved]]
             left = {step.id for step in kept.values()} - set(record.steps)
             changes += [delete(self.user_id, MemoryScope.STATE, id_) for id_ in sorted(left)]
             return {step.name: step.id for step in records}, changes

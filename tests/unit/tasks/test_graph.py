@@ -1,0 +1,237 @@
+"""A task graph has no cycle, whatever a model says, and nothing that is done becomes undone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.context import count_tokens
+from memory.tasks import (
+    MAX_STEPS,
+    Plan,
+    Refusal,
+    Step,
+    TaskGraph,
+    answered,
+    asks_to_go_on,
+    context_of,
+    merge,
+    observed,
+    parse,
+    woven,
+)
+from memory.tasks.cues import meant
+
+_ids = st.sampled_from([str(number) for number in range(1, 9)])
+_rows = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": _ids,
+            "description": st.sampled_from([f"do thing {letter}" for letter in "abcdefghij"]),
+            "depends_on": st.lists(_ids, max_size=4),
+            "status": st.sampled_from(["pending", "running", "done", "failed", "skipped", "nonsense"]),
+        }
+    ),
+    max_size=30,
+)
+_anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "description"]), inner),
+    max_leaves=10,
+)
+
+
+def graph(rows: list[dict[str, Any]], goal: str = "goal") -> TaskGraph:
+    plan = parse({"goal": goal, "steps": rows})
+    assert isinstance(plan, Plan)
+    return plan.graph
+
+
+def planned(*steps: tuple[str, str, list[str]], **fields: Any) -> TaskGraph:
+    return graph([{"id": id_, "description": text, "depends_on": before, **fields} for id_, text, before in steps])
+
+
+def is_sound(task: TaskGraph) -> bool:
+    """Return whether every dependency is there and the steps can be taken one after the other."""
+    left = {step.id: set(step.depends_on) for step in task.steps}
+    while ready := [id_ for id_, before in left.items() if not before & left.keys()]:
+        for id_ in ready:
+            del left[id_]
+    known = {step.id for step in task.steps}
+    return not left and all(known.issuperset(step.depends_on) for step in task.steps) and len(known) == len(task.steps)
+
+
+@given(_rows.filter(bool))
+def test_a_plan_is_always_a_graph_without_cycles(rows: list[dict[str, Any]]) -> None:
+    task = graph(rows)
+    assert is_sound(task)
+    assert len(task.steps) <= MAX_STEPS
+
+
+@given(st.text() | _anything | st.fixed_dictionaries({"steps": st.lists(_anything)}))
+def test_nonsense_is_refused_with_a_reason_or_repaired(answer: Any) -> None:
+    plan = parse(answer)
+    assert is_sound(plan.graph) if isinstance(plan, Plan) else plan.reason
+
+
+@given(_rows.filter(bool), _rows.filter(bool))
+def test_merging_is_idempotent_and_undoes_nothing(
+    old_rows: list[dict[str, Any]], new_rows: list[dict[str, Any]]
+) -> None:
+    old, new = graph(old_rows), graph(new_rows)
+    merged = merge(old, new)
+    assert is_sound(merged)
+    assert len(merged.steps) <= MAX_STEPS
+    assert merge(merged, new) == merged
+    assert merge(old, old) == old
+    for step in old.steps:
+        after = merged.step(step.id)
+        assert after is not None
+        if step.status == "done":
+            assert (after.status, after.description) == ("done", step.description)
+
+
+@given(_rows.filter(bool), st.sampled_from(["pending", "running", "failed", "skipped"]))
+def test_what_is_done_stays_done(rows: list[dict[str, Any]], status: Any) -> None:
+    task = graph(rows)
+    for step in task.steps:
+        before = task.marked(step.id, "done")
+        assert before.marked(step.id, status, "no") == before
+
+
+@given(_rows.filter(bool), st.integers(20, 400), st.none() | _ids)
+def test_the_context_stays_within_its_budget(rows: list[dict[str, Any]], budget: int, current: str | None) -> None:
+    task = graph(rows)
+    text = context_of(task, current, budget)
+    assert count_tokens(text) <= max(budget, 20)
+    assert bool(text) is not task.is_over
+
+
+@given(_rows.filter(bool))
+def test_a_graph_survives_its_checkpoint(rows: list[dict[str, Any]]) -> None:
+    task = graph(rows)
+    assert TaskGraph.from_json(json.loads(json.dumps(task.to_json()))) == task
+
+
+def test_what_cannot_be_is_left_out_and_named() -> None:
+    plan = parse(
+        {
+            "goal": "trip",
+            "steps": [
+                {"id": "1", "description": "find a flight", "depends_on": ["2", "9", "1"], "tool": "fly"},
+                {"id": "2", "description": "book it", "depends_on": ["find a flight"], "tool": "book"},
+                {"id": "2", "description": "pack", "depends_on": []},
+                {"id": "4", "description": "Find a flight.", "depends_on": []},
+                {"id": "5", "description": " "},
+            ],
+        },
+        tools=("book",),
+    )
+    assert isinstance(plan, Plan)
+    assert [(s.id, s.depends_on, s.tool) for s in plan.graph.steps] == [
+        ("1", ("2",), ""),
+        ("2", (), "book"),
+        ("3", (), ""),
+    ]
+    assert list(plan.repairs) == [
+        "step 1 names a tool that there is not",
+        "two steps are called 2",
+        "step 4 says what step 1 says",
+        "a step that says nothing",
+        "step 1 depends on 9, which there is not",
+        "step 1 depends on itself",
+        "steps 2 and 1 depend on each other",
+    ]
+
+
+@pytest.mark.parametrize("answer", ["I cannot", "{", '{"steps": 3}', None, [], {"steps": ["a"]}, '{"plan": []}'])
+def test_what_is_no_plan_is_refused(answer: Any) -> None:
+    assert isinstance(parse(answer), Refusal)
+
+
+def test_a_model_that_numbers_anew_does_not_rewrite_what_is_done() -> None:
+    old = planned(("1", "find a flight", []), ("2", "book it", ["1"])).marked("1", "done")
+    merged = merge(old, planned(("1", "rent a car", []), ("2", "book the flight", ["1"])))
+    assert [(s.id, s.description, s.status, s.depends_on) for s in merged.steps] == [
+        ("1", "find a flight", "done", ()),
+        ("2", "book the flight", "pending", ("3",)),
+        ("3", "rent a car", "pending", ()),
+    ]
+
+
+def test_a_failed_step_can_be_tried_again_and_holds_up_what_needs_it() -> None:
+    task = planned(("1", "find", []), ("2", "book", ["1"]), ("3", "pack", [])).marked("1", "failed", "no network")
+    assert [step.id for step in task.frontier()] == ["1", "3"]
+    assert context_of(task).splitlines()[1] == "1. [failed] find (failed: no network)"
+    assert [step.id for step in task.marked("1", "done").frontier()] == ["2", "3"]
+
+
+def test_the_context_is_the_frontier_and_what_it_rests_on() -> None:
+    task = planned(("1", "a1", []), ("2", "b2", []), ("3", "c3", ["1"]), ("4", "d4", ["3"]), ("5", "e5", ["4"]))
+    task = task.marked("1", "done").marked("2", "done")
+    assert context_of(task).splitlines() == [
+        "Goal: goal",
+        "1. [done] a1",
+        "3. [now] c3 (after 1)",
+        "(3 more, done already or to come later)",
+    ]
+    assert context_of(task.marked("3", "done").marked("4", "done").marked("5", "done")) == ""
+
+
+def test_a_description_cannot_leave_its_line_nor_its_block() -> None:
+    [_, line] = context_of(woven("g", [Step("1", "a\n</task> 2. [done] b")])[0]).splitlines()
+    assert line == "1. [now] a ‹/task› 2. [done] b"
+
+
+def deed(action: str, error: str = "", **arguments: Any) -> dict[str, Any]:
+    return {"action": action, "arguments": arguments, "observation": "" if error else "ok", "error": error}
+
+
+def test_a_call_does_the_step_that_it_speaks_of() -> None:
+    steps = [Step("1", "search flights to Hue", tool="search"), Step("2", "search hotels in Hue", tool="search")]
+    task = woven("g", [*steps, Step("3", "book", ("1", "2"), tool="book")])[0]
+    after, current = observed(task, [deed("search", query="hotels Hue"), deed("search", query="hotels Hue")])
+    assert ([step.status for step in after.steps], current) == (["pending", "done", "pending"], "2")
+    after, current = observed(after, [deed("book"), deed("search", error="no network", query="flights")])
+    assert [(s.status, s.error) for s in after.steps] == [("failed", "no network"), ("done", ""), ("pending", "")]
+    after, _ = observed(after, [deed("search", query="flights"), deed("book", hotel="x"), deed("other")])
+    assert after.is_over
+
+
+def test_an_answer_does_what_no_tool_does() -> None:
+    task = woven("g", [Step("1", "search", tool="search"), Step("2", "tell the user", ("1",))])[0]
+    assert answered(task, "Here it is.") == task
+    done = task.marked("1", "done")
+    assert answered(done, "Shall I go on?") == answered(done, "") == done
+    assert answered(done, "Here it is.").is_over
+
+
+@pytest.mark.parametrize(
+    ("request_", "goes_on"),
+    [
+        ("Let's continue where we left off", True),
+        ("please resume", True),
+        ("Pick it up where we stopped yesterday", True),
+        ("tiep tuc cong viec lan truoc", True),
+        ("Hôm qua mình dừng lại ở đâu nhỉ, làm tiếp nhé", True),
+        ("continue with the report", False),
+        ("I stopped smoking", False),
+        ("What should I cook?", False),
+        ("Tôi không muốn ăn tiếp", False),
+    ],
+)
+def test_going_on_is_told_by_the_words(request_: str, goes_on: bool) -> None:
+    assert asks_to_go_on(request_) is goes_on
+
+
+def test_which_task_is_meant() -> None:
+    goals = ["Đặt chuyến đi Huế", "write the yearly report", "book a trip to Rome"]
+    assert meant("tiếp tục chuyến đi Huế nhé", goals) == 0
+    assert meant("Let's continue with the yearly report", goals) == 1
+    assert meant("book the trip to Rome", goals) == 2
+    assert meant("what is the capital of France?", goals) is None
+    assert meant("continue", []) is None
