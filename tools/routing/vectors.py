@@ -142,4 +142,4 @@ def _unit(vector: Sequence[float]) -> Vector:
 
 
 def _cosine(one: Vector, other: Vector) -> float:
-    return math.fsum(map(mul, one, other))
+    return float(sum(map(mul, one, other)))
