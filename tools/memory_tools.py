@@ -313,6 +313,8 @@ def _told(episode: Episode) -> str:
         "lessons": "; ".join(episode.lessons),
     }
     told = " | ".join([episode.goal, *(f"{name}: {text}" for name, text in parts.items() if text)])
+    if episode.milestone_title:
+        return f"- [milestone {episode.created_at:%Y-%m-%d}] {_flat(episode.text)}"
     return f"- [episode {episode.created_at:%Y-%m-%d}] {_flat(told)}"
 
 

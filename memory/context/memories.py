@@ -199,7 +199,7 @@ def _line(item: MemoryResultItem, beside: Iterable[Fragment], limit: int = MAX_L
     payload = item.payload
     date = str(payload.get("created_at", ""))[:10]
     role = f", {payload['role']}" if "role" in payload else ""
-    kind = item.source
+    kind = "milestone" if payload.get("milestone_title") else item.source
     if payload.get("current") is False:
         kind = "former fact"
         date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date

@@ -41,6 +41,8 @@ class EpisodicMemoryStore(ScopeStore):
         lessons: Sequence[str] = (),
         level: Level = Level.TASK,
         importance: float = 0.5,
+        milestone_title: str = "",
+        linked_steps: Sequence[str] = (),
         source_ids: Sequence[str] = (),
     ) -> Episode:
         """Record an episode; recorded again, with what has become of it since, it replaces what was recorded.
@@ -56,6 +58,8 @@ class EpisodicMemoryStore(ScopeStore):
             lessons: What to do better.
             level: What it spans.
             importance: 0 to 1.
+            milestone_title: What a milestone is called.
+            linked_steps: The records of the task's steps that were taken in it.
             source_ids: The messages it comes from.
 
         Raises:
@@ -71,6 +75,8 @@ class EpisodicMemoryStore(ScopeStore):
                     "lessons": tuple(lessons),
                     "level": level,
                     "importance": importance,
+                    "milestone_title": milestone_title,
+                    "linked_steps": tuple(linked_steps),
                     "source_ids": tuple(source_ids),
                     "session_id": session_id,
                     "agent_id": agent_id,
@@ -101,5 +107,6 @@ def _complete(data: dict[str, Any]) -> dict[str, Any]:
     if not goal.strip():
         raise ValueError("memory scope episodic: goal: is missing; give what was wanted")
     what = data.get("source_ids") or (str(data["session_id"]), normalise(goal))
-    text = " ".join(filter(None, [goal, data.get("outcome", ""), *data.get("lessons", ())]))
+    title = data.get("milestone_title", "")
+    text = " ".join(filter(None, [title, goal, data.get("outcome", ""), *data.get("lessons", ())]))
     return {"id": record_id("episode", *what), "text": text[:MAX_INDEXED_CHARS], **data}

@@ -60,7 +60,9 @@ class TaskKeeper:
         tasks = [Task.from_value(item.value) for item in found]
         tasks.sort(key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
         place = meant(request, [task.text for task in tasks])
-        return None if place is None else await self._with_steps(tasks[place])
+        kept = await self._with_steps(tasks[place]) if place is not None else None
+        # what was left to do may have been forgotten
+        return None if kept is None or kept.graph.is_over else kept
 
     async def load(self, task_id: str) -> KeptTask | None:
         """Return a task, None where it has been forgotten.

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.context import count_tokens
@@ -25,6 +25,8 @@ from memory.tasks import (
     woven,
 )
 from memory.tasks.cues import meant
+
+FEW = settings(deadline=None, max_examples=60)
 
 _ids = st.sampled_from([str(number) for number in range(1, 9)])
 _rows = st.lists(
@@ -65,6 +67,7 @@ def is_sound(task: TaskGraph) -> bool:
     return not left and all(known.issuperset(step.depends_on) for step in task.steps) and len(known) == len(task.steps)
 
 
+@FEW
 @given(_rows.filter(bool))
 def test_a_plan_is_always_a_graph_without_cycles(rows: list[dict[str, Any]]) -> None:
     task = graph(rows)
@@ -72,12 +75,14 @@ def test_a_plan_is_always_a_graph_without_cycles(rows: list[dict[str, Any]]) -> 
     assert len(task.steps) <= MAX_STEPS
 
 
+@FEW
 @given(st.text() | _anything | st.fixed_dictionaries({"steps": st.lists(_anything)}))
 def test_nonsense_is_refused_with_a_reason_or_repaired(answer: Any) -> None:
     plan = parse(answer)
     assert is_sound(plan.graph) if isinstance(plan, Plan) else plan.reason
 
 
+@FEW
 @given(_rows.filter(bool), _rows.filter(bool))
 def test_merging_is_idempotent_and_undoes_nothing(
     old_rows: list[dict[str, Any]], new_rows: list[dict[str, Any]]
@@ -95,6 +100,7 @@ def test_merging_is_idempotent_and_undoes_nothing(
             assert (after.status, after.description) == ("done", step.description)
 
 
+@FEW
 @given(_rows.filter(bool), st.sampled_from(["pending", "running", "failed", "skipped"]))
 def test_what_is_done_stays_done(rows: list[dict[str, Any]], status: Any) -> None:
     task = graph(rows)
@@ -103,6 +109,7 @@ def test_what_is_done_stays_done(rows: list[dict[str, Any]], status: Any) -> Non
         assert before.marked(step.id, status, "no") == before
 
 
+@FEW
 @given(_rows.filter(bool), st.integers(20, 400), st.none() | _ids)
 def test_the_context_stays_within_its_budget(rows: list[dict[str, Any]], budget: int, current: str | None) -> None:
     task = graph(rows)
@@ -111,6 +118,7 @@ def test_the_context_stays_within_its_budget(rows: list[dict[str, Any]], budget:
     assert bool(text) is not task.is_over
 
 
+@FEW
 @given(_rows.filter(bool))
 def test_a_graph_survives_its_checkpoint(rows: list[dict[str, Any]]) -> None:
     task = graph(rows)
