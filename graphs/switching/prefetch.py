@@ -84,11 +84,16 @@ class Prefetch:
         try:
             async with asyncio.timeout(self._seconds):
                 said = await self._node.ainvoke([call], get_config())
+            return _result(said)
         except Exception as error:  # whatever the tool raises
             log.debug("%s did not run ahead: %s", call["name"], type(error).__name__)
             return None
-        messages = [message for part in said for message in part["messages"] if isinstance(part, dict)]
-        return messages[0] if len(messages) == 1 and isinstance(messages[0], ToolMessage) else None
+
+
+def _result(said: Any) -> ToolMessage | None:
+    """Return the message of a tool; None where it wants something else of the graph, which is no reading."""
+    messages = said.get("messages") if isinstance(said, dict) else None
+    return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
 
 
 def from_ahead(request: ToolCallRequest) -> ToolMessage | None:

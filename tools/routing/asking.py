@@ -73,8 +73,9 @@ class Asker:
         filled = self._model.with_structured_output(
             _schema(tools, layers), method="json_schema", include_raw=True, **self._options
         )
-        # merged into the config of the run around it, so that a trace shows the call where it belongs
-        config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "switch"})
+        # merged into the config of the run around it, so that a trace shows the call where it belongs; by another name
+        # than a node's, whose messages are streamed
+        config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "pick_tools"})
         prompt = [SystemMessage(self._instructions), HumanMessage(self._briefing(request, candidates))]
         try:
             with telemetry.model_call("switching", self._model) as call:

@@ -1,0 +1,337 @@
+"""Many tools: a handful reaches the model, all stay within reach, and whatever fails, the turn is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from agents.config import AgentConfig
+from agents.resolve import build_agent, resolve_agent
+from memory.interface import MemoryPolicy
+from tests.contract.conftest import Graph
+from tests.contract.test_loop import ANN, ask, thread
+from tests.support.many_tools import FailingEmbeddings, make_tool, many_tools, vectors_made, word_store
+from tests.support.scripted_model import ScriptedModel, calls
+from tools.registry import ToolConfigError
+
+BOAT = "please paint the boat"
+Build = Callable[..., Graph]
+
+
+def build_switching(
+    manager: str,
+    model: ScriptedModel | list[Any],
+    tools: list[BaseTool] | None = None,
+    *,
+    small: Any = None,
+    store: InMemoryStore | None = None,
+    **switching: Any,
+) -> Graph:
+    """Return a graph that chooses from many tools."""
+    agent = resolve_agent(
+        AgentConfig(
+            name="tester",
+            manager=manager,
+            system_prompt="You help.",
+            memory=MemoryPolicy(extraction="off"),
+            switching={"mode": "semantic", "max_tools": 6, **switching},
+        ),
+        model=model if isinstance(model, ScriptedModel) else ScriptedModel(script=model),
+        small_model=small or ScriptedModel(script=["nothing"]),
+        tools=many_tools() if tools is None else tools,
+    )
+    return build_agent(agent, store=store or word_store(), checkpointer=InMemorySaver())
+
+
+@pytest.fixture(params=["react", "react_mem"])
+def build(request: pytest.FixtureRequest) -> Build:
+    """Build a graph with each of the managers in turn."""
+    return lambda *args, **kwargs: build_switching(request.param, *args, **kwargs)
+
+
+async def events(graph: Graph, text: str, name: str = "1") -> list[dict[str, Any]]:
+    stream = graph.astream({"messages": [("user", text)]}, thread(name), context=ANN, stream_mode="custom")
+    return [event async for event in stream]
+
+
+async def warm(graph: Graph) -> None:
+    """Have the tools embedded, as the first turn does."""
+    await ask(graph, BOAT, name="warm")
+    await vectors_made()
+
+
+def of_type(seen: list[dict[str, Any]], type_: str) -> list[dict[str, Any]]:
+    return [event for event in seen if event["type"] == type_]
+
+
+async def test_only_a_handful_of_many_tools_reaches_the_model(build: Build) -> None:
+    model = ScriptedModel(script=["ok", "ok"])
+    graph = build(model)
+    await warm(graph)
+    await ask(graph, BOAT)
+    assert len(model.bound[-1]) == 7
+    assert "paint_boat" in model.bound[-1]
+    assert model.bound[-1][-1] == "find_tools"
+
+
+async def test_a_chosen_tool_is_called_as_ever(build: Build) -> None:
+    graph = build([calls(("paint_boat", {"colour": "red"})), "painted"])
+    result = await ask(graph, BOAT)
+    assert [m.text for m in result["messages"]] == [BOAT, "", "paint_boat done red", "painted"]
+    assert result.keys() == {"messages"}
+
+
+async def test_few_tools_are_all_offered_and_nothing_is_asked(build: Build) -> None:
+    model, small = ScriptedModel(script=["ok"]), ScriptedModel(script=["{}"])
+    graph = build(model, many_tools(12), small=small, mode="model")
+    assert "switch" not in graph.nodes
+    assert of_type(await events(graph, BOAT), "switch") == []
+    assert len(model.bound[-1]) == 12
+    assert small.prompts == []
+
+
+async def test_switched_off_the_graph_is_as_it_was() -> None:
+    for manager in ("react", "react_mem"):
+        model = ScriptedModel(script=["ok"])
+        off, few = build_switching(manager, model, mode="off"), build_switching(manager, model, many_tools(3))
+        assert off.nodes.keys() == few.nodes.keys()
+        await ask(off, BOAT)
+        assert len(model.bound[-1]) == 120
+
+
+async def test_a_tool_that_was_not_offered_runs_when_it_is_called(build: Build) -> None:
+    model = ScriptedModel(script=[calls(("burn_kayak", {})), "burnt"])
+    result = await ask(build(model), BOAT)
+    assert "burn_kayak" not in model.bound[0]
+    assert result["messages"][-2].text == "burn_kayak done"
+    assert "burn_kayak" in model.bound[1]
+
+
+async def test_the_model_finds_what_it_was_not_offered(build: Build) -> None:
+    model = ScriptedModel(
+        script=[calls(("find_tools", {"query": "weigh a sledge"})), calls(("weigh_sledge", {})), "it weighs"]
+    )
+    result = await ask(build(model), BOAT)
+    assert "weigh_sledge" not in model.bound[0]
+    assert model.bound[1][:7] == model.bound[0]
+    assert "weigh_sledge" in model.bound[1]
+    assert "- weigh_sledge: Weigh a sledge." in result["messages"][2].text
+    assert result["messages"][-2].text == "weigh_sledge done"
+
+
+async def test_what_was_found_is_of_this_turn_only(build: Build) -> None:
+    model = ScriptedModel(script=[calls(("find_tools", {"query": "weigh a sledge"})), "found", "ok"])
+    graph = build(model)
+    await ask(graph, BOAT)
+    await ask(graph, BOAT)
+    assert "weigh_sledge" not in model.bound[-1]
+
+
+async def test_where_nothing_is_found_all_names_are_told(build: Build) -> None:
+    model = ScriptedModel(script=[calls(("find_tools", {"query": "xyzzy"})), "no"])
+    result = await ask(build(model, store=InMemoryStore()), BOAT)
+    assert all(tool.name in result["messages"][2].text for tool in many_tools())
+
+
+async def test_what_is_always_wanted_is_always_offered(build: Build) -> None:
+    model = ScriptedModel(script=["ok"])
+    await ask(build(model, always=["burn_tent"]), BOAT)
+    assert "burn_tent" in model.bound[-1]
+
+
+async def test_a_short_message_goes_on_with_the_one_before(build: Build) -> None:
+    model = ScriptedModel(script=[calls(("paint_boat", {})), "done", "ok"])
+    graph = build(model)
+    await ask(graph, BOAT)
+    await ask(graph, "and again?")
+    assert "paint_boat" in model.bound[-1]
+
+
+async def test_the_small_model_picks_and_nobody_hears_it(build: Build) -> None:
+    small = ScriptedModel(script=[json.dumps({"tools": ["sell_piano"], "layers": []})])
+    graph = build(["ok"], small=small, mode="model")
+    await warm(graph)
+    said: list[str] = []
+    seen: list[Any] = []
+    stream = graph.astream(
+        {"messages": [("user", "sell the boat and the piano")]},
+        thread(),
+        context=ANN,
+        stream_mode=["custom", "messages"],
+    )
+    async for mode, part in stream:
+        if mode == "messages":
+            said.append(part[0].text)
+        else:
+            seen.append(part)
+    [event] = of_type(seen, "switch")
+    assert (event["by"], event["picked"], event["status"]) == ("model", ["sell_piano"], "ok")
+    assert event["tools"][0] == "sell_piano"
+    assert "".join(said) == "ok"
+
+
+async def test_a_small_model_that_fails_costs_its_word_not_the_turn(build: Build) -> None:
+    model = ScriptedModel(script=["ok"])
+    graph = build(model, small=ScriptedModel(script=[ConnectionError("refused")]), mode="model")
+    await warm(graph)
+    seen = await events(graph, "sell the boat and the piano")
+    [event] = of_type(seen, "switch")
+    assert (event["by"], event["status"]) == ("semantic", "degraded")
+    assert "without model" in event["message"]
+    assert {"sell_boat", "sell_piano"} <= set(model.bound[-1])
+    assert seen[-1]["type"] in {"answer", "memory"}
+
+
+async def test_without_its_embedder_words_choose_or_all_tools_are_offered(build: Build) -> None:
+    embeddings = FailingEmbeddings(64)
+    model = ScriptedModel(script=["ok"])
+    graph = build(model, store=word_store(embeddings))
+    await warm(graph)
+    embeddings.failing = True
+    [event] = of_type(await events(graph, BOAT), "switch")
+    assert (event["by"], event["status"]) == ("words", "degraded")
+    assert "paint_boat" in model.bound[-1]
+    [event] = of_type(await events(graph, "hãy sơn cái thuyền", name="2"), "switch")
+    assert (event["by"], event["tools"]) == ("all", None)
+    assert "sk-secret" not in str(event)
+    assert len(model.bound[-1]) == 120
+
+
+async def test_a_declared_next_step_is_suggested(build: Build) -> None:
+    tools = many_tools(insure_boat={"after": ["paint_boat"]})
+    graph = build(["ok"], tools)
+    await warm(graph)
+    [event] = of_type(await events(graph, BOAT), "suggestion")
+    assert event == {
+        "type": "suggestion",
+        "tool": "insure_boat",
+        "text": "Insure a boat.",
+        "after": "paint_boat",
+        "times": 0,
+    }
+
+
+async def test_what_a_user_does_next_is_learnt_from_what_that_user_did() -> None:
+    script: list[Any] = [calls(("paint_boat", {})), calls(("rent_violin", {})), "done"] * 2
+    graph = build_switching("react_mem", [*script, "ok"])
+    for name in ("1", "2"):
+        await ask(graph, BOAT, name=name)
+    await vectors_made()
+    [event] = of_type(await events(graph, BOAT, name="3"), "suggestion")
+    assert (event["tool"], event["after"], event["times"]) == ("rent_violin", "paint_boat", 2)
+    stream = graph.astream(
+        {"messages": [("user", BOAT)]}, thread("4"), context={"user_id": "bob"}, stream_mode="custom"
+    )
+    assert of_type([event async for event in stream], "suggestion") == []
+
+
+# --- what runs ahead ---
+
+
+class Agenda:
+    """A tool that only reads, and remembers when it ran."""
+
+    def __init__(self, **metadata: Any) -> None:
+        self.ran: list[str] = []
+        self.started = asyncio.Event()
+        self.fails = False
+        metadata = {"prefetch": True, **metadata}
+
+        async def read_agenda(day: str = "today") -> str:
+            """Paint the boat: read the agenda of it."""
+            self.ran.append(day)
+            self.started.set()
+            if self.fails:
+                raise ConnectionError("no agenda")
+            return f"{day}: reading {len(self.ran)}"
+
+        self.tool = StructuredTool.from_function(coroutine=read_agenda, metadata=metadata)
+
+    @property
+    def tools(self) -> list[BaseTool]:
+        return [*many_tools(20), self.tool]
+
+
+class Waiting(ScriptedModel):
+    """Answers once a tool has started."""
+
+    event: Any
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
+        async with asyncio.timeout(20):
+            await self.event.wait()
+        async for chunk in super()._astream(*args, **kwargs):
+            yield chunk
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+        async with asyncio.timeout(20):
+            await self.event.wait()
+        return await super()._agenerate(*args, **kwargs)
+
+
+async def test_what_runs_ahead_runs_beside_the_model_and_is_its_result(build: Build) -> None:
+    agenda = Agenda()
+    model = Waiting(script=[calls(("read_agenda", {})), "nothing"], event=agenda.started)
+    seen = await events(build(model, agenda.tools), BOAT)
+    assert agenda.ran == ["today"]
+    [observed] = of_type(seen, "observation")
+    assert (observed["id"], observed["content"]) == ("call-read_agenda-0", "today: reading 1")
+
+
+async def test_other_arguments_get_a_result_of_their_own(build: Build) -> None:
+    agenda = Agenda()
+    model = Waiting(script=[calls(("read_agenda", {"day": "monday"})), "nothing"], event=agenda.started)
+    result = await ask(build(model, agenda.tools), BOAT)
+    assert result["messages"][2].text == "monday: reading 2"
+
+
+async def test_a_second_look_is_a_new_one(build: Build) -> None:
+    agenda = Agenda()
+    look = calls(("read_agenda", {}))
+    result = await ask(build(Waiting(script=[look, look, "changed"], event=agenda.started), agenda.tools), BOAT)
+    assert [m.text for m in result["messages"] if m.type == "tool"] == ["today: reading 1", "today: reading 2"]
+
+
+async def test_what_nobody_asked_for_is_seen_nowhere(build: Build) -> None:
+    agenda = Agenda()
+    model = Waiting(script=[calls(("paint_boat", {})), "painted"], event=agenda.started)
+    seen = await events(build(model, agenda.tools), BOAT)
+    assert agenda.ran == ["today"]
+    assert "reading" not in str(model.prompts)
+    assert "reading" not in str(seen)
+
+
+async def test_a_tool_that_is_not_marked_does_not_run_ahead(build: Build) -> None:
+    agenda = Agenda(prefetch=False)
+    await ask(build(["ok"], agenda.tools), BOAT)
+    assert agenda.ran == []
+
+
+async def test_a_tool_that_fails_ahead_runs_in_its_own_time(build: Build) -> None:
+    agenda = Agenda()
+    agenda.fails = True
+
+    def recovers(messages: Any) -> AIMessage:
+        agenda.fails = False
+        return calls(("read_agenda", {}))
+
+    result = await ask(build(Waiting(script=[recovers, "ok"], event=agenda.started), agenda.tools), BOAT)
+    assert result["messages"][2].text.startswith("today: reading")
+
+
+# --- what cannot be built ---
+
+
+def test_a_tool_of_the_same_name_as_the_engines_is_refused() -> None:
+    taken = make_tool("find_tools", {})
+    with pytest.raises(ToolConfigError, match="'find_tools', which is the name of the tool that `switching` adds"):
+        build_switching("react", ["ok"], [*many_tools(), taken])
