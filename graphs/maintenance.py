@@ -21,11 +21,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from agents.config import load_agent_config
-from agents.resolve import resolve_agent
+from agents.extractive import ExtractiveChatModel
+from agents.resolve import ResolvedAgent, resolve_agent
 from graphs.memory_nodes import MemoryNodes
+from memory.concepts import settle_concepts
+from memory.consolidation import Asker, consolidate
 from memory.conversations import agents_with_work, end_conversation, quiet_conversations
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
+from memory.learning import Proposer, learn
 from memory.namespaces import PENDING, ROOT, decode
 from memory.turns import TurnReport, Turns
 
@@ -62,8 +66,13 @@ class WorkDone(TypedDict):
 
 
 @cache
+def _agent(name: str) -> ResolvedAgent:
+    return resolve_agent(load_agent_config(name))
+
+
+@cache
 def _nodes(agent: str) -> MemoryNodes:
-    return MemoryNodes(resolve_agent(load_agent_config(agent)))
+    return MemoryNodes(_agent(agent))
 
 
 async def extract(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> WorkDone:
@@ -89,7 +98,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
                 if agent in down:
                     continue
                 nodes = await asyncio.to_thread(_nodes, agent)
-                done = await _maintain(nodes.turns(store, Identity(user_id, "maintenance")))
+                done = await _maintain(nodes.turns(store, Identity(user_id, "maintenance")), _agent(agent))
                 if done.waiting:
                     # its model is down: asking it for everybody would only take long
                     down.add(agent)
@@ -101,13 +110,35 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
     return _summed(total)
 
 
-async def _maintain(anywhere: Turns) -> TurnReport:
+async def _maintain(anywhere: Turns, agent: ResolvedAgent) -> TurnReport:
     """Maintain what one agent remembers of one user."""
     total = await anywhere.extract()
     for session_id in await quiet_conversations(anywhere):
         if total.waiting:
-            break
+            return total
         total += await end_conversation(replace(anywhere, session_id=session_id))
+    return total if total.waiting else total + await _reflect(anywhere, agent)
+
+
+async def _reflect(anywhere: Turns, agent: ResolvedAgent) -> TurnReport:
+    """Draw what many turns come to: who is meant, what holds in general, what has worked; each as the policy says."""
+    memory, user_id, agent_id = anywhere.memory, anywhere.user_id, anywhere.agent_id
+    policy, model = memory.policy, agent.small_model
+    # one that only quotes has no words of its own
+    asks = not isinstance(model, ExtractiveChatModel)
+    seconds = policy.extraction_timeout
+    who = Asker(model, seconds) if asks and policy.resolve_concepts == "model" else None
+    settled = await settle_concepts(memory.store, user_id, asker=who)
+    total = TurnReport(calls=settled.calls, problem=settled.problem)
+    if policy.consolidate != "off":
+        asker = Asker(model, seconds) if asks and policy.consolidate == "model" else None
+        drawn = await consolidate(memory.store, user_id, agent_id, asker=asker)
+        total += TurnReport(stored=drawn.drawn, calls=drawn.calls, problem=drawn.problem)
+    if policy.learn != "off":
+        proposer = Proposer(model, seconds) if asks and policy.learn == "model" else None
+        tools = [tool.name for tool in agent.tools]
+        learnt = await learn(memory, user_id, agent_id, tools=tools, proposer=proposer)
+        total += TurnReport(stored=learnt.learnt, retired=learnt.archived, calls=learnt.calls, problem=learnt.problem)
     return total
 
 

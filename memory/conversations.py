@@ -13,7 +13,7 @@ from memory.changes import Change, delete, put
 from memory.drafts import Origin
 from memory.extraction import ExtractionError, TranscriptMessage
 from memory.facade import MemoryFacade
-from memory.facts import load_facts
+from memory.facts import fact_changes, load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.reconcile import Said, reconcile
@@ -73,7 +73,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
             agent_id=turns.agent_id,
             said=said,
         )
-        changes = [put(turns.user_id, MemoryScope.SEMANTIC, fact) for fact in facts]
+        changes = await fact_changes(turns.memory.store, turns.user_id, facts)
         # what was kept word for word, and has now been read in its conversation
         read = [fact.id for fact in verbatim if fact.id in stored and drafts.is_read(fact, extraction)]
         changes += [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]

@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from memory import last_known
 from memory.changes import Change
+from memory.concepts import concepts_without
 from memory.namespaces import meta_namespace
 from memory.owned import WHOLE, bookmarks, everything
 from memory.records import Profile
@@ -108,7 +109,8 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if item.value.get("kind") == "profile"]
-    left = {item.key: item for item in items if item not in profiles}
+    concepts = [item for item in items if item.value.get("kind") == "concept"]
+    left = {item.key: item for item in items if item.value.get("kind") not in ("profile", "concept")}
     gone: dict[str, Item] = {}
 
     def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
@@ -147,7 +149,7 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
             changes.append(PutOp(item.namespace, item.key, value))
     for item in profiles:
         changes += _profile_without(item, gone, session_id)
-    return changes
+    return [*changes, *concepts_without(concepts, gone)]
 
 
 def _is_of(value: Mapping[str, Any], session_id: str) -> bool:

@@ -9,6 +9,8 @@ from typing import cast
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
 from memory.changes import Change, put
+from memory.concepts import concept_changes
+from memory.consolidation import stale_knowledge
 from memory.extraction import Operation
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
@@ -45,6 +47,23 @@ async def load_facts(
     return found
 
 
+async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
+    """Return the writes of facts with what follows from them: who and what they name, knowledge that has lost a proof.
+
+    The store is asked only where a fact uses a name or has ended.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        facts: Facts that are new or have changed.
+    """
+    return [
+        *(put(user_id, MemoryScope.SEMANTIC, fact) for fact in facts),
+        *await concept_changes(store, user_id, facts),
+        *await stale_knowledge(store, user_id, facts),
+    ]
+
+
 async def write_facts(
     store: BaseStore,
     user_id: str,
@@ -76,6 +95,6 @@ async def write_facts(
     async def step() -> tuple[list[Fact], list[Change]]:
         stored = await load_facts(store, user_id, operations)
         changed = reconcile(operations, stored, at=at, session_id=session_id, agent_id=agent_id, said=said)
-        return changed, [put(user_id, MemoryScope.SEMANTIC, fact) for fact in changed]
+        return changed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)

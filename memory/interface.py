@@ -220,6 +220,16 @@ class MemoryPolicy(BaseModel):
         description="How `maintenance` learns skills from what the agent did: never, in the small model's words, or "
         "without a model.",
     )
+    resolve_concepts: Literal["names", "model"] = Field(
+        "names",
+        description="How the people, places and things that facts name become concepts, behind the turns: by their "
+        "names and vectors, or with one model call of `maintenance` where those leave doubt.",
+    )
+    consolidate: Literal["off", "rules", "model"] = Field(
+        "off",
+        description="How `maintenance` draws patterns, rules and preferences from facts and episodes: never, by "
+        "counting, or in the small model's words too.",
+    )
     extraction_timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
     recover_after: float = Field(
         120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."

@@ -34,7 +34,7 @@ from memory.extraction import (
     wants_keywords,
 )
 from memory.facade import MemoryFacade
-from memory.facts import load_facts
+from memory.facts import fact_changes, load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.reconcile import Said, reconcile
@@ -436,7 +436,7 @@ class Turns:
                     facts += [kept] if (kept := drafts.repeated(known, fact)) != known else []
                 elif known is not None:
                     read.append(delete(self.user_id, MemoryScope.SEMANTIC, known.id))
-            changes = [*read, *(put(self.user_id, MemoryScope.SEMANTIC, fact) for fact in facts)]
+            changes = [*read, *await fact_changes(self.memory.store, self.user_id, facts)]
             if extraction.episode is not None and self.memory.policy.use_episodic:
                 # a task that has been forgotten meanwhile is not linked to
                 linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)

@@ -1,0 +1,105 @@
+"""What `maintenance` draws from many turns, and that forgetting leaves nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from langchain_core.tools import tool
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from agents.config import AgentConfig
+from agents.resolve import ResolvedAgent, resolve_agent
+from graphs import maintenance
+from memory.changes import put, write
+from memory.concepts import find_concepts
+from memory.consolidation import load_knowledge
+from memory.extraction import Operation
+from memory.facade import MemoryFacade
+from memory.facts import write_facts
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.owned import everything
+from memory.records import Message, now, record_id
+from memory.turns import Turns
+from tests.support.scripted_model import ScriptedModel
+
+USER = "ann"
+
+
+@tool
+def search(query: str) -> str:
+    """Search."""
+    return query
+
+
+def an_agent(**policy: object) -> ResolvedAgent:
+    memory = MemoryPolicy.model_validate(policy)
+    config = AgentConfig(name="assistant", manager="react_mem", memory=memory)
+    return resolve_agent(config, model=ScriptedModel(script=[""]), tools=[search])
+
+
+def turns_of(agent: ResolvedAgent, store: BaseStore) -> Turns:
+    memory = MemoryFacade(store, agent.config.memory)
+    return Turns(memory=memory, extractor=None, user_id=USER, session_id="maintenance", agent_id=agent.config.name)
+
+
+async def say(store: BaseStore, session_id: str, *said: tuple[str, str, str]) -> None:
+    """Let there be messages in a conversation, and the facts that they state."""
+    for place, (subject, predicate, object_) in enumerate(said):
+        text = f"{subject} {predicate} {object_}"
+        id_ = record_id("message", session_id, str(place))
+        message = Message(
+            id=id_, text=text, content=text, role="user", turn=place, session_id=session_id, agent_id="assistant"
+        )
+        await write(store, [put(USER, MemoryScope.DIALOG, message)])
+        fact = Operation(
+            op="add", subject=subject, predicate=predicate, object=object_, text=text, source_ids=(id_,), target_id=None
+        )
+        await write_facts(store, USER, [fact], at=now(), session_id=session_id, agent_id="assistant")
+
+
+async def kinds(store: BaseStore) -> Sequence[str]:
+    return sorted({str(item.value.get("kind")) for item in await everything(store, USER)})
+
+
+@pytest.fixture
+def store() -> BaseStore:
+    return InMemoryStore()
+
+
+async def test_what_facts_name_is_a_concept_and_goes_with_the_last_that_names_it(store: BaseStore) -> None:
+    await say(store, "1", ("Lan Nguyen", "lives in", "Hue"))
+    await say(store, "2", ("Lan Nguyen", "works at", "Acme"))
+    assert await find_concepts(store, USER, "Lan Nguyen")
+    memory = MemoryFacade(store)
+    await memory.delete_session(USER, "1")
+    assert await find_concepts(store, USER, "Lan Nguyen")
+    assert not await find_concepts(store, USER, "Hue")
+    await memory.delete_session(USER, "2")
+    assert "concept" not in await kinds(store)
+
+
+async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(store: BaseStore) -> None:
+    tastes = [("user", "likes", f"{kind} coffee") for kind in ("iced", "black", "strong", "weak")]
+    for session, taste in enumerate(tastes):
+        await say(store, str(session), taste)
+    agent = an_agent(consolidate="rules", use_summaries=False)
+    await maintenance._reflect(turns_of(agent, store), agent)
+    drawn = await load_knowledge(store, USER)
+    again = await maintenance._reflect(turns_of(agent, store), agent)
+    assert again.stored == []
+    memory = MemoryFacade(store)
+    for session in range(len(tastes)):
+        await memory.delete_session(USER, str(session))
+    assert await load_knowledge(store, USER) == {}
+    assert drawn
+    assert await kinds(store) == []
+
+
+async def test_off_it_draws_nothing(store: BaseStore) -> None:
+    await say(store, "1", *[("user", "likes", f"{kind} tea") for kind in ("iced", "black", "strong", "weak")])
+    agent = an_agent()
+    report = await maintenance._reflect(turns_of(agent, store), agent)
+    assert (report.stored, report.calls, report.problem) == ([], 0, "")
+    assert await load_knowledge(store, USER) == {}
