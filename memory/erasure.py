@@ -26,6 +26,9 @@ _SUPPORTED = {"fact", "skill"}
 """Kinds that stand on several sources, and keep standing on those that are left. The text of any other kind, such as a
 summary, was made of all its sources at once, and goes with the first of them."""
 
+_LINKS = {"episode": "linked_steps", "task": "steps", "task_step": "depends_on"}
+"""Fields of what is left that name other records."""
+
 _CURRENT = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
 
 
@@ -135,6 +138,9 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
     for item in left.values():
         value = dict(item.value)
+        links = _LINKS.get(str(value.get("kind")), "")
+        if any(id_ in gone for id_ in value.get(links, ())):
+            value[links] = [id_ for id_ in value[links] if id_ not in gone]
         if value.get("kind") in _SUPPORTED:
             kept = [source for source in value["source_ids"] if elsewhere(source, value)]
             if len(kept) < len(value["source_ids"]):
