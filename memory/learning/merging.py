@@ -71,6 +71,9 @@ class Known:
         if known.status == "archived":
             return _revived(known, draft) if len(new) >= MIN_SUPPORT else None
         tools = _tools(known)
+        if not tools:
+            # a lesson is as good with three turns as with six
+            return known
         if tools != draft.tools:
             return _changed(known, draft)
         own = [t for t in new if t.covers(tools) and all(evidence.is_said_by(text, t) for text in _texts(known))]
