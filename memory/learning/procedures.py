@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from memory.learning.traces import Trace
 
@@ -108,7 +109,8 @@ def _in_order(
 
 
 def _explains(one: Procedure, turns: Sequence[Trace], every: Iterable[Trace]) -> bool:
-    share = sum(len(one.tools) / len(turn.tools) for turn in turns) / len(turns)
+    # rounded once: a sum step by step would depend on the order of the turns
+    share = fmean(len(one.tools) / len(turn.tools) for turn in turns)
     failed = sum(not trace.succeeded and trace.covers(one.tools) for trace in every)
     return share > _MIN_SHARE and len(one.traces) >= _MIN_SUCCESS * (len(one.traces) + failed)
 
