@@ -45,6 +45,10 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json
 	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --server
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
+	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
+	$(BIN)/python -m benchmarks.graph_reads --json benchmarks/results/graph_reads.json
+	$(BIN)/python -m benchmarks.routing --json benchmarks/results/routing.json
+	$(BIN)/python -m benchmarks.learning --json benchmarks/results/learning.json
 
 lock: ## Resolve pyproject.toml anew into requirements.lock (needs uv)
 	@[ -n "$(UV)" ] || { echo "make lock needs uv: $(PYTHON) -m pip install uv" >&2; exit 1; }
