@@ -15,10 +15,13 @@ from langgraph.store.base import BaseStore, GetOp, Item, Result
 
 from memory import erasure, last_known, portability, telemetry
 from memory.changes import Change, write
+from memory.graph.arm import with_links
+from memory.graph.reading import MemoryGraph
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from memory.namespaces import pending_namespace, scope_namespace
 from memory.owned import WHOLE, everything
 from memory.portability import ImportReport
+from memory.retrieval.fusion import Arm
 from memory.retrieval.question import Question, read_question
 from memory.retrieval.recall import Recall, recall
 from memory.retrieval.reranking import rerank
@@ -39,6 +42,8 @@ log = logging.getLogger(__name__)
 
 class MemoryFacade:
     """Memory on any LangGraph store, under one policy. Each scope is an attribute, such as `memory.semantic`.
+
+    How memories hang together is another one, `memory.graph`.
 
     Args:
         store: Where records live.
@@ -63,6 +68,7 @@ class MemoryFacade:
         self.procedural = ProceduralMemoryStore(store, self.policy)
         self.profile = ProfileMemoryStore(store, self.policy)
         self.experience = ExperienceMemoryStore(store, self.policy)
+        self.graph = MemoryGraph(store)
         scopes: list[ScopeStore] = [
             self.dialog,
             self.state,
@@ -78,9 +84,9 @@ class MemoryFacade:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
-        `MemoryStore` does); now and then one more, for the names of those who speak. Without the embedder, words,
-        neighbours and times still find; without the index of words, vectors do; without the database, `last_known` has
-        what was read before.
+        `MemoryStore` does); now and then one more, for the names of those who speak, and one or two where the graph is
+        among the policy's arms. Without the embedder, words, neighbours and times still find; without the index of
+        words, vectors do; without the database, `last_known` has what was read before.
 
         Args:
             query: What to read. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
@@ -110,7 +116,10 @@ class MemoryFacade:
             (scope, scope.operations(query, question))
             for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
         ]
-        answers = await recall(self.store, [operation for _, part in asked for operation in part])
+        operations = [operation for _, part in asked for operation in part]
+        answers = await recall(self.store, operations)
+        if Arm.GRAPH in self.policy.arms:
+            answers = await with_links(self.store, operations, answers)
         results = MemoryResults()
         answers, failure = await self._reranked(answers, query.query or "")
         if failure:

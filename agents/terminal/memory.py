@@ -16,6 +16,7 @@ from rich.text import Text
 
 from agents.config import AgentConfig
 from agents.terminal.column import one_line, printable
+from agents.terminal.graph import add_graph_arguments, draw
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
 from memory.records import Fact
@@ -66,6 +67,8 @@ def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: s
     export.add_argument("file", nargs="?", default="-", help="where to; by default, and for -, the standard output")
     import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
     import_.add_argument("file", help="where from; - is the standard input")
+    graph = verbs.add_parser("graph", parents=[shared], help="how memories hang together: a page, JSON or GraphML")
+    add_graph_arguments(graph)
     forget = verbs.add_parser("forget", parents=[shared], help="forget one conversation, or everything about the user")
     forget.add_argument("--session", help="only this conversation and what came of it")
     forget.add_argument("--yes", action="store_true", help="do not ask")
@@ -108,6 +111,7 @@ async def _run(command: _Command, settings: StorageSettings) -> int:
             "pending": lambda: command.pending(memory),
             "export": lambda: command.export(memory),
             "import": lambda: command.import_(memory, lines),
+            "graph": lambda: command.graph(memory),
             "forget": lambda: command.forget(memory),
         }
         return await verbs[verb]()
@@ -214,6 +218,18 @@ class _Command:
             raise MemoryCommandError(f"{self.arguments.file}: {error}; nothing was imported") from error
         kept = f", {report.kept} were there already" if report.kept else ""
         self._report({"added": report.added, "kept": report.kept}, f"{report.added} memories added{kept}")
+        return 0
+
+    async def graph(self, memory: MemoryFacade) -> int:
+        """Write how memories hang together."""
+        where = self.arguments.out
+        drawn = await draw(memory, self._user, where, self.arguments.format)
+        await asyncio.to_thread(_write, where, [drawn.text])
+        if where != "-":
+            nodes, links = len(drawn.graph.nodes), len(drawn.graph.links)
+            rest = f"; {drawn.left_out} more memories, with fewer links, are left out" if drawn.left_out else ""
+            data = {"memories": nodes, "links": links, "left_out": drawn.left_out, "file": where}
+            self._report(data, f"{nodes} memories and {links} links are in {where}{rest}")
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:

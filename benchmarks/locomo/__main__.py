@@ -1,6 +1,7 @@
 """Evidence recall, time and size of memory search, beside what others use.
 
-    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--fit] [--save-plots results]
+    python -m benchmarks.locomo --data locomo.json --json results/locomo.json [--ablate] [--fit] [--graph]
+        [--save-plots results]
 
 Conversations come in the layout of LoCoMo (https://github.com/snap-research/locomo), which is not part of the project;
 benchmarks/stress has some of our own. `--data` may be given several times. Each is written as its owner's conversation
@@ -19,9 +20,12 @@ no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say 
 Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
 server; `disk_bytes_per_memory` is tables and indexes by the turn.
 
-`--ablate`, `--fit` and `--keywords` look at our own search: without each arm, and with one alone; with weights of the
-arms that are fitted anew, and held out (benchmarks/locomo/fit.py); and with words for the index that a model has made.
-Their metrics are ours, as `without.lexical.recall@10`, `fit.held_out.recall@10` and `keywords.with.recall@10`.
+`--ablate`, `--fit`, `--graph` and `--keywords` look at our own search: without each arm, and with one alone; with
+weights of the arms that are fitted anew, and held out (benchmarks/locomo/fit.py); with links between the turns as
+another arm; and with words for the index that a model has made. Their metrics are ours, as
+`without.lexical.recall@10`, `fit.held_out.recall@10`, `graph.with.recall@10` and `keywords.with.recall@10`.
+`graph.difference` is in recall@10, question by question: `mean.multi_hop` between the ends `low.` and `high.` of its
+95 % bootstrap interval over questions.
 
 Peers: bm25 (bm25s, stemming), dense (numpy), LangGraph's InMemoryStore and AsyncPostgresStore as they come, LangMem's
 search tool on an InMemoryStore, and mem0 where it is installed (`pip install 'react-mem[mem0]'`; it keeps the turns as
@@ -43,7 +47,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.locomo import fit, peers
+from benchmarks.locomo import fit, graph, peers
 from benchmarks.locomo.charts import save_plots
 from benchmarks.locomo.dataset import Conversation, load
 from benchmarks.locomo.embedding import SharedEmbeddings, VectorFile
@@ -76,7 +80,7 @@ WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_by
 ABLATED = ("recall@10", "all_evidence@10", "mrr", "p50_ms")
 BY_GROUP = "recall@10"
 
-ABLATIONS, FIT, KEYWORDS = "", "fit", "keywords"
+ABLATIONS, FIT, GRAPH, KEYWORDS = "", "fit", "graph", "keywords"
 
 Rows = dict[str, dict[str, float]]
 
@@ -88,11 +92,13 @@ class Wanted:
     Args:
         ablations: Whether ours is asked again without each arm, and with each.
         fit: Whether its weights are fitted anew.
+        graph: Whether it is asked again with links between the turns.
         keywords: Index words by turn of the first conversation; nothing for no such comparison.
     """
 
     ablations: bool = False
     fit: bool = False
+    graph: bool = False
     keywords: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -176,6 +182,9 @@ async def _compare(
     if wanted.fit:
         candidates = await fit.collect(memory, conversations, stage("candidates of the fit", number))
         found[FIT] = await asyncio.to_thread(fit.study, candidates)
+    if wanted.graph:
+        progress = stage("links between turns", 2 * number + len(conversations))
+        found[GRAPH] = await graph.compare(memory, conversations, embeddings, progress)
     if wanted.keywords:
         # last, because the words stay
         first = conversations[0]
@@ -206,6 +215,12 @@ def show(measured: Measured, about: str) -> None:
         multipliers = fitted.pop("multipliers")
         print_table("Weights as shipped, fitted anew, and held out", list(fitted["shipped"]), fitted)
         print_table("What the fit multiplies the shipped weights by", list(multipliers), {"": multipliers})
+    if linked := dict(measured.ours.get(GRAPH, {})):
+        found = linked.pop("difference")
+        print_table("With links between turns as an arm", (*QUALITY, "p50_ms", "p95_ms"), linked)
+        ends = {end: by_group(found, end) for end in ("low", "mean", "high")}
+        rows = {group: {end: ends[end][group] for end in ends} for group in ends["mean"]}
+        print_table("What that adds to recall@10: the mean in its 95 % interval", list(ends), rows)
     if compared := measured.ours.get(KEYWORDS):
         print_table("Index words, on the first conversation", QUALITY, compared)
         _print_groups(compared)
@@ -244,7 +259,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.fit and len(conversations) < 2:
         parser.error("--fit: there is one conversation, and it cannot be held out of itself; give more data")
 
-    wanted = Wanted(arguments.ablate, arguments.fit, words)
+    wanted = Wanted(arguments.ablate, arguments.fit, arguments.graph, words)
     measured = asyncio.run(run(conversations, names, model, wanted, arguments.vectors))
     turns = sum(1 for conversation in conversations for _ in conversation.turns)
     number = sum(len(conversation.questions) for conversation in conversations)
@@ -293,6 +308,7 @@ def _parser() -> argparse.ArgumentParser:
         "--ablate", action="store_true", help="ask again without each arm of the search, and with one alone"
     )
     parser.add_argument("--fit", action="store_true", help="fit the arms' weights anew, and hold out each conversation")
+    parser.add_argument("--graph", action="store_true", help="ask again with links between the turns as an arm")
     parser.add_argument(
         "--keywords",
         type=Path,

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.locomo.dataset import MULTI_HOP, Conversation
 from benchmarks.locomo.metrics import ALL_AT
 from benchmarks.locomo.react_mem import ReactMem
-from memory.retrieval.fusion import Arm
+from memory.retrieval.fusion import ALL_ARMS, Arm
 
 WIDE = 100
 """Results of a question that are ranked anew: as many as a policy may ask for. Who asks for many is proposed more, so
@@ -30,7 +30,8 @@ ALL_EVIDENCE = 0.5
 MULTI_HOP_RECALL = 0.15
 """What is fitted to: recall@10, and so much of all-evidence@10 and of the recall@10 of questions with several turns."""
 
-FITTED = tuple(arm for arm in Arm if arm is not Arm.LEXICAL)
+ARMS = tuple(arm for arm in Arm if arm in ALL_ARMS)
+FITTED = tuple(arm for arm in ARMS if arm is not Arm.LEXICAL)
 SHIPPED = (1.0,) * len(FITTED)
 
 STEPS = (0.0, *(2 ** (step / 4) for step in range(-12, 13)))
@@ -59,7 +60,7 @@ class Candidates:
         data_set: Where the conversation is from.
         multi_hop: Whether several turns hold the answer.
         evidence: How many turns hold it, found or not.
-        parts: What each arm contributed, a row a result, in the order of `Arm`.
+        parts: What each arm contributed, a row a result, in the order of `ARMS`.
         right: Which results hold it.
         behind: Which results repeat a better one, and so come after all others.
     """
@@ -95,7 +96,7 @@ async def collect(
                     data_set=conversation.data_set,
                     multi_hop=question.category == MULTI_HOP,
                     evidence=len(question.evidence),
-                    parts=[[hit.item.arms.get(arm, 0.0) for arm in Arm] for hit in hits],
+                    parts=[[hit.item.arms.get(arm, 0.0) for arm in ARMS] for hit in hits],
                     right=[hit.turn_id in question.evidence for hit in hits],
                     behind=_behind(scores),
                 )
@@ -140,7 +141,7 @@ class Pool:
         self._data_sets = np.array([found.data_set for found in candidates])
         self._multi_hop = np.array([found.multi_hop for found in candidates])
         self._evidence = np.array([found.evidence for found in candidates])
-        self._parts = np.zeros((*shape, len(Arm)))
+        self._parts = np.zeros((*shape, len(ARMS)))
         self._right = np.zeros(shape, bool)
         self._offsets = np.full(shape, -_NOTHING)
         for number, found in enumerate(candidates):
@@ -155,7 +156,7 @@ class Pool:
         if multipliers not in self._known:
             by_arm: dict[Arm, float] = {Arm.LEXICAL: 1.0}
             by_arm.update(zip(FITTED, multipliers, strict=True))
-            scores = self._parts @ np.array([by_arm[arm] for arm in Arm]) + self._offsets
+            scores = self._parts @ np.array([by_arm[arm] for arm in ARMS]) + self._offsets
             # a stable order: equal scores stay as the search had them
             best = np.argsort(-scores, axis=1, kind="stable")[:, :ALL_AT]
             self._known[multipliers] = np.take_along_axis(self._right, best, axis=1).sum(axis=1) / self._evidence

@@ -15,6 +15,7 @@ from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup
 from memory.changes import put
 from memory.facade import MemoryFacade
+from memory.graph.rebuilding import link_alike, relink
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
 from memory.records import Message
 from memory.storage import StorageSettings, open_storage
@@ -73,6 +74,17 @@ class ReactMem:
             stored = await self._facade.records(owner, scope, given)
             enriched = [Message.from_value({**stored[id_], "keywords": said}) for id_, said in given.items()]
             await self._facade.apply([put(owner, scope, message) for message in enriched])
+
+    async def link(self, conversation: Conversation) -> None:
+        """Link all turns of a conversation: each with the next one, and with those that say something like it."""
+        owner, store = conversation.owner, self._facade.store
+        await relink(store, owner)
+        turns = [
+            message_record_id(_session_id(conversation, session), as_message(turn, session))
+            for session in conversation.sessions
+            for turn in session.turns
+        ]
+        await link_alike(store, owner, MemoryScope.DIALOG, turns)
 
     async def search(self, conversation: Conversation, question: str) -> list[Hit]:
         """Ask in a new conversation, a while after the last one.

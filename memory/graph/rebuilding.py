@@ -26,6 +26,11 @@ from memory.transactions import transact
 NEAREST = 3
 """Memories that one is linked with because they say something like it: more of them make everything a neighbour."""
 
+ALIKE = 0.95
+"""How similar two memories must be to be linked for that. Texts are nearer to each other than to a question: of the
+three nearest messages of any other, in conversations of two people, half are above 0.925 and one in twenty above
+this."""
+
 _AT_ONCE = 5
 """Records that are compared in one round trip: each costs an embedding, and a read does not wait for those longer than
 three seconds."""
@@ -95,7 +100,7 @@ def _anew(items: Sequence[Item], before: Mapping[str, Stored]) -> dict[str, Stor
 
 
 async def link_alike(
-    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], *, similarity: float
+    store: BaseStore, user_id: str, scope: MemoryScope, ids: Sequence[str], *, similarity: float = ALIKE
 ) -> int:
     """Link memories with those of the same scope that are most like them in meaning.
 
@@ -112,9 +117,14 @@ async def link_alike(
     Returns:
         How many documents have changed.
     """
-    alike: list[Link] = []
+    pairs: dict[tuple[str, str], Link] = {}
     for start in range(0, len(ids), _AT_ONCE):
-        alike += await _alike(store, user_id, scope, ids[start : start + _AT_ONCE], similarity)
+        for link in await _alike(store, user_id, scope, ids[start : start + _AT_ONCE], similarity):
+            # of two that are near each other, either may have been asked for the other
+            known = pairs.get((link.source, link.target))
+            if known is None or known.weight < link.weight:
+                pairs[link.source, link.target] = link
+    alike = list(pairs.values())
 
     async def step() -> tuple[int, list[Change]]:
         changes = await link_changes(store, user_id, {}, alike=alike)
@@ -152,5 +162,6 @@ async def _alike(
             if theirs is None or item.key not in nodes or other.similarity is None or other.similarity < similarity:
                 continue
             at = max(nodes[item.key].at, theirs.at)
-            found.append(Link(item.key, theirs.id, LinkKind.SEMANTIC, round(other.similarity, 4), at))
+            one, two = sorted((item.key, theirs.id))
+            found.append(Link(one, two, LinkKind.SEMANTIC, round(other.similarity, 4), at))
     return found

@@ -142,23 +142,15 @@ def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
         The shares, which add up to 1; nothing where no seed is in this part.
     """
     order = sorted(part.documents)
-    place = {id_: number for number, id_ in enumerate(order)}
     starts = [max(seeds.get(id_, 0.0), 0.0) for id_ in order]
     total = sum(starts)
     if total <= 0:
         return {}
     starts = [weight / total for weight in starts]
-    ways: list[list[tuple[int, float]]] = []
-    for id_ in order:
-        edges = part.documents[id_].edges.values()
-        whole = sum(map(strength, edges))
-        ways.append([(place[edge.to], strength(edge) / whole) for edge in edges if edge.to in place] if whole else [])
+    ways = _ways(part, order)
     ranks = list(starts)
     for _ in range(_MOST_ROUNDS):
-        passed = [0.0] * len(order)
-        for number, rank in enumerate(ranks):
-            for to, share in ways[number]:
-                passed[to] += rank * share
+        passed = _passed(ways, ranks)
         walked = DAMPING * sum(passed)
         after = [DAMPING * gained + (1 - walked) * start for gained, start in zip(passed, starts, strict=True)]
         change = sum(abs(one - other) for one, other in zip(after, ranks, strict=True))
@@ -166,6 +158,39 @@ def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
         if change < _SETTLED:
             break
     return dict(zip(order, ranks, strict=True))
+
+
+def received(part: Subgraph, ranks: Mapping[str, float]) -> dict[str, float]:
+    """Return what each memory has of its share from others: that of a seed without what it starts with.
+
+    Args:
+        part: Where the walk was.
+        ranks: The shares.
+    """
+    order = sorted(part.documents)
+    return dict(zip(order, _passed(_ways(part, order), [ranks.get(id_, 0.0) for id_ in order]), strict=True))
+
+
+_Ways = Sequence[Sequence[tuple[int, float]]]
+"""For each memory where a walk goes from it, with the share that goes there."""
+
+
+def _ways(part: Subgraph, order: Sequence[str]) -> _Ways:
+    place = {id_: number for number, id_ in enumerate(order)}
+    ways: list[list[tuple[int, float]]] = []
+    for id_ in order:
+        edges = [(edge.to, strength(edge)) for edge in part.documents[id_].edges.values()]
+        whole = sum(bound for _, bound in edges)
+        ways.append([(place[to], bound / whole) for to, bound in edges if to in place] if whole else [])
+    return ways
+
+
+def _passed(ways: _Ways, ranks: Sequence[float]) -> list[float]:
+    passed = [0.0] * len(ranks)
+    for number, rank in enumerate(ranks):
+        for to, share in ways[number]:
+            passed[to] += rank * share
+    return passed
 
 
 async def shortest(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.locomo.fit import Candidates, study
+from benchmarks.locomo.fit import ARMS, Candidates, study
 from memory.retrieval.fusion import Arm
 
 WRONG = 10
@@ -20,7 +20,7 @@ def question(
     repeated: bool = False,
 ) -> Candidates:
     """Return a question with one right result, behind `WRONG` others where they score the same."""
-    parts = [[found.get(arm, 0.0) for arm in Arm] for found in [*[wrong] * WRONG, right]]
+    parts = [[found.get(arm, 0.0) for arm in ARMS] for found in [*[wrong] * WRONG, right]]
     return Candidates(
         conversation=conversation,
         data_set=data_set,

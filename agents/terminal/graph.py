@@ -1,0 +1,62 @@
+"""`react-mem memory graph`: how a user's memories hang together, as a page to look at or for other programs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from memory.facade import MemoryFacade
+from memory.graph.export import Graph, to_graphml, to_html, to_json
+from memory.graph.rebuilding import is_linked, relink
+
+MAX_DRAWN = 2_000
+"""Memories on a page, those with the most links: of more a browser draws nothing but a cloud, and takes its time."""
+
+FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
+_ENDINGS = {".json": "json", ".graphml": "graphml", ".xml": "graphml"}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A graph as a file has it.
+
+    Args:
+        text: The file.
+        graph: What is in it.
+        left_out: How many memories are not.
+    """
+
+    text: str
+    graph: Graph
+    left_out: int
+
+
+def add_graph_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the subcommand.
+
+    Args:
+        parser: The subcommand's.
+    """
+    parser.add_argument("--out", default="-", help="where to; by default, and for -, the standard output")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="a page to look at, or for other programs (default: by the file's ending)"
+    )
+
+
+async def draw(memory: MemoryFacade, user_id: str, file: str, format_: str | None) -> Drawn:
+    """Return how a user's memories hang together.
+
+    Args:
+        memory: The facade.
+        user_id: The user. Memories from before there were links are linked first.
+        file: The name of the file, whose ending says how it is written.
+        format_: How it is written, whatever the ending.
+    """
+    if not await is_linked(memory.store, user_id):
+        await relink(memory.store, user_id)
+    graph = await memory.graph.whole(user_id)
+    name = format_ or _ENDINGS.get(PurePath(file).suffix.lower(), "html")
+    shown = graph.largest(MAX_DRAWN) if name == "html" else graph
+    return Drawn(FORMATS[name](shown), shown, len(graph.nodes) - len(shown.nodes))
