@@ -17,7 +17,7 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 from langgraph.channels import DeltaChannel
-from langgraph.graph.message import add_messages
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict
@@ -65,7 +65,13 @@ def append_messages(state: list[AnyMessage], writes: Sequence[Any]) -> list[AnyM
 
 def _merged(state: list[AnyMessage], messages: list[BaseMessage]) -> list[AnyMessage]:
     """Return the messages after these: all at once, since each merge walks the whole thread."""
-    return add_messages(state, messages) if messages else state  # type: ignore[return-value, arg-type]
+    if not messages:
+        return state
+    merged: list[AnyMessage] = add_messages(state, messages)  # type: ignore[assignment, arg-type]
+    if any(message.id == REMOVE_ALL_MESSAGES for message in messages):
+        # what follows the removal of everything, LangGraph takes as it is: an id may come twice
+        merged = list({(message.type == "remove", message.id): message for message in merged}.values())
+    return merged
 
 
 def _is_pair(write: Any) -> bool:
