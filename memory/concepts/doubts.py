@@ -36,14 +36,40 @@ class Doubt:
 
 
 def doubts(concepts: Collection[Concept]) -> list[Doubt]:
-    """Return the pairs about which there is doubt, the strongest first. Nothing that speaks against is among them.
+    """Return the pairs about which there is doubt, the strongest first. Compute only: a second for thousands.
 
     Args:
         concepts: All concepts of a user.
     """
-    found = [_doubt(one, other) for one, other in _pairs(concepts)]
-    sure = [doubt for doubt in found if doubt is not None]
-    return sorted(sure, key=lambda doubt: (-doubt.strength, doubt.one.id, doubt.other.id))
+    found = {(doubt.one.id, doubt.other.id): doubt for doubt in initials(concepts)}
+    for one, other in _pairs(concepts):
+        if (one.id, other.id) not in found and (strength := _strength(one, other)) >= _ALIKE and may_be_one(one, other):
+            found[one.id, other.id] = Doubt(one, other, strength)
+    return sorted(found.values(), key=lambda doubt: (-doubt.strength, doubt.one.id, doubt.other.id))
+
+
+def initials(concepts: Collection[Concept]) -> list[Doubt]:
+    """Return the pairs of which a name of one is the initials of one of the other.
+
+    Args:
+        concepts: All concepts of a user.
+    """
+    short: defaultdict[str, list[tuple[Alias, Concept]]] = defaultdict(list)
+    long: defaultdict[str, list[tuple[Alias, Concept]]] = defaultdict(list)
+    for concept in concepts:
+        for alias in concept.aliases:
+            words = name_key(alias.name).split()
+            if len(words) == 1:
+                short[joined(words[0])].append((alias, concept))
+            else:
+                long["".join(word[0] for word in words)].append((alias, concept))
+    found: dict[tuple[str, str], Doubt] = {}
+    for letters, named in short.items():
+        for (alias, concept), (other, whose) in product(named, long.get(letters, ())):
+            one, two = sorted((concept, whose), key=lambda each: each.id)
+            if one.id != two.id and is_initials(alias.name, other.name) and may_be_one(one, two):
+                found[one.id, two.id] = Doubt(one, two, 1.0, initials=True)
+    return list(found.values())
 
 
 def may_be_one(one: Concept, other: Concept) -> bool:
@@ -61,11 +87,7 @@ def _pairs(concepts: Collection[Concept]) -> Iterable[tuple[Concept, Concept]]:
     for concept in concepts:
         for alias in concept.aliases:
             key = name_key(alias.name)
-            marks = {*grams(key), f"\x1f{key[:1]}{len(key.split())}", *(f"\x1f{word}" for word in key.split())}
-            # whose initials it may be: as many words, or letters
-            if len(key.split()) == 1 and alias.name == alias.name.upper():
-                marks.add(f"\x1f{key[:1]}{len(joined(key))}")
-            for mark in marks:
+            for mark in {*grams(key), *(f"\x1f{word}" for word in key.split())}:
                 sharing[mark][concept.id] = concept
     pairs = {
         (one, other): (members[one], members[other])
@@ -76,14 +98,9 @@ def _pairs(concepts: Collection[Concept]) -> Iterable[tuple[Concept, Concept]]:
     return pairs.values()
 
 
-def _doubt(one: Concept, other: Concept) -> Doubt | None:
-    if not may_be_one(one, other):
-        return None
-    named = [*product(one.aliases, other.aliases), *product(other.aliases, one.aliases)]
-    if any(is_initials(a.name, b.name) for a, b in named):
-        return Doubt(one, other, 1.0, initials=True)
-    strength = max(_likeness(name_key(a.name), name_key(b.name)) for a, b in named)
-    return Doubt(one, other, strength) if strength >= _ALIKE else None
+def _strength(one: Concept, other: Concept) -> float:
+    keys = ({name_key(alias.name) for alias in concept.aliases} for concept in (one, other))
+    return max(max(_likeness(a, b), _likeness(b, a)) for a, b in product(*keys))
 
 
 def _likeness(one: str, other: str) -> float:

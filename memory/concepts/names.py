@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -24,16 +25,21 @@ class Names:
     aliases: dict[str, Alias] = field(default_factory=dict)
     merges: list[Merge] = field(default_factory=list)
     apart: set[Pair] = field(default_factory=set)
+    _using: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def __post_init__(self) -> None:
+        for id_, alias in self.aliases.items():
+            self._index(id_, alias)
 
     @classmethod
     def of(cls, concepts: Iterable[Concept]) -> Names:
         """Return the names of concepts."""
-        names = cls()
-        for concept in concepts:
-            names.aliases |= {alias.id: alias for alias in concept.aliases}
-            names.merges += concept.merged_from
-            names.apart |= {*concept.apart}
-        return names
+        known = list(concepts)
+        return cls(
+            {alias.id: alias for concept in known for alias in concept.aliases},
+            [merge for concept in known for merge in concept.merged_from],
+            {pair for concept in known for pair in concept.apart},
+        )
 
     @classmethod
     def in_facts(cls, facts: Iterable[Fact], decided: Names) -> Names:
@@ -64,6 +70,7 @@ class Names:
             after = _heard(self.aliases.get(id_), mention, fact)
             if after != self.aliases.get(id_):
                 self.aliases[id_] = after
+                self._using[fact.id].add(id_)
                 changed.add(id_)
         if said := same_names(fact):
             changed |= self._say(tuple(sorted(alias_id(name.name, name.type) for name in said)), fact)
@@ -106,14 +113,15 @@ class Names:
         """Take facts out of the names that they no longer use."""
         gone = set(facts)
         changed: set[str] = set()
-        for id_, alias in list(self.aliases.items()):
-            if id_ in except_ or gone.isdisjoint(alias.source_ids):
-                continue
+        for id_ in {id_ for fact in gone for id_ in self._using.get(fact, ())} - set(except_):
+            alias = self.aliases[id_]
             changed.add(id_)
             if left := tuple(source for source in alias.source_ids if source not in gone):
                 self.aliases[id_] = alias.model_copy(update={"source_ids": left})
             else:
                 del self.aliases[id_]
+        for fact in gone:
+            self._using[fact] &= set(except_)
         for place, merge in enumerate(self.merges):
             if not gone.isdisjoint(merge.source_ids):
                 changed |= {merge.kept, *merge.moved}
@@ -121,6 +129,10 @@ class Names:
                 self.merges[place] = merge.model_copy(update={"source_ids": left})
         self.merges = [merge for merge in self.merges if merge.by != "said" or merge.source_ids]
         return changed
+
+    def _index(self, id_: str, alias: Alias) -> None:
+        for fact in alias.source_ids:
+            self._using[fact].add(id_)
 
     def _say(self, pair: tuple[str, ...], fact: Fact) -> set[str]:
         kept, *moved = pair

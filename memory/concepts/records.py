@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -68,6 +69,7 @@ class Concept(Record):
         aliases: All of its names, `name` among them.
         merged_from: What made it one, beside what follows from the names.
         apart: Pairs of aliases, one of them its own, that are known not to be the same.
+        current: It states nothing that is believed: who looks for what is, passes it by.
     """
 
     kind: Literal["concept"] = "concept"
@@ -76,6 +78,7 @@ class Concept(Record):
     aliases: tuple[Alias, ...] = Field(min_length=1)
     merged_from: tuple[Merge, ...] = ()
     apart: tuple[Pair, ...] = ()
+    current: Literal[False] = False
 
     @classmethod
     def of(cls, aliases: Iterable[Alias], merges: Iterable[Merge] = (), apart: Iterable[Pair] = ()) -> Self:
@@ -113,6 +116,7 @@ class Concept(Record):
         return [alias for alias in self.aliases if name_key(alias.name) == name_key(name)]
 
 
+@lru_cache(maxsize=20_000)
 def alias_id(name: str, type_: str) -> str:
     """Return the id of a name of something of a type."""
     return record_id("alias", name_key(name), type_)

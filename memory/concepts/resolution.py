@@ -82,9 +82,14 @@ def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterab
         start: The ids of names that are new or have changed.
     """
     sharing: defaultdict[str, set[str]] = defaultdict(set)
+    whole: set[str] = set()
     for id_, alias in aliases.items():
-        for block in _blocks(alias):
+        key = name_key(alias.name)
+        whole |= {key, spelling(key)}
+        for block in _blocks(key, alias.type):
             sharing[block].add(id_)
+    # a word that many names have, such as Nguyễn, says nothing where nobody is called just that
+    sharing = defaultdict(set, {block: ids for block, ids in sharing.items() if block in whole})
     for number, merge in enumerate(merges):
         sharing[f"\x1f{number}"] |= {merge.kept, *merge.moved} & aliases.keys()
     blocks: defaultdict[str, set[str]] = defaultdict(set)
@@ -104,10 +109,11 @@ def clash(types: Iterable[str]) -> bool:
     return len({"place" if type_ == "organisation" else type_ for type_ in types if type_}) > 1
 
 
-def _blocks(alias: Alias) -> set[str]:
-    key = name_key(alias.name)
+def _blocks(key: str, type_: str) -> set[str]:
+    words = key.split() if type_ in {"", "person"} else []
     # a person is also known by a part of the name
-    return {spelling(key), *(key.split() if alias.type in {"", "person"} else ())}
+    parts = {" ".join(part) for cut in range(1, len(words)) for part in (words[:cut], words[cut:])}
+    return {key, spelling(key), *parts}
 
 
 @dataclass
@@ -165,13 +171,13 @@ def _join_people(groups: _Groups, keys: Mapping[str, str]) -> None:
     names = {group: {keys[id_] for id_ in group} for group in people}
     holding: defaultdict[str, set[_Group]] = defaultdict(set)
     for group, spelt in names.items():
-        for word in {word for key in spelt for word in key.split()}:
-            holding[word].add(group)
+        for part in {part for key in spelt for part in _blocks(key, "person")}:
+            holding[part].add(group)
     longer = {
         group: {
             other
             for key in spelt
-            for other in holding[key.split()[0]] | holding[key.split()[-1]]
+            for other in holding[key]
             if other is not group and any(is_part(key, name) for name in names[other])
         }
         for group, spelt in names.items()

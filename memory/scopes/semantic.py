@@ -28,7 +28,7 @@ _TRIPLE = ("subject", "predicate", "object")
 _SAID = {"text", *_TRIPLE}
 
 _BELIEVED: dict[str, Any] = {"kind": {"$ne": "document"}, "current": True}
-"""Facts and knowledge in one search, which costs what one for facts alone does. Concepts are not `current`."""
+"""Facts and knowledge in one search, which costs what one for facts alone does. Concepts are never `current`."""
 
 
 class SemanticMemoryStore(ScopeStore):
