@@ -20,7 +20,7 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from agents.config import load_agent_config
+from agents.config import available_agents, load_agent_config
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import ResolvedAgent, resolve_agent
 from graphs.memory_nodes import MemoryNodes
@@ -30,6 +30,7 @@ from memory.conversations import agents_with_work, end_conversation, quiet_conve
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
 from memory.learning import Proposer, learn
+from memory.learning.traces import MAX_STEPS_READ
 from memory.namespaces import PENDING, ROOT, decode
 from memory.turns import TurnReport, Turns
 
@@ -94,7 +95,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
     down: set[str] = set()
     for user_id in [identity.user_id] if identity else await _users(store):
         try:
-            for agent in await agents_with_work(MemoryFacade(store), user_id):
+            for agent in await _agents(MemoryFacade(store), user_id):
                 if agent in down:
                     continue
                 nodes = await asyncio.to_thread(_nodes, agent)
@@ -108,6 +109,14 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
             log.exception("maintenance of one user's memory failed; the next run tries again")
             total += TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}")
     return _summed(total)
+
+
+async def _agents(memory: MemoryFacade, user_id: str) -> list[str]:
+    """Return the agents with work to do for a user, and those with experience to learn from."""
+    configured = set(await asyncio.to_thread(available_agents))
+    # a flow logs experience and has no conversation; what is no agent, such as a node with hooks, learns nothing
+    experienced = [name for name in await memory.experience.agents(user_id, MAX_STEPS_READ) if name in configured]
+    return list(dict.fromkeys([*await agents_with_work(memory, user_id), *experienced]))
 
 
 async def _maintain(anywhere: Turns, agent: ResolvedAgent) -> TurnReport:
@@ -179,9 +188,9 @@ def _store(runtime: Runtime[BackgroundContext]) -> BaseStore:
 
 
 async def _users(store: BaseStore) -> list[str]:
-    """Return the users with conversations or with turns that wait."""
+    """Return the users with conversations, with turns that wait, or with experience of flows."""
     users: dict[str, None] = {}
-    for last in (PENDING, "state"):
+    for last in (PENDING, "state", "experience"):
         offset = 0
         while True:
             page = await store.alist_namespaces(prefix=(ROOT,), suffix=(last,), limit=_PAGE, offset=offset)

@@ -6,7 +6,7 @@ A failing memory never fails a turn: the turn goes on as `react` would, and a `m
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NotRequired, cast
 
@@ -24,7 +24,7 @@ from graphs import events
 from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
 from graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
-from graphs.state import AgentState
+from graphs.state import AgentState, current_turn
 from graphs.switching import Switching, SwitchState
 from graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
 from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
@@ -34,8 +34,10 @@ from memory.external import ExternalSearch, WebAnswer
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
+from memory.interface import MemoryScope
+from memory.learning import record_turn
 from memory.summaries.summarise import Summariser
-from memory.transcript import text_of
+from memory.transcript import NOTICE, message_record_id, text_of
 from memory.turns import Turns, last_id
 from tools.routing.switch import Choice
 from tools.working_memory import recall_step
@@ -52,12 +54,14 @@ class MemState(SwitchState):
         working_memory: The agent's notes on this turn; None outside of one.
         remembered: The id of the last message of the thread that memory has stored.
         task: The task that the conversation is about, with `use_task_graph`.
+        offered: The ids of the skills that the prompt of this turn shows.
     """
 
     layout: NotRequired[Layout | None]
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
     task: NotRequired[TaskNotes | None]
+    offered: NotRequired[list[str]]
 
 
 class MemoryNodes:
@@ -129,6 +133,7 @@ class MemoryNodes:
         update: dict[str, Any] = {
             "layout": assembled.layout,
             "working_memory": update_working_memory(thread, None, self._policy),
+            "offered": [item.id for item in assembled.memories.items if item.scope is MemoryScope.PROCEDURAL],
             **chosen,
         }
         if planning is not None:
@@ -144,7 +149,10 @@ class MemoryNodes:
             events.memory(writer, "retrieve", "off", f"Memory is off for this run: {missing}.")
             return Recalled(), await self._search(thread, {}, writer)
         turns = self.turns(runtime.store, identity)
-        recalling = recall(turns, frame.query(identity, self._agent.config.name), thread, remembered, writer)
+        query = frame.query(identity, self._agent.config.name)
+        # a skill that takes a tool which the agent does not have is of no use to it
+        query.extra["tools"] = [tool.name for tool in self._agent.tools]
+        recalling = recall(turns, query, thread, remembered, writer)
         if not self._policy.external_search.private_queries:
             return await asyncio.gather(recalling, self._search(thread, {}, writer))
         # what is private is known once the profile has been read
@@ -234,7 +242,7 @@ class MemoryNodes:
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
-        done: dict[str, Any] = {"layout": None, "working_memory": None}
+        done: dict[str, Any] = {"layout": None, "working_memory": None, "offered": []}
         identity = identify(runtime, get_config())
         task = state.get("task")
         if self._tasks is not None and task is not None:
@@ -248,6 +256,7 @@ class MemoryNodes:
             async with asyncio.timeout(self._policy.read_timeout):
                 steps = notes["steps"] if notes else ()
                 await turns.close(state["messages"], state.get("remembered"), steps, taken_steps(task))
+                await self._log_outcome(turns, state, steps)
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
                 async with asyncio.timeout(self._policy.read_timeout):
@@ -270,6 +279,24 @@ class MemoryNodes:
             summarised=report.summarised,
         )
         return remembered
+
+    async def _log_outcome(self, turns: Turns, state: MemState, steps: Sequence[Mapping[str, Any]]) -> None:
+        """Count what became of the turn for the skills that it was offered."""
+        if self._policy.learn == "off" or not steps:
+            return
+        [asked, *_] = current_turn(state["messages"])
+        # an answer that the runtime gave in the model's place, such as that it stopped, is no success
+        stopped = bool(state["messages"][-1].additional_kwargs.get(NOTICE))
+        await record_turn(
+            turns.memory,
+            turns.user_id,
+            session_id=turns.session_id,
+            agent_id=turns.agent_id,
+            turn_id=message_record_id(turns.session_id, asked),
+            offered=state.get("offered", ()),
+            steps=steps,
+            success=False if stopped else None,
+        )
 
     def turns(self, store: BaseStore, identity: Identity) -> Turns:
         """Return a user's turns in one conversation with this agent."""

@@ -4,6 +4,7 @@
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
 - `extractor`, `maintenance`: what happens behind the turns
 - `planner_worker`: an example of two agents over one memory
+- `smart_buyer`: an example of learning: a flow that plans until it knows
 - `chat_summary`: a conversation summed up, its newest message completed; also served as a route (see `graphs.http`)
 """
 
@@ -23,6 +24,7 @@ from graphs.chat_summary import build_chat_summary
 from graphs.maintenance import build_extractor, build_maintenance
 from graphs.planner_worker import shipped_team
 from graphs.serving import serve_agent, serve_all
+from graphs.smart_buyer import shipped_buyer
 
 DEFAULT_AGENT = "assistant"
 
@@ -33,6 +35,7 @@ react_mem = serve_agent("assistant")
 extractor = build_extractor()
 maintenance = build_maintenance()
 planner_worker = shipped_team()
+smart_buyer = shipped_buyer()
 chat_summary = build_chat_summary()
 
 

@@ -67,11 +67,11 @@ def _merged(state: list[AnyMessage], messages: list[BaseMessage]) -> list[AnyMes
     """Return the messages after these: all at once, since each merge walks the whole thread."""
     if not messages:
         return state
-    merged: list[AnyMessage] = add_messages(state, messages)  # type: ignore[assignment, arg-type]
+    merged: list[BaseMessage] = add_messages(state, messages)  # type: ignore[assignment, arg-type]
     if any(message.id == REMOVE_ALL_MESSAGES for message in messages):
         # what follows the removal of everything, LangGraph takes as it is: an id may come twice
-        merged = list({(message.type == "remove", message.id): message for message in merged}.values())
-    return merged
+        merged = list({(isinstance(message, RemoveMessage), message.id): message for message in merged}.values())
+    return merged  # type: ignore[return-value]
 
 
 def _is_pair(write: Any) -> bool:
