@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from agents.config import AgentConfig
-from agents.resolve import ResolvedAgent, resolve_agent
+from agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from graphs import maintenance
 from memory.changes import put, write
 from memory.concepts import find_concepts
@@ -22,7 +23,7 @@ from memory.interface import MemoryPolicy, MemoryScope
 from memory.owned import everything
 from memory.records import Message, now, record_id
 from memory.turns import Turns
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"
 
@@ -103,3 +104,19 @@ async def test_off_it_draws_nothing(store: BaseStore) -> None:
     report = await maintenance._reflect(turns_of(agent, store), agent)
     assert (report.stored, report.calls, report.problem) == ([], 0, "")
     assert await load_knowledge(store, USER) == {}
+
+
+async def test_a_turn_counts_for_the_skill_that_it_followed(store: BaseStore) -> None:
+    skill = await MemoryFacade(store).procedural.add_skill(
+        {"use_when": "somebody asks where a thing is", "tool_sops": [{"tool": "search", "action": "look for it"}]},
+        user_id=USER,
+    )
+    memory = MemoryPolicy.model_validate({"learn": "traces", "extraction": "off"})
+    config = AgentConfig(name="assistant", manager="react_mem", memory=memory)
+    model = ScriptedModel(script=[calls(("search", {"query": "keys"})), "In the drawer."])
+    agent = build_agent(resolve_agent(config, model=model, tools=[search]), store=store, checkpointer=InMemorySaver())
+    await agent.ainvoke(
+        {"messages": [("user", "Where are my keys?")]}, {"configurable": {"thread_id": "1", "user_id": USER}}
+    )
+    kept = await MemoryFacade(store).records(USER, MemoryScope.PROCEDURAL, [skill.id])
+    assert (kept[skill.id]["trials"], kept[skill.id]["successes"]) == (1, 1)
