@@ -32,6 +32,8 @@ from tools.routing.settings import SwitchSettings
 
 Metrics = dict[str, float]
 
+_RIGHT = ("accuracy_where_clear", "no_tool_recognised", "layer_right")
+
 
 async def measure(
     system: System, requests: Sequence[Request], tools: Sequence[BaseTool], meter: Meter | None = None
@@ -62,7 +64,8 @@ async def measure(
     two = [pair for pair in needing if len(pair[0].tools) > 1]
     metrics["accuracy_at_5_two_tools"] = _accuracy(two)["accuracy_at_5"]
     metrics["tools_sent"] = round(statistics.fmean(len(found.tools) for _, found in chosen), 2)
-    metrics["tool_tokens"] = round(statistics.fmean(sum(costs[name] for name in found.tools) for _, found in chosen), 1)
+    sent = statistics.fmean(sum(costs[name] for name in found.tools) for _, found in chosen)
+    metrics["tool_tokens"] = round(sent + system.overhead, 1)
     metrics["choice_ms_p50"] = round(statistics.median(times), 2)
     asked = [found for _, found in chosen if found.by == "model"]
     clear = [(r, found) for r, found in chosen if found.by == "semantic" and found.picked]
@@ -70,7 +73,7 @@ async def measure(
     metrics["accuracy_where_clear"] = _share(found.picked[0] in r.tools for r, found in clear)
     if meter is not None:
         metrics["model_calls"] = meter.calls
-        metrics["model_calls_saved"] = round(1 - meter.calls / len(chosen), 4)
+        metrics["model_calls_saved"] = round(1 - meter.calls / len(chosen), 3)
         metrics["model_answers_used"] = len(asked)
         metrics["switch_prompt_tokens"] = round(meter.tokens / len(chosen), 1)
         none = [found for request, found in chosen if not request.tools]
@@ -90,7 +93,7 @@ def _accuracy(chosen: Sequence[tuple[Request, Chosen]]) -> Metrics:
 
 def _share(right: Iterable[bool]) -> float:
     told = list(right)
-    return round(sum(told) / len(told), 4) if told else 0.0
+    return round(sum(told) / len(told), 3) if told else 0.0
 
 
 async def run(options: argparse.Namespace) -> None:
@@ -101,7 +104,10 @@ async def run(options: argparse.Namespace) -> None:
     """
     data = load_tools()
     tools, bare = make_tools(data), make_tools(data, described=False)
-    requests = load_requests(options.half)[: options.requests]
+    requests = load_requests(options.half)
+    if options.requests:
+        number = min(options.requests, len(requests))
+        requests = [requests[place * len(requests) // number] for place in range(number)]
     embeddings = load_embedding_model("local").embeddings
     top = SwitchSettings().max_tools
     semantic, model = SwitchSettings(mode="semantic"), SwitchSettings(mode="model", timeout=options.timeout)
@@ -111,36 +117,26 @@ async def run(options: argparse.Namespace) -> None:
     planned: list[tuple[System, Meter | None]] = [
         (Words(tools, top), None),
         (Cosines(tools, top, embeddings), None),
-        (Switched("semantic, descriptions only", bare, semantic, embeddings), None),
+        (Switched("semantic, no examples", bare, semantic, embeddings), None),
         (Switched("semantic", tools, semantic, embeddings), None),
         (Switched("model, oracle", tools, model, embeddings, Oracle(needed=needed, callbacks=[meter])), meter),
     ]
     if options.model:
         real = Meter()
         chat = await asyncio.to_thread(load_chat_model, options.model)
-        planned.append(
-            (
-                Switched(
-                    f"model, {options.model}", tools, model, embeddings, chat.model_copy(update={"callbacks": [real]})
-                ),
-                real,
-            )
-        )
+        watched_chat = chat.model_copy(update={"callbacks": [real]})
+        planned.append((Switched(f"model, {options.model}", tools, model, embeddings, watched_chat), real))
     for system, watched in planned:
         await system.prepare()
         rows[system.name] = await measure(system, requests, tools, watched)
     rows["all tools"] = {"tools_sent": len(tools), "tool_tokens": tool_tokens(tools)}
     title = f"Which of {len(tools)} tools, {len(requests)} requests ({options.half})"
-    print_table(
-        title, ("accuracy_at_1", "accuracy_at_5", "offered", "tools_sent", "tool_tokens", "choice_ms_p50"), rows
-    )
+    print_table(title, ("accuracy_at_1", "accuracy_at_5", "offered"), rows)
     print_table("By language", ("accuracy_at_1_en", "accuracy_at_5_en", "accuracy_at_1_vi", "accuracy_at_5_vi"), rows)
-    print_table(
-        "The model's part",
-        ("clear", "accuracy_where_clear", "model_calls", "model_calls_saved", "switch_prompt_tokens",
-         "no_tool_recognised", "layer_right"),
-        rows,
-    )  # fmt: skip
+    print_table("What it takes of a prompt, and of time", ("tools_sent", "tool_tokens", "choice_ms_p50"), rows)
+    asking = {name: row for name, row in rows.items() if "model_calls" in row}
+    print_table("Where the model is asked", ("model_calls", "model_calls_saved", "switch_prompt_tokens"), asking)
+    print_table("Right where clear, and of talk and memory", _RIGHT, asking)
     if options.json is not None:
         ours = {
             f"{name}.{metric}": value for name in ("semantic", "model, oracle") for metric, value in rows[name].items()
@@ -162,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
     parser.add_argument("--half", choices=("tune", "test"), default="test")
     parser.add_argument("--model", metavar="PROVIDER:NAME", help="a real small model, asked beside the stand-in")
-    parser.add_argument("--requests", type=int, metavar="N", help="only the first N requests")
+    parser.add_argument("--requests", type=int, metavar="N", help="only N requests, from all over the data")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds for one choice")
     asyncio.run(run(parser.parse_args(arguments)))
 

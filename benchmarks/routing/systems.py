@@ -19,7 +19,8 @@ from langgraph.store.memory import InMemoryStore
 
 from benchmarks.routing.data import ToolData
 from memory.background import background
-from memory.context import count_tokens
+from memory.context import count_tokens, tool_tokens
+from tools.routing.find_tools import make_find_tools
 from tools.routing.routes import tool_routes
 from tools.routing.settings import SwitchSettings
 from tools.routing.switch import Switch
@@ -44,9 +45,15 @@ class Chosen:
 
 
 class System(Protocol):
-    """Chooses."""
+    """Chooses.
+
+    Attributes:
+        name: What it is called.
+        overhead: Tokens that it adds to every prompt beside the tools.
+    """
 
     name: str
+    overhead: int
 
     async def prepare(self) -> None:
         """Do once what is done once."""
@@ -62,6 +69,7 @@ class Words:
     tools: Sequence[BaseTool]
     top: int
     name: str = "bm25"
+    overhead: int = 0
 
     async def prepare(self) -> None:
         """Index the words."""
@@ -82,6 +90,7 @@ class Cosines:
     top: int
     embeddings: Embeddings
     name: str = "vector"
+    overhead: int = 0
 
     async def prepare(self) -> None:
         """Put the tools into a store."""
@@ -103,10 +112,12 @@ class Switched:
     settings: SwitchSettings
     embeddings: Embeddings
     model: BaseChatModel | None = None
+    overhead: int = 0
 
     async def prepare(self) -> None:
         """Build it, and wait until the tools have vectors."""
         self.switch = Switch(self.tools, self.settings, self.model)
+        self.overhead = tool_tokens([make_find_tools(self.switch.routes, self.switch.router, 1)])
         self.store = InMemoryStore(index={"dims": 384, "embed": self.embeddings, "fields": ["text"]})
         await self.switch.router.rank("", self.store, 60)
         await background().drain(600)

@@ -1,0 +1,81 @@
+"""The benchmark of routing: its data is what it says, and its metrics tell a right choice from a wrong one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from benchmarks.routing.__main__ import measure
+from benchmarks.routing.data import Request, load_requests, load_tools
+from benchmarks.routing.systems import Chosen, Words, make_tools
+from tools.routing.routes import tool_routes
+from tools.routing.settings import SwitchSettings
+
+TOOLS = load_tools()
+REQUESTS = [*load_requests("tune"), *load_requests("test")]
+
+
+class Always:
+    """Chooses the same, whatever is asked."""
+
+    name = "always"
+    overhead = 0
+
+    def __init__(self, *tools: str) -> None:
+        self._tools = tools
+
+    async def prepare(self) -> None:
+        """Do nothing."""
+
+    async def choose(self, request: str) -> Chosen:
+        return Chosen(self._tools)
+
+
+def test_there_is_enough_of_it_in_both_languages_and_halves() -> None:
+    assert len(TOOLS) >= 120
+    assert len(REQUESTS) >= 300
+    assert len({request.text for request in REQUESTS}) == len(REQUESTS)
+    kinds = Counter((request.half, request.lang) for request in REQUESTS)
+    assert min(kinds.values()) > 70
+    for half in ("tune", "test"):
+        needs = Counter(min(len(request.tools), 2) for request in REQUESTS if request.half == half)
+        assert min(needs[0], needs[2]) >= 10
+
+
+def test_every_tool_is_needed_by_somebody_and_exists() -> None:
+    names = {tool.name for tool in TOOLS}
+    assert {name for request in REQUESTS for name in request.tools} == names
+    assert {name for tool in TOOLS for name in (*tool.after, *tool.requires)} <= names
+
+
+def test_no_example_is_a_request() -> None:
+    def plain(text: str) -> str:
+        return re.sub(r"\W+", " ", text.casefold()).strip()
+
+    assert not {plain(example) for tool in TOOLS for example in tool.examples} & {plain(r.text) for r in REQUESTS}
+
+
+def test_descriptions_only_are_descriptions_only() -> None:
+    assert not any(r.examples or r.after for r in tool_routes(make_tools(TOOLS, described=False), SwitchSettings()))
+
+
+async def test_accuracy_counts_the_first_and_all_that_are_needed() -> None:
+    asked = [
+        Request(lang="en", text="one", tools=("set_timer",)),
+        Request(lang="en", text="two", tools=("set_timer", "set_alarm")),
+        Request(lang="en", text="other", tools=("run_python",)),
+        Request(lang="en", text="thanks", tools=()),
+    ]
+    found = await measure(Always("set_timer", "add_task"), asked, make_tools(TOOLS))
+    assert found["accuracy_at_1"] == pytest.approx(2 / 3, abs=0.001)
+    assert found["accuracy_at_5"] == pytest.approx(1 / 3, abs=0.001)
+    assert found["tools_sent"] == 2
+    assert found["tool_tokens"] > 50
+
+
+async def test_words_find_what_says_it_in_words() -> None:
+    system = Words(make_tools(TOOLS), 5)
+    await system.prepare()
+    assert (await system.choose("translate this text into another language")).tools[0] == "translate_text"
