@@ -139,6 +139,21 @@ async def test_in_whatever_order_facts_come_the_concepts_are_the_same(facts: lis
 
 
 @settings(max_examples=40, deadline=None)
+@given(facts=st.lists(FACTS, unique_by=lambda one: one.id, min_size=1, max_size=8), data=st.data())
+async def test_a_fact_in_other_words_leaves_what_is_made_anew(facts: list[Fact], data: st.DataObject) -> None:
+    store = InMemoryStore()
+    await write_facts(store, *facts)
+    for _ in range(3):
+        told = data.draw(st.sampled_from(facts))
+        other = data.draw(FACTS)
+        said = {name: getattr(other, name) for name in ("subject", "predicate", "object", "text")}
+        await write_facts(store, told.model_copy(update=said))
+
+        kept = await load_concepts(store, "ann")
+        assert {concept.id: concept for concept in await refresh_concepts(store, "ann")} == kept
+
+
+@settings(max_examples=40, deadline=None)
 @given(facts=st.lists(FACTS, unique_by=lambda one: one.id, min_size=2, max_size=8), data=st.data())
 async def test_a_merge_is_undone_without_a_trace(facts: list[Fact], data: st.DataObject) -> None:
     store = InMemoryStore()

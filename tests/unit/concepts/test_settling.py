@@ -153,6 +153,7 @@ async def test_new_facts_about_a_doubt_are_a_new_question() -> None:
     await write_facts(store, *SISTERS)
     model = judge([], [])
     await settle_concepts(store, "ann", asker=Asker(model, 5))
+    assert (await settle_concepts(store, "ann", asker=Asker(model, 5))).calls == 0
     await write_facts(store, fact("Christine", "works_as", "nurse"))
     again = await settle_concepts(store, "ann", asker=Asker(model, 5))
     assert again.calls == 1

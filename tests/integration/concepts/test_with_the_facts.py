@@ -1,0 +1,213 @@
+"""Concepts and knowledge live and die with the facts they come from, on a real database."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from psycopg import AsyncConnection
+
+from memory.concepts import load_concepts
+from memory.consolidation import consolidate, load_knowledge
+from memory.conversations import end_conversation
+from memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.storage.postgres import MemoryStore
+from memory.turns import Turns
+from tests.support.databases import fresh_database, open_memory_store, word_model
+
+SEMANTIC = MemoryScope.SEMANTIC
+POLICY = MemoryPolicy(use_summaries=False, write_experience=False, recover_after=0)
+
+
+@pytest.fixture
+async def url(database_server: str) -> AsyncIterator[str]:
+    async with fresh_database(database_server) as found:
+        yield found
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[MemoryStore]:
+    async with open_memory_store(url, word_model()) as opened:
+        yield opened
+
+
+class Reading:
+    """Reads `predicate|object` lines of the user's as facts."""
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        max_calls: int = 3,
+    ) -> Extraction:
+        ops = []
+        for message in messages:
+            for line in message.text.splitlines() if message.role == "user" else ():
+                predicate, object_ = line.split("|")
+                text = f"User {predicate.replace('_', ' ')} {object_}."
+                ops.append(Operation("add", None, "user", predicate, object_, text, (message.id,)))
+        return Extraction(ops=tuple(ops), calls=1)
+
+
+async def turn(store: MemoryStore, session: str, *said: str, user: str = "ann") -> Turns:
+    turns = Turns(MemoryFacade(store, POLICY), Reading(), user, session, "a")
+    thread = [HumanMessage("\n".join(said), id=f"{session}-u"), AIMessage("Noted.", id=f"{session}-a")]
+    await turns.close(thread, None)
+    await turns.extract()
+    return turns
+
+
+async def names(store: MemoryStore, user: str = "ann") -> set[frozenset[str]]:
+    found = (await load_concepts(store, user)).values()
+    return {frozenset(alias.name for alias in concept.aliases) for concept in found}
+
+
+async def rows_with(url: str, text: str) -> int:
+    """How many rows of the database have a text anywhere."""
+    async with await AsyncConnection.connect(url) as conn:
+        found = await conn.execute("SELECT count(*) FROM store WHERE value::text ILIKE %s", (f"%{text}%",))
+        row = await found.fetchone()
+    return int(row[0]) if row else 0
+
+
+LIKES = ("likes|green tea", "likes|oolong", "likes|jasmine tea")
+
+
+async def test_a_turn_brings_facts_and_concepts_in_one_batch(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = store.abatch_if
+
+    async def failing(ops: Sequence[Any], guard: Any) -> bool:
+        if any(getattr(op, "value", None) and op.value.get("kind") == "concept" for op in ops):
+            raise ConnectionError("the database went away")
+        return await written(ops, guard)
+
+    monkeypatch.setattr(store, "abatch_if", failing)
+    with pytest.raises(ConnectionError):
+        await turn(store, "s1", "has_friend|Anna Schmidt", "lives_in|Huế")
+    assert await store.asearch(scope_namespace("ann", SEMANTIC)) == []
+
+    monkeypatch.undo()
+    await Turns(MemoryFacade(store, POLICY), Reading(), "ann", "s1", "a").extract()
+
+    facts = await store.asearch(scope_namespace("ann", SEMANTIC), filter={"kind": "fact"})
+    assert await names(store) == {frozenset({"Anna Schmidt"}), frozenset({"Huế"})}
+    assert {source for one in (await load_concepts(store, "ann")).values() for source in one.source_ids} == {
+        item.key for item in facts
+    }
+
+
+async def test_those_who_write_at_once_make_one_concept(url: str, store: MemoryStore) -> None:
+    said = [("has_friend", "Anna"), ("has_colleague", "Anna Schmidt"), ("met", "Anna"), ("knows", "Anna Schmidt")]
+    async with open_memory_store(url, word_model()) as other:
+
+        async def add(place: int, predicate: str, object_: str) -> None:
+            memory = MemoryFacade((store, other)[place % 2], POLICY)
+            fact = {
+                "subject": "user",
+                "predicate": predicate,
+                "object": object_,
+                "text": f"User {predicate} {object_}.",
+            }
+            await memory.semantic.add([fact], user_id="ann", session_id=f"s{place}", agent_id="a")
+
+        await asyncio.gather(*(add(place, *one) for place, one in enumerate(said)))
+
+    [concept] = (await load_concepts(store, "ann")).values()
+    assert len(concept.source_ids) == 4
+
+
+async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None:
+    await turn(store, "s1", "lives_in|Huế", *LIKES)
+    await consolidate(store, "ann", "a")
+    memory = MemoryFacade(store, POLICY)
+
+    found = await memory.semantic.search("Huế", user_id="ann", top_k=50)
+
+    assert {item.source for item in found} == {"fact", "knowledge"}
+    async with await AsyncConnection.connect(url) as conn:
+        rows = await conn.execute(
+            "SELECT count(*) FROM store_vectors v JOIN store s USING (prefix, key) WHERE s.value->>'kind' = 'concept'"
+        )
+        assert await rows.fetchone() == (0,)
+
+
+async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: str, store: MemoryStore) -> None:
+    memory = MemoryFacade(store, POLICY)
+    await turn(store, "s1", "has_friend|Anna", "has_colleague|Anna Schmidt", "lives_in|Hà Nội", *LIKES)
+    alone = await load_concepts(store, "ann")
+    await turn(store, "s2", "has_neighbour|Anna Müller", "visited|Hanoi", "met|Bob", "likes|rooibos")
+    await consolidate(store, "ann", "a")
+    both = await names(store)
+
+    await memory.delete_session("ann", "s2")
+
+    assert both >= {frozenset({"Anna"}), frozenset({"Hà Nội", "Hanoi"})}
+    assert await load_concepts(store, "ann") == alone
+    # its text was made of all: it falls, and is drawn from what is left by the next run
+    assert await load_knowledge(store, "ann") == {}
+    for word in ("Müller", "Hanoi", "Bob", "rooibos"):
+        assert await rows_with(url, word) == 0
+    await consolidate(store, "ann", "a")
+    [drawn] = (await load_knowledge(store, "ann")).values()
+    assert (drawn.proofs, "rooibos" in drawn.text) == (3, False)
+
+
+async def test_forgetting_a_user_leaves_nothing(url: str, store: MemoryStore) -> None:
+    await turn(store, "s1", "has_friend|Anna Schmidt", *LIKES)
+    await turn(store, "s1", "has_friend|Anna Schmidt", user="bob")
+    await consolidate(store, "ann", "a")
+    await MemoryFacade(store, POLICY).forget_user("ann")
+    assert (await load_concepts(store, "ann"), await load_knowledge(store, "ann")) == ({}, {})
+    assert await rows_with(url, "jasmine") == 0
+    assert await names(store, "bob") == {frozenset({"Anna Schmidt"})}
+
+
+async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) -> None:
+    memory = MemoryFacade(store, POLICY)
+    await turn(store, "s1", *LIKES)
+    await consolidate(store, "ann", "a")
+    assert len(await load_knowledge(store, "ann")) == 1
+
+    await turn(store, "s2", "dislikes|oolong")
+    assert await load_knowledge(store, "ann") == {}
+
+    await turn(store, "s3", "likes|rooibos")
+    await consolidate(store, "ann", "a")
+    [known] = (await load_knowledge(store, "ann")).values()
+    tea = next(id_ for id_ in known.source_ids)
+    await memory.semantic.retire([tea], user_id="ann")
+    assert await load_knowledge(store, "ann") == {}
+
+
+async def test_an_export_has_them_and_gives_them_back(store: MemoryStore) -> None:
+    memory = MemoryFacade(store, POLICY)
+    await turn(store, "s1", "has_friend|Anna Schmidt", *LIKES)
+    await consolidate(store, "ann", "a")
+    lines = [line async for line in memory.export_user("ann")]
+
+    await memory.import_user("ben", lines)
+
+    assert [line async for line in memory.export_user("ben")] == lines
+    assert await load_concepts(store, "ben") == await load_concepts(store, "ann") != {}
+    assert await load_knowledge(store, "ben") == await load_knowledge(store, "ann") != {}
+
+
+async def test_the_end_of_a_conversation_brings_concepts_too(store: MemoryStore) -> None:
+    turns = Turns(MemoryFacade(store, POLICY), None, "ann", "s1", "a")
+    await turns.close([HumanMessage("has_friend|Anna Schmidt", id="u"), AIMessage("Noted.", id="b")], None)
+    await turns.extract()
+    assert await names(store) == set()
+
+    await end_conversation(Turns(turns.memory, Reading(), "ann", "s1", "a"))
+
+    assert await names(store) == {frozenset({"Anna Schmidt"})}
