@@ -34,6 +34,7 @@ class TurnView:
         self._streamed = ""
         self._message: str | None = None
         self._status: Status | None = None
+        self._next: list[str] = []
 
     def user(self, text: str) -> None:
         """Draw what the user said."""
@@ -76,6 +77,10 @@ class TurnView:
         elif kind == "model" and event["status"] != "ok":
             # that it is back is no news, and would come between an answer's words
             self._step("model", str(event["message"]), style="yellow")
+        elif kind == "switch" and self._verbose:
+            self._switched(event)
+        elif kind == "suggestion":
+            self._next.append(f"{event['text']} ({event['tool']})")
         elif kind == "thought" and self._verbose:
             self._step("thought", str(event["text"]))
         elif kind == "action":
@@ -92,6 +97,8 @@ class TurnView:
     def close(self) -> None:
         """End what is unfinished: the turn is over, or it was stopped."""
         self._end_message()
+        suggested, self._next = self._next, []
+        self._steps("next", suggested, len(suggested), whole=False)
 
     def _answer(self, text: str) -> None:
         if self._streamed.strip() == text.strip():
@@ -100,6 +107,11 @@ class TurnView:
         # nothing was streamed, or something else: the thought before a tool call, an answer that was replaced
         self._end_message()
         self._say("agent", "bold green", text)
+
+    def _switched(self, event: dict[str, Any]) -> None:
+        if event["status"] != "ok":
+            self._step("tools", str(event["message"]), style="yellow")
+        self._step("tools", "all" if event["tools"] is None else ", ".join(event["tools"]))
 
     def _memory(self, event: dict[str, Any]) -> None:
         retrieves = event["operation"] == "retrieve"

@@ -168,6 +168,25 @@ def test_memory_that_fails_is_told_in_a_chat_too() -> None:
     assert chat(degraded, answer("Sunny.")) == "memory  Memory could not be reached\nagent   Sunny.\n"
 
 
+SUGGESTION = {"type": "suggestion", "tool": "pay_bill", "text": "Pay a bill.", "after": "find_bill", "times": 2}
+SWITCH = {"type": "switch", "status": "ok", "message": "", "tools": ["find_bill", "pay_bill"], "by": "semantic"}
+
+
+def test_next_steps_stand_below_the_answer() -> None:
+    assert chat(SWITCH, SUGGESTION, answer("Here.")) == "agent   Here.\nnext    Pay a bill. (pay_bill)\n"
+
+
+def test_which_tools_a_turn_is_offered_is_a_step() -> None:
+    console, output = screen(terminal=True)
+    view = TurnView(console, verbose=True)
+    view.event(SWITCH)
+    view.event({**SWITCH, "status": "degraded", "message": "Tools were chosen without vector", "tools": None})
+    view.close()
+    assert output.getvalue() == (
+        "  tools        find_bill, pay_bill\n  tools        Tools were chosen without vector\n  tools        all\n"
+    )
+
+
 def test_colours_are_on_the_labels_and_the_text_is_the_same_without() -> None:
     output = io.StringIO()
     console = Console(file=output, force_terminal=True, color_system="standard", _environ=DUMB)
