@@ -23,8 +23,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
 
+UNLOCKED = {"acontext", "mem0", "milvus"}
+"""Extras for other services, each of which brings more than everything else together."""
+
+
 def declared() -> list[Requirement]:
-    extras = [lines for name, lines in PROJECT["optional-dependencies"].items() if name != "mem0"]
+    extras = [lines for name, lines in PROJECT["optional-dependencies"].items() if name not in UNLOCKED]
     return [Requirement(line) for lines in (PROJECT["dependencies"], *extras) for line in lines]
 
 
