@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.graph.links import Link, LinkKind, Node
 
@@ -24,15 +24,16 @@ class Direction(StrEnum):
     IN = "in"
     BOTH = "both"
 
+    __hash__ = str.__hash__  # as with the kinds of links
+
     @property
     def reverse(self) -> Direction:
         """The direction seen from the other end."""
         return {Direction.OUT: Direction.IN, Direction.IN: Direction.OUT}.get(self, self)
 
 
-@dataclass(frozen=True)
-class Edge:
-    """A link, seen from one of its ends.
+class Edge(NamedTuple):
+    """A link, seen from one of its ends: a tuple, because a walk makes thousands of them.
 
     Args:
         to: The other end.
@@ -58,6 +59,9 @@ class Edge:
 
 EdgeKey = tuple[str, LinkKind, Direction]
 
+_KINDS = {str(kind): kind for kind in LinkKind}
+_DIRECTIONS = {str(direction): direction for direction in Direction}
+
 
 @dataclass
 class Document:
@@ -78,37 +82,17 @@ class Document:
         if node.turn is not None:
             about["turn"] = node.turn  # type: ignore[assignment]
         edges = sorted(self.edges.values(), key=lambda edge: (edge.kind, edge.direction, edge.at, edge.to))
-        return {
-            "kind": LINKS,
-            "node": about,
-            "edges": [
-                {
-                    "to": edge.to,
-                    "scope": edge.scope,
-                    "kind": str(edge.kind),
-                    "direction": str(edge.direction),
-                    "weight": edge.weight,
-                    "at": edge.at,
-                }
-                for edge in edges
-            ],
-        }
+        # rows and not objects: a quarter of the bytes and half of the time of reading them
+        return {"kind": LINKS, "node": about, "edges": [[*map(_plain, edge)] for edge in edges]}
 
     @classmethod
     def from_value(cls, id_: str, value: Mapping[str, Any]) -> Document:
         """Read a document back from the store."""
-        edges = (
-            Edge(
-                edge["to"],
-                edge["scope"],
-                LinkKind(edge["kind"]),
-                Direction(edge["direction"]),
-                edge["weight"],
-                edge["at"],
-            )
-            for edge in value["edges"]
-        )
-        return cls(Node(id=id_, **value["node"]), {edge.key: edge for edge in edges})
+        edges: dict[EdgeKey, Edge] = {}
+        for to, scope, why, way, weight, at in value["edges"]:
+            kind, direction = _KINDS[why], _DIRECTIONS[way]
+            edges[to, kind, direction] = Edge(to, scope, kind, direction, weight, at)
+        return cls(Node(id=id_, **value["node"]), edges)
 
 
 @dataclass
@@ -144,3 +128,7 @@ def read_stored(id_: str, value: Mapping[str, Any]) -> Stored:
 def edge_of(link: Link, node: Node, direction: Direction) -> Edge:
     """Return a link as its end sees it from which it leads in this direction to a node."""
     return Edge(node.id, node.scope, link.kind, direction, link.weight, link.at)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value

@@ -21,6 +21,9 @@ class LinkKind(StrEnum):
     TIMELINE = "timeline"
     SEMANTIC = "semantic"
 
+    # an enumeration's own is a function in Python, and every link is looked up by it
+    __hash__ = str.__hash__
+
 
 @dataclass(frozen=True)
 class Node:

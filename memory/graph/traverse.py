@@ -32,8 +32,9 @@ DAMPING = 0.85
 """The share of a memory's weight that it passes on, as usual."""
 
 _MOST_ROUNDS = 60
-_SETTLED = 1e-6
-"""Rounds of the walk, and the change of all weights together at which it ends: 0.85 to the power of 60 is 6e-5."""
+_SETTLED = 1e-4
+"""Rounds of the walk, and the change of all shares together at which it ends, after some twenty rounds: what changes
+after that does not change an order that matters."""
 
 MAX_HOPS = 6
 """Links of an explanation, at most: beyond, anything explains anything."""
