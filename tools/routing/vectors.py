@@ -25,8 +25,11 @@ _EXAMPLE = 0.25
 it (`benchmarks.routing`). Examples that are compared one by one, the nearest counting, cost 15 points of accuracy:
 short texts are near to every request, and those in its language nearer still."""
 
-_BATCH = 32
-"""Texts a call: half a second of the local model, which other turns wait for."""
+_BATCH = 8
+"""Texts a call: a tenth of a second of the local model, which turns wait for."""
+
+_AFTER = 1.0
+"""Seconds: the turn that finds the vectors missing embeds its own question first."""
 
 _AT_ONCE = 8
 """Questions are embedded one a call; more at once run into rate limits."""
@@ -75,7 +78,9 @@ class VectorIndex:
         """
         if self._directions is None:
             if time.monotonic() >= self._not_before:
-                background().schedule(f"routes:{id(self)}", 0, self._prepare)
+                # not at every turn: asking again is waiting anew
+                self._not_before = time.monotonic() + _REST
+                background().schedule(f"routes:{id(self)}", _AFTER, self._prepare)
             raise NotReady(self._problem or "the tools are not embedded yet")
         asked = await self._embeddings.aembed_query(_text(text))
         # 160 tools take 3 ms with the local model's vectors, and 12 ms with OpenAI's
@@ -108,9 +113,9 @@ class VectorIndex:
             directions = [_direction([(vectors[text], weight) for text, weight in _parts(r)]) for r in self._routes]
             await asyncio.to_thread(self._measure, directions, [_unit(vector) for vector in questions])
         except Exception as error:  # whatever the provider's client raises; a later turn tries again
-            self._not_before = time.monotonic() + _REST
             self._problem = f"the tools could not be embedded: {type(error).__name__}"
             log.warning("tools are found by their words only: %s: %s", type(error).__name__, error)
+            self._not_before = time.monotonic() + _REST
 
     def _measure(self, directions: list[Vector], questions: Sequence[Vector]) -> None:
         cosines = [[_cosine(question, own) for question in questions] for own in directions]
