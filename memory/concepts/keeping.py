@@ -12,6 +12,7 @@ from memory.changes import Change, delete, put
 from memory.concepts.mentions import mentions
 from memory.concepts.names import Names
 from memory.concepts.records import Concept, Decider, Merge
+from memory.concepts.resolution import related
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.owned import WHOLE
@@ -207,18 +208,11 @@ def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed:
     """Return the writes that follow from changes of some names."""
     if not changed:
         return []
-    ids = {id_: {alias.id for alias in concept.aliases} for id_, concept in before.items()}
-    among, touched = set(changed), set[str]()
-    while True:
-        among |= names.related(among)
-        # a name that is gone has left a concept, too; and what it leaves may go with others
-        reached = {id_ for id_, aliases in ids.items() if not aliases.isdisjoint(among)}
-        if reached == touched:
-            break
-        touched = reached
-        among |= {alias for id_ in touched for alias in ids[id_]}
-    after = names.concepts(among & names.aliases.keys())
-    return _difference(user_id, {id_: before[id_] for id_ in touched}, after)
+    known = Names.of(before.values())
+    # with the names and merges that there were: what one leaves may go with others now
+    among = related(known.aliases | names.aliases, [*known.merges, *names.merges], changed)
+    touched = {id_: c for id_, c in before.items() if any(alias.id in among for alias in c.aliases)}
+    return _difference(user_id, touched, names.concepts(among & names.aliases.keys()))
 
 
 def _settled(

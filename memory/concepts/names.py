@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from memory.concepts.mentions import Mention, mentions, same_names
 from memory.concepts.records import Alias, Concept, Merge, Pair, alias_id
-from memory.concepts.resolution import Decisions, related, resolve
+from memory.concepts.resolution import Decisions, resolve
 from memory.records import Fact
 
 
@@ -95,15 +95,11 @@ class Names:
         self.merges = [merge for merge in kept if merge is not None]
         self.apart = {pair for pair in self.apart if self.aliases.keys() >= {*pair}}
 
-    def related(self, ids: Iterable[str]) -> set[str]:
-        """Return these names and all that what becomes of them may depend on."""
-        return related(self.aliases, self.merges, ids)
-
     def concepts(self, among: Collection[str] | None = None) -> list[Concept]:
         """Return the concepts that the names are of.
 
         Args:
-            among: The ids of names; with all that are `related`, or all.
+            among: The ids of names; with all that these depend on, or all of them.
         """
         aliases = self.aliases if among is None else {id_: self.aliases[id_] for id_ in among}
         groups = resolve(aliases, Decisions(self.merges, self.apart))
