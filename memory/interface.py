@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from memory.external import ExternalSearch
 from memory.profile_schema import ProfileSchema
@@ -142,6 +142,14 @@ class Memory(Protocol):
         """Forget one conversation of one owner and what was derived from it alone."""
 
 
+def _written_off(value: Any) -> Any:
+    # YAML reads a bare `off` as false
+    return "off" if value is False else value
+
+
+_Off = BeforeValidator(_written_off)
+
+
 class MemoryPolicy(BaseModel):
     """What an agent reads and writes: the `memory:` block of its YAML. Every field has a default that works."""
 
@@ -201,7 +209,7 @@ class MemoryPolicy(BaseModel):
     read_timeout: float = Field(
         5.0, gt=0, le=60, description="Seconds a turn waits for memory, before the answer and after it."
     )
-    extraction: Literal["inline", "background", "agent", "off"] = Field(
+    extraction: Annotated[Literal["inline", "background", "agent", "off"], _Off] = Field(
         "background",
         description="When facts are drawn from a turn: behind it, before its end, only by the agent's tools, or never.",
     )
@@ -215,7 +223,7 @@ class MemoryPolicy(BaseModel):
         description="Whether the extraction call also names words that find a message and that it does not say: "
         "categories, who is meant. Some 150 tokens more in it and 80 out of it; what it adds depends on the model.",
     )
-    learn: Literal["off", "model", "traces"] = Field(
+    learn: Annotated[Literal["off", "model", "traces"], _Off] = Field(
         "off",
         description="How `maintenance` learns skills from what the agent did: never, in the small model's words, or "
         "without a model.",
@@ -225,7 +233,7 @@ class MemoryPolicy(BaseModel):
         description="How the people, places and things that facts name become concepts, behind the turns: by their "
         "names and vectors, or with one model call of `maintenance` where those leave doubt.",
     )
-    consolidate: Literal["off", "rules", "model"] = Field(
+    consolidate: Annotated[Literal["off", "rules", "model"], _Off] = Field(
         "off",
         description="How `maintenance` draws patterns, rules and preferences from facts and episodes: never, by "
         "counting, or in the small model's words too.",

@@ -238,3 +238,10 @@ def test_every_manager_is_accepted() -> None:
 )
 def test_a_fallback_that_makes_no_sense_is_refused(tmp_path: Path, fallback: str, cause: str) -> None:
     assert cause in refusal(tmp_path, f"manager: react\nmodels: {{fallback: {fallback}}}\n")
+
+
+def test_off_needs_no_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("manager: react_mem\nmemory: {extraction: off, learn: off, consolidate: off}\n", encoding="utf-8")
+    memory = load_agent_config_file(path).memory
+    assert (memory.extraction, memory.learn, memory.consolidate) == ("off", "off", "off")
