@@ -138,6 +138,8 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
     for item in left.values():
         value = dict(item.value)
+        if value.get("kind") == "knowledge":
+            value["links"] = [link for link in value["links"] if link["to"] not in gone]
         links = _LINKS.get(str(value.get("kind")), "")
         if any(id_ in gone for id_ in value.get(links, ())):
             value[links] = [id_ for id_ in value[links] if id_ not in gone]

@@ -122,7 +122,9 @@ class ReactMem:
                     {"configurable": {"thread_id": f"{case.id}/{turn.conversation}"}},
                     context={"user_id": case.id},
                 )
-        facts = [Fact.from_value(value) for value in await self._all(case, MemoryScope.SEMANTIC)]
+        # what the facts name is kept beside them
+        kept = await self._all(case, MemoryScope.SEMANTIC)
+        facts = [Fact.from_value(value) for value in kept if value["kind"] == "fact"]
         said = [value for value in await self._all(case, MemoryScope.DIALOG) if value["kind"] == "message"]
         messages = [Message.from_value(value) for value in said]
         return Contents(

@@ -76,6 +76,7 @@ _PURPOSE = choice(
     "chat_summary",
     "compression",
     "learning",
+    "consolidation",
     "planning",
     "switching",
 )
