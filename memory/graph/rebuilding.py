@@ -6,13 +6,13 @@ Links are no memories: they follow from the records, so that an export does with
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from memory.changes import Change
 from memory.graph.documents import Direction, Document, Stored, read_stored
-from memory.graph.links import Link, LinkKind, links_of, node_of
+from memory.graph.links import Link, LinkKind, in_utc, links_of, node_of
 from memory.graph.relinking import relinked
 from memory.graph.upkeep import COMPLETE, link_changes
 from memory.interface import MemoryScope
@@ -35,15 +35,56 @@ _AT_ONCE = 5
 """Records that are compared in one round trip: each costs an embedding, and a read does not wait for those longer than
 three seconds."""
 
+MAX_COMPARED = 100
+"""Facts that one run of maintenance compares with the others: seconds of the local model, which turns need too."""
+
+_COMPARED_UP_TO = "compared_up_to"
 _COMPARED_CHARS = 600
 """Characters of a record that say what it is about; the local model needs 0.1 s for 2,000."""
 
-_COMPARED: dict[MemoryScope, dict[str, object]] = {
+_COMPARED: dict[MemoryScope, dict[str, Any]] = {
     MemoryScope.SEMANTIC: {"kind": "fact", "current": True},
     MemoryScope.EPISODIC: {},
     MemoryScope.DIALOG: {"kind": "message"},
 }
 """What records of a scope are compared with: what answers to it."""
+
+
+async def link_rest(store: BaseStore, user_id: str) -> int:
+    """Do what is not done behind a turn: link what is from before there were links, and new facts with their like.
+
+    It takes an embedding for each fact, of `MAX_COMPARED` at most; the next run goes on.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+
+    Returns:
+        How many documents have changed.
+    """
+    changed = 0 if await is_linked(store, user_id) else await relink(store, user_id)
+    mark = await store.aget(meta_namespace(user_id), COMPLETE, refresh_ttl=False)
+    if mark is None:
+        # nothing is remembered
+        return changed
+    since = str(mark.value.get(_COMPARED_UP_TO, ""))
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    facts = await store.asearch(namespace, filter=_COMPARED[MemoryScope.SEMANTIC], limit=WHOLE, refresh_ttl=False)
+    # facts of one turn are of one moment: their ids tell them apart
+    places = {f"{in_utc(item.value['created_at'])} {item.key}": item.key for item in facts}
+    new = sorted(place for place in places if place > since)[:MAX_COMPARED]
+    if not new:
+        return changed
+    changed += await link_alike(store, user_id, MemoryScope.SEMANTIC, [places[place] for place in new])
+
+    async def step() -> tuple[None, list[Change]]:
+        now = await store.aget(meta_namespace(user_id), COMPLETE, refresh_ttl=False)
+        # linked anew meanwhile, or to be
+        up_to = {**mark.value, _COMPARED_UP_TO: new[-1]}
+        return None, [_marked(user_id, up_to)] if now is not None and now.value == mark.value else []
+
+    await transact(store, user_id, step)
+    return changed
 
 
 async def is_linked(store: BaseStore, user_id: str) -> bool:
@@ -74,10 +115,15 @@ async def relink(store: BaseStore, user_id: str) -> int:
             if stored != before.get(id_)
         ]
         changes += [PutOp(namespace, id_, None) for id_ in sorted(before.keys() - after.keys())]
-        marked = PutOp(meta_namespace(user_id), COMPLETE, {"kind": COMPLETE}, index=False)
-        return len(changes), [*changes, marked] if items else changes
+        mark = await store.aget(meta_namespace(user_id), COMPLETE, refresh_ttl=False)
+        marked = [_marked(user_id, {"kind": COMPLETE})] if items and mark is None else []
+        return len(changes), [*changes, *marked]
 
     return await transact(store, user_id, step)
+
+
+def _marked(user_id: str, value: dict[str, Any]) -> Change:
+    return PutOp(meta_namespace(user_id), COMPLETE, value, index=False)
 
 
 def _anew(items: Sequence[Item], before: Mapping[str, Stored]) -> dict[str, Stored]:
