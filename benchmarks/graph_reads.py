@@ -7,7 +7,7 @@ facts, 4 episodes, 3 summaries and 3 skills, each with sources among what was th
 something alike. No model is called and nothing embedded: links are looked up by key.
 
 `neighbours`, `expand`, `rank` and `explain` are what `memory.graph` does: the links of a memory; what is within two of
-them of ten others, 200 memories at most; the same ranked by personalised PageRank; and the shortest way between two
+them of ten others, 150 memories at most; the same ranked by personalised PageRank; and the shortest way between two
 memories. `page_rank` is the walk alone, without reading. `turn` is what links add to the batch behind a turn of two
 messages, a step, two facts, an episode and a summary: reading and deciding (`turn_decide`), and writing the documents
 (`turn_write`). `relink` is all links anew from the records, `bytes_per_memory` tables and indexes of the links alone.

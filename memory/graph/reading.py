@@ -11,7 +11,7 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from memory.graph.documents import Direction, Document, Edge
 from memory.graph.export import Graph, GraphLink, GraphNode
 from memory.graph.links import LinkKind, Node, node_of
-from memory.graph.traverse import Hop, Reader, Subgraph, expand, page_rank, shortest, strength
+from memory.graph.traverse import MAX_NODES, Hop, Reader, Subgraph, expand, page_rank, shortest, strength
 from memory.graph.upkeep import read_documents
 from memory.graph.wording import name_of, reason
 from memory.interface import MemoryScope
@@ -76,7 +76,7 @@ class MemoryGraph:
         seeds: Mapping[str, float],
         *,
         hops: int = 2,
-        max_nodes: int = 200,
+        max_nodes: int = MAX_NODES,
         kinds: Collection[LinkKind] = EVERY_KIND,
     ) -> Subgraph:
         """Return what is around some memories, the most strongly bound; one round trip for them and one a hop.
@@ -91,7 +91,7 @@ class MemoryGraph:
         return await expand(self.reader(user_id), seeds, hops=hops, max_nodes=max_nodes, kinds=kinds)
 
     async def rank(
-        self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = 200
+        self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES
     ) -> list[tuple[Node, float]]:
         """Return the memories that matter most to some others, by personalised PageRank over what is around them.
 
