@@ -129,7 +129,9 @@ async def test_one_megabyte_is_answered_and_stored_whole_and_costs_the_next_conv
         ]
         assert item.value["content"] == ONE_MEGABYTE
         assert await ask(agent, "What about mực tím?", thread="2") == "short"
-    told, extracted, asked, _ = model.chats()
+    # what is drawn from a turn is drawn behind it, before or after the next question
+    told, asked = (request for request in model.chats() if not request.schema)
+    extracted, *_ = (request for request in model.chats() if request.schema)
     # more than the model says it can read: it gets the beginning and the end
     assert told.last.startswith(ONE_MEGABYTE[:300_000])
     assert "characters are left out here" in told.last
