@@ -28,6 +28,7 @@ from memory.concepts import settle_concepts
 from memory.consolidation import Asker, consolidate
 from memory.conversations import agents_with_work, end_conversation, quiet_conversations
 from memory.facade import MemoryFacade
+from memory.graph.rebuilding import link_rest
 from memory.identity import Identity, identify
 from memory.learning import Proposer, learn
 from memory.learning.traces import MAX_STEPS_READ
@@ -104,6 +105,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
                     # its model is down: asking it for everybody would only take long
                     down.add(agent)
                 total += done
+            await link_rest(store, user_id)
         except Exception as error:
             # the next user's memory is not to wait for this one's
             log.exception("maintenance of one user's memory failed; the next run tries again")

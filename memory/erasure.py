@@ -15,7 +15,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from memory import last_known
 from memory.changes import Change
 from memory.concepts import concepts_without
-from memory.namespaces import meta_namespace
+from memory.namespaces import links_namespace, meta_namespace
 from memory.owned import WHOLE, bookmarks, everything
 from memory.records import Profile
 from memory.scopes.profile import merged_field, values_of, with_text
@@ -81,7 +81,8 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
             await checkpointer.adelete_thread(session_id)
 
     async def step() -> tuple[None, list[Change]]:
-        items = [*await everything(store, user_id), *marks]
+        links = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        items = [*await everything(store, user_id), *links, *marks]
         return None, [PutOp(item.namespace, item.key, None) for item in items]
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write

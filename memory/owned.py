@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore, Item, SearchOp
 
-from memory.namespaces import META, owner_namespace, terminal_namespace
+from memory.namespaces import LINKS, META, owner_namespace, terminal_namespace
 
 WHOLE = 1_000_000_000
 """No owner has more items. Asked for at once, they are one snapshot; page by page, a write in between moves some."""
 
 
 async def everything(store: BaseStore, user_id: str) -> list[Item]:
-    """Return every record of an owner: all scopes, and what waits to be extracted.
+    """Return every record of an owner: all scopes, and what waits to be extracted. Links follow from them.
 
     Args:
         store: The store.
@@ -22,7 +22,7 @@ async def everything(store: BaseStore, user_id: str) -> list[Item]:
     """
     [found] = await store.abatch([SearchOp(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)])
     assert isinstance(found, list)  # noqa: S101 - narrows for the type checker
-    items = [item for item in found if isinstance(item, Item) and item.namespace[2] != META]
+    items = [item for item in found if isinstance(item, Item) and item.namespace[2] not in (LINKS, META)]
     return sorted(items, key=lambda item: (item.namespace, item.key))
 
 

@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore, GetOp
 from pydantic import ValidationError
 
 from memory.changes import Change, put_pending
+from memory.graph.rebuilding import relink
 from memory.interface import MemoryScope
 from memory.namespaces import PENDING
 from memory.owned import everything
@@ -97,6 +98,9 @@ async def import_user(
     added = 0
     for start in range(0, len(records), _BATCH):
         added += await _add(store, scopes, user_id, records[start : start + _BATCH])
+    if added:
+        # in whatever order they came: each message after the one before it
+        await relink(store, user_id)
     return ImportReport(added, len(records) - added)
 
 

@@ -18,6 +18,8 @@ from langgraph.store.base import BaseStore, Op, PutOp
 
 from memory import telemetry
 from memory.changes import Change, write
+from memory.graph.upkeep import upkeep
+from memory.interface import MemoryScope
 from memory.namespaces import Namespace, meta_namespace
 
 REVISION = "revision"
@@ -60,9 +62,15 @@ class GuardedStore(Protocol):
 
 
 async def transact(
-    store: BaseStore, user_id: str, step: Callable[[], Awaitable[tuple[Result, Sequence[Change]]]]
+    store: BaseStore,
+    user_id: str,
+    step: Callable[[], Awaitable[tuple[Result, Sequence[Change]]]],
+    *,
+    unlinked: Sequence[tuple[MemoryScope, str]] = (),
 ) -> Result:
     """Do a step of reading, deciding and writing as if nobody else were there.
+
+    The links of the memories that are written or removed are part of the same batch.
 
     On a store without guarded writes this holds within the process; between processes the ids of records, which are
     the same everywhere, are what keeps a record from being written twice.
@@ -71,6 +79,7 @@ async def transact(
         store: The store.
         user_id: The owner of everything that is read and written.
         step: Reads, and returns its result with the writes; it may be called again.
+        unlinked: Records that were written without their links, outside of a step, and are linked with this one.
 
     Returns:
         The result of the step whose writes went through.
@@ -87,6 +96,7 @@ async def transact(
             result, changes = await step()
             if not changes:
                 return result
+            changes = [*changes, *await upkeep(store, user_id, changes, stored=unlinked)]
             after = {"revision": (before or {}).get("revision", 0) + 1}
             batch = [*changes, PutOp(namespace, REVISION, after, index=False)]
             if not isinstance(store, GuardedStore):

@@ -41,6 +41,7 @@ from memory.reconcile import Said, reconcile
 from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
+from memory.scopes.experience import step_id
 from memory.scopes.profile import merge_profile
 from memory.speakers import speaker_changes
 from memory.summaries.folding import fold
@@ -265,7 +266,13 @@ class Turns:
             joined = [turn.model_copy(update={"chained": True}) for turn in due]
             return joined, [*changes, *(put_pending(self.user_id, turn) for turn in joined if turn.id in _ids(mine))]
 
-        return await transact(self.memory.store, self.user_id, step)
+        steps = [
+            (MemoryScope.EXPERIENCE, step_id(turn.session_id, turn.source_ids[0], place))
+            for turn in due
+            if turn.source_ids
+            for place in range(len(turn.steps))
+        ]
+        return await transact(self.memory.store, self.user_id, step, unlinked=steps)
 
     async def _store(
         self,

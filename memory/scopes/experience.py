@@ -188,7 +188,7 @@ def steps_to_experience(
         StepExperience(
             # steps are told in order by when they were taken
             created_at=at + place * _A_STEP,
-            id=record_id("experience", session_id, turn_id, str(place)),
+            id=step_id(session_id, turn_id, place),
             text=_text(step["action"], step["arguments"]),
             task_type=task_type,
             tool=step["action"],
@@ -202,6 +202,17 @@ def steps_to_experience(
         )
         for place, step in enumerate(steps)
     ]
+
+
+def step_id(session_id: str, turn_id: str, place: int) -> str:
+    """Return the id of a step of a turn.
+
+    Args:
+        session_id: The conversation.
+        turn_id: The message that the turn answers.
+        place: Which of the turn's steps, from 0.
+    """
+    return record_id("experience", session_id, turn_id, str(place))
 
 
 def _taken_at(value: Mapping[str, Any]) -> datetime:

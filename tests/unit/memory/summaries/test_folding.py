@@ -16,6 +16,7 @@ from memory.conversations import end_conversation
 from memory.extraction import Extraction, ModelUnavailable
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope
+from memory.owned import everything
 from memory.records import Summary
 from memory.summaries import ContextChain
 from memory.summaries.chain import MAX_WAITING
@@ -494,7 +495,7 @@ async def test_a_forgotten_conversation_leaves_no_summary_and_no_chain() -> None
     other = Conversation(store, session="another").shaped(window="oldest")
     await other.say(*facts(3))
     await talk.memory.delete_session("ann", "talk")
-    left = [item for item in await store.asearch(("memory", "ann"), limit=500) if item.namespace[2] != "meta"]
+    left = await everything(store, "ann")
     assert {item.value["session_id"] for item in left} == {"another"}
     assert await other.names() == "L1(1-3) M4 M5 M6"
     assert len(await other.summaries()) == 1

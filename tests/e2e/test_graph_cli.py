@@ -1,0 +1,44 @@
+"""`react-mem memory graph` as people run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.e2e.test_memory_cli import Run, filled, read, run
+from tests.e2e.test_terminal import Environment, environment, on_server
+
+__all__ = ["environment", "filled", "on_server", "read", "run"]
+
+pytestmark = pytest.mark.e2e
+
+
+async def test_memories_and_links_are_written_as_what_they_are_wanted_for(
+    filled: Environment, run: Run, read: Run, tmp_path: Path
+) -> None:
+    page = tmp_path / "graph.html"
+    said = (await run("graph", "--out", str(page))).stdout
+    assert "User lives in Hu\\u1ebf" in page.read_text(encoding="utf-8")
+    report = await read("graph", "--out", str(page))
+    assert said.strip() == f"{report['memories']} memories and {report['links']} links are in {page}"
+    drawn = json.loads((await run("graph", "--format", "json")).stdout)
+    assert report == {
+        "memories": len(drawn["nodes"]),
+        "links": len(drawn["links"]),
+        "left_out": 0,
+        "file": str(page),
+    }
+    names = {node["id"]: node["name"] for node in drawn["nodes"]}
+    told = {(names[link["source"]], link["kind"], names[link["target"]]) for link in drawn["links"]}
+    assert ("User lives in Huế", "timeline", "User lives in Đà Nẵng") in told
+    assert "I moved" in names.values()
+    other = tmp_path / "graph.graphml"
+    await run("graph", "--out", str(other))
+    written = ElementTree.parse(other).getroot().find("{*}graph")  # noqa: S314 - our own
+    assert written is not None
+    assert len(written.findall("{*}node")) == report["memories"]
+    assert json.loads((await run("graph", "--format", "json", user="bob")).stdout) == {"nodes": [], "links": []}
+    assert "cannot be written" in (await run("graph", "--out", str(tmp_path / "no" / "x"), code=2)).stderr

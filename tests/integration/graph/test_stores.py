@@ -1,0 +1,200 @@
+"""Links on every store, through everything that writes and removes memories; and the arm that reads by them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.store.base import BaseStore
+
+from memory.extraction import EpisodeDraft, Extraction
+from memory.facade import MemoryFacade
+from memory.graph.rebuilding import is_linked, link_alike, link_rest, relink
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.records import Level
+from memory.retrieval.fusion import ALL_ARMS, Arm
+from memory.storage.postgres import MemoryStore
+from memory.turns import Turns
+from tests.support.databases import fresh_database
+from tests.support.linking import assert_whole, documents, links, record, store_records, stored_links
+from tests.support.stores import STORES, open_any_store
+
+OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "tester"}
+
+
+@pytest.fixture(params=STORES)
+async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
+    async with AsyncExitStack() as stack:
+        url = ""
+        if request.param != "in memory":
+            url = await stack.enter_async_context(fresh_database(database_server))
+        yield await stack.enter_async_context(open_any_store(request.param, url))
+
+
+async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> None:
+    memory = MemoryFacade(store)
+    for number, day in enumerate(("monday", "tuesday")):
+        said = [record("message", f"{day}-{turn}", session=day, minute=10 * number + turn) for turn in range(4)]
+        await store_records(store, *said)
+        await store_records(store, record("experience", f"{day}-step", said[0].id, session=day))
+        await store_records(store, record("fact", f"{day}-fact", said[0].id, session=day))
+        episode = record("episode", f"{day}-e", said[0].id, session=day, minute=number, level=Level.MILESTONE)
+        await store_records(store, episode)
+        await store_records(store, record("summary", f"{day}-s", *(one.id for one in said), session=day))
+    await store_records(store, record("fact", "both", "monday-1", "tuesday-1"), record("skill", "sop", "monday-step"))
+    found = await links(store)
+    assert {
+        ("monday-e", "milestone", "monday-step"),
+        ("monday-e", "timeline", "tuesday-e"),
+        ("both", "support", "monday-1"),
+        ("both", "support", "tuesday-1"),
+        ("tuesday-0", "timeline", "tuesday-1"),
+    } <= found
+    await assert_whole(store)
+    assert await relink(store, "ann") == 0
+
+    before = await links(store)
+    copy = [line async for line in memory.export_user("ann")]
+    await memory.delete_session("ann", "monday")
+    left = await links(store)
+    assert left == {link for link in before if not any("monday" in end or end == "sop" for end in link)}
+    await assert_whole(store)
+
+    await memory.import_user("bob", copy)
+    assert await links(store, "bob") == before
+    await memory.forget_user("ann")
+    assert await stored_links(store) == {}
+    await assert_whole(store, "bob")
+
+
+class Told:
+    """An extractor that draws an episode from every turn."""
+
+    async def extract(self, messages: Any, existing: Any, *, deadline: float, max_calls: int = 3) -> Extraction:
+        draft = EpisodeDraft(goal="Buy tea", level=Level.MILESTONE, importance=0.8)
+        return Extraction(episode=draft, summary="They bought tea.", complete=True, calls=1)
+
+
+async def test_a_turn_links_what_came_of_it_and_nothing_before_its_end(store: BaseStore) -> None:
+    memory = MemoryFacade(store)
+    turns = Turns(memory, Told(), **OWNER)
+    thread = [HumanMessage("Please buy some tea", id="1")]
+    await turns.open(thread, None)
+    step = {"action": "shop", "arguments": {"what": "tea"}, "observation": "bought", "error": ""}
+    thread.append(AIMessage("Done, it is on its way", id="2"))  # type: ignore[arg-type]
+    await turns.close(thread, "1", [step])
+    assert await stored_links(store) == {}
+    await turns.extract()
+    ids = {item.source: item.id for item in await memory.list_records("ann") if item.source != "message"}
+    [asked, answered] = sorted((await memory.dialog.get_context("ann", "monday")).messages, key=lambda m: m.turn)
+    assert await links(store) == {
+        (asked.id, "timeline", answered.id),
+        (ids["experience"], "support", asked.id),
+        (ids["episode"], "milestone", asked.id),
+        (ids["episode"], "milestone", answered.id),
+        (ids["episode"], "milestone", ids["experience"]),
+        (ids["summary"], "summarization", asked.id),
+        (ids["summary"], "summarization", answered.id),
+    }
+    await assert_whole(store)
+    thread += [HumanMessage("Thank you", id="3"), AIMessage("My pleasure", id="4")]  # type: ignore[list-item]
+    await turns.close(thread, "2")
+    await turns.extract()
+    assert (answered.id, "timeline") in {link[:2] for link in await links(store)}
+    await assert_whole(store)
+
+
+async def test_writers_at_once_lose_no_link(store: BaseStore) -> None:
+    await store_records(store, record("message", "m"))
+    await asyncio.gather(*(store_records(store, record("fact", f"f{number}", "m")) for number in range(8)))
+    assert await links(store) == {(f"f{number}", "support", "m") for number in range(8)}
+    await assert_whole(store)
+
+
+async def test_what_says_something_like_it_is_linked(memory_store: MemoryStore) -> None:
+    memory = MemoryFacade(memory_store)
+    said = ["User drinks green tea", "User drinks green tea daily", "User has a red car"]
+    facts = await memory.semantic.add(said, **OWNER)
+    await settled(memory_store)
+    ids = [fact.id for fact in facts]
+    assert await link_alike(memory_store, "ann", MemoryScope.SEMANTIC, ids, similarity=0.8) == 2
+    [[edge], [back], []] = [list((await documents(memory_store))[id_].edges.values()) for id_ in ids]
+    assert (edge.to, back.to, str(edge.kind)) == (ids[1], ids[0], "semantic")
+    assert edge.weight == back.weight > 0.8
+    assert await link_alike(memory_store, "ann", MemoryScope.SEMANTIC, [*ids, "nobody"], similarity=0.8) == 0
+    await assert_whole(memory_store)
+
+
+async def test_maintenance_links_what_was_there_before_and_compares_what_is_new(memory_store: MemoryStore) -> None:
+    memory = MemoryFacade(memory_store)
+    said = record("message", "m", text="I drink green tea")
+    await memory_store.aput(("memory", "ann", "dialog"), said.id, said.to_value())
+    assert await link_rest(memory_store, "nobody") == 0
+    await memory.semantic.add(["User drinks green tea every single day of the week"], **OWNER)
+    await settled(memory_store)
+    await link_rest(memory_store, "ann")
+    assert await is_linked(memory_store, "ann")
+    assert "m" in await documents(memory_store)
+    assert await links(memory_store) == set()
+    await memory.semantic.add(["User drinks green tea every single day of week"], **OWNER)
+    assert await link_rest(memory_store, "ann") == 2
+    [(_, kind, _)] = await links(memory_store)
+    assert kind == "semantic"
+    assert await link_rest(memory_store, "ann") == 0
+    await memory.forget_user("ann")
+    assert await memory_store.asearch(("memory", "ann"), limit=100) == []
+
+
+async def settled(store: BaseStore) -> None:
+    """Let a store know what its model's similarities mean: it learns that behind the first search."""
+    if isinstance(store, MemoryStore):
+        await MemoryFacade(store).semantic.search("anything", user_id="nobody")
+        await store.scale.settle()
+
+
+class TestArm:
+    """Reading with the arm of the graph."""
+
+    async def filled(self, store: BaseStore) -> None:
+        tea = record("fact", "tea", text="User drinks green tea every day")
+        shop = record("fact", "shop", "tea", text="The shop in the harbour opens at nine")
+        over = record("fact", "over", "tea", text="The old shop is closed", current=False)
+        other = record("fact", "car", text="User drives a red car")
+        for one in (tea, shop, over, other):
+            await MemoryFacade(store).semantic.write(self.event(one.to_value()))
+
+    def event(self, data: dict[str, Any]) -> MemoryWriteEvent:
+        return MemoryWriteEvent(**OWNER, scope=MemoryScope.SEMANTIC, data=data)
+
+    def query(self, **extra: Any) -> MemoryQuery:
+        return MemoryQuery(**OWNER, scopes=[MemoryScope.SEMANTIC], query="Who drinks green tea?", extra=extra)
+
+    async def test_what_is_linked_with_what_was_found_is_found_too(self, memory_store: MemoryStore) -> None:
+        await self.filled(memory_store)
+        words = frozenset({Arm.LEXICAL})
+        plain = await MemoryFacade(memory_store, MemoryPolicy(arms=words)).read(self.query())
+        assert [item.id for item in plain] == ["tea"]
+        by_links = MemoryFacade(memory_store, MemoryPolicy(arms=words | {Arm.GRAPH}))
+        found = await by_links.read(self.query())
+        assert [item.id for item in found] == ["tea", "shop"]
+        [tea, shop] = found
+        assert tea.score == pytest.approx((plain[0].score or 0) + tea.arms[Arm.GRAPH])
+        assert shop.score == shop.arms[Arm.GRAPH] > 0
+        assert shop.payload["text"] == "The shop in the harbour opens at nine"
+        assert shop.fragments[0].content == shop.payload["text"]
+        # what the caller has already stays out
+        assert [item.id for item in await by_links.read(self.query(seen=["shop"]))] == ["tea"]
+
+    async def test_without_links_nothing_changes(self, store: BaseStore) -> None:
+        await MemoryFacade(store).semantic.add(["User drinks green tea"], **OWNER)
+        await settled(store)
+        plain = await MemoryFacade(store).read(self.query())
+        by_links = await MemoryFacade(store, MemoryPolicy(arms=ALL_ARMS | {Arm.GRAPH})).read(self.query())
+        assert [(item.id, item.score) for item in by_links] == [(item.id, item.score) for item in plain]
+        assert len(plain) == 1
+        nobody = self.query().model_copy(update={"user_id": "bob"})
+        assert await MemoryFacade(store, MemoryPolicy(arms=ALL_ARMS | {Arm.GRAPH})).read(nobody) == []

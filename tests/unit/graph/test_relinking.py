@@ -1,0 +1,304 @@
+"""Links follow the records, whatever is written and removed in whatever order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langgraph.store.base import PutOp
+from langgraph.store.memory import InMemoryStore
+
+from memory.changes import Change
+from memory.facade import MemoryFacade
+from memory.graph.links import Link, LinkKind
+from memory.graph.rebuilding import is_linked, relink
+from memory.graph.relinking import MOST_LINKS, MOST_OTHERS
+from memory.graph.upkeep import link_changes
+from memory.interface import MemoryScope
+from memory.namespaces import scope_namespace
+from memory.records import Level, Record
+from memory.transactions import transact
+from tests.support.linking import assert_whole, documents, links, record, store_records, stored_links
+
+SESSIONS = ("monday", "tuesday", "friday")
+
+
+async def test_links_are_written_with_the_records() -> None:
+    store = InMemoryStore()
+    asked, answered = record("message", "asked", minute=0), record("message", "answered", minute=1)
+    await store_records(store, asked, answered)
+    step = record("experience", "step", "asked", minute=1)
+    await store_records(store, step, record("fact", "likes-tea", "asked", minute=2))
+    await store_records(store, record("summary", "s", "asked", "answered", minute=3))
+    await store_records(store, record("episode", "e1", "answered", minute=4))
+    await store_records(store, record("episode", "e2", "asked", level=Level.MILESTONE, minute=5))
+    await store_records(store, record("skill", "sop", "step", minute=6))
+    assert await links(store) == {
+        ("asked", "timeline", "answered"),
+        ("step", "support", "asked"),
+        ("likes-tea", "support", "asked"),
+        ("s", "summarization", "asked"),
+        ("s", "summarization", "answered"),
+        ("e1", "support", "answered"),
+        ("e1", "timeline", "e2"),
+        ("e2", "milestone", "asked"),
+        ("e2", "milestone", "step"),
+        ("sop", "support", "step"),
+    }
+    await assert_whole(store)
+
+
+async def test_a_step_is_linked_with_an_episode_that_was_there_before_it() -> None:
+    store = InMemoryStore()
+    await store_records(store, record("message", "m"), record("episode", "e", "m", level=Level.MILESTONE))
+    await store_records(store, record("experience", "late", "m"))
+    assert ("e", "milestone", "late") in await links(store)
+    assert await relink(store, "ann") == 0
+
+
+@pytest.mark.parametrize("order", ["message fact concept step episode", "message step episode fact concept"])
+async def test_a_concept_is_linked_with_what_was_said_and_done_when_it_came_up(order: str) -> None:
+    store = InMemoryStore()
+    made = {
+        "message": record("message", "m"),
+        "fact": record("fact", "f", "m"),
+        "concept": record("concept", "c", "f"),
+        "step": record("experience", "s", "m"),
+        "episode": record("episode", "e", "m", level=Level.MILESTONE),
+    }
+    for name in order.split():
+        await store_records(store, made[name])
+    id_ = made["concept"].id
+    through_the_fact = {(id_, "support", "s"), (id_, "milestone", "e")}
+    assert {link for link in await links(store) if link[0] == id_} == {(id_, "support", "f"), *through_the_fact}
+    assert await relink(store, "ann") == 0
+    await store_records(store, record("concept", "c", "another"))
+    assert not {link for link in await links(store) if link[0] == id_}
+    together = InMemoryStore()
+    await store_records(together, *made.values())
+    assert through_the_fact <= await links(together)
+
+
+async def test_what_takes_the_place_of_a_fact_and_what_a_step_waits_for() -> None:
+    store = InMemoryStore()
+    await store_records(store, record("fact", "old", superseded_by="new"), record("fact", "new"))
+    assert await links(store) == {("old", "timeline", "new")}
+    # believed again
+    await store_records(store, record("fact", "old"), gone=[record("fact", "new")])
+    assert await links(store) == set()
+    await assert_whole(store)
+
+
+async def test_a_record_may_name_its_links() -> None:
+    store = InMemoryStore()
+    await store_records(store, record("fact", "fact"), record("task_step", "book"), record("summary", "s"))
+    told = [{"to": "fact", "kind": "dependency", "weight": 0.5}, {"to": "fact", "kind": "timeline"}, {"to": "nobody"}]
+    concept = {"id": "tea", "kind": "concept", "session_id": "monday", "links": [*told, "x", {"to": 1, "kind": 2}]}
+    step = {**record("task_step", "pay").to_value(), "depends_on": ["book", "nobody"], "links": ["s"]}
+
+    async def write() -> tuple[None, list[Change]]:
+        ways = [(MemoryScope.SEMANTIC, concept), (MemoryScope.STATE, step)]
+        return None, [PutOp(scope_namespace("ann", scope), str(value["id"]), value, False) for scope, value in ways]
+
+    await transact(store, "ann", write)
+    assert await links(store) == {
+        ("tea", "dependency", "fact"),
+        ("pay", "dependency", "book"),
+        ("pay", "support", "s"),
+    }
+    [edge] = (await documents(store))["tea"].edges.values()
+    assert edge.weight == 0.5
+    await assert_whole(store)
+
+
+async def test_what_is_drawn_anew_from_elsewhere_is_linked_with_that_alone() -> None:
+    store = InMemoryStore()
+    await store_records(store, record("message", "m1"), record("message", "m2", session="tuesday"))
+    await store_records(store, record("fact", "f", "m1"))
+    await store_records(store, record("fact", "f", "m2"))
+    assert await links(store) == {("f", "support", "m2")}
+    await assert_whole(store)
+
+
+async def test_a_line_goes_on_after_all_of_its_latest_have_left_it() -> None:
+    store = InMemoryStore()
+    said = [record("message", f"m{turn:02}", minute=turn) for turn in range(30)]
+    await store_records(store, *said)
+    await store_records(store, gone=said[5:])
+    await store_records(store, record("message", "next", minute=31))
+    before = await links(store)
+    assert ("m04", "timeline", "next") in before
+    await relink(store, "ann")
+    assert await links(store) == before
+
+
+async def test_a_line_is_closed_where_something_leaves_it_and_opened_where_something_comes_late() -> None:
+    store = InMemoryStore()
+    for turn in (1, 2, 4, 5):
+        await store_records(store, record("message", f"m{turn}", minute=turn))
+    await store_records(store, record("message", "m3", minute=3))
+    line = {(f"m{turn}", "timeline", f"m{turn + 1}") for turn in range(1, 5)}
+    assert await links(store) == line
+    await store_records(store, gone=[record("message", "m2"), record("message", "m3")])
+    assert await links(store) == {("m1", "timeline", "m4"), ("m4", "timeline", "m5")}
+    await store_records(store, gone=[record("message", f"m{turn}") for turn in (1, 4, 5)])
+    assert await stored_links(store) == {}
+
+
+async def test_an_episode_that_is_concluded_again_comes_last() -> None:
+    store = InMemoryStore()
+    for minute in (1, 2, 3):
+        await store_records(store, record("episode", f"e{minute}", minute=minute, session=f"s{minute}"))
+    await store_records(store, record("episode", "e1", minute=9, session="s1"))
+    assert await links(store) == {("e2", "timeline", "e3"), ("e3", "timeline", "e1")}
+
+
+async def test_what_comes_too_late_for_its_line_is_placed_when_everything_is_linked_anew() -> None:
+    store = InMemoryStore()
+    await store_records(store, *(record("message", f"m{turn:02}", minute=turn) for turn in range(1, 31)))
+    assert await relink(store, "ann") == 0
+    assert await is_linked(store, "ann")
+    await store_records(store, record("message", "m00", minute=0))
+    assert not await is_linked(store, "ann")
+    await assert_whole(store)
+    assert await relink(store, "ann") > 0
+    assert await links(store) == {(f"m{turn:02}", "timeline", f"m{turn + 1:02}") for turn in range(30)}
+    assert await relink(store, "ann") == 0
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_hub_keeps_its_strongest_and_latest_links(together: bool) -> None:
+    store = InMemoryStore()
+    await store_records(store, record("message", "hub"))
+    facts = [record("fact", f"f{number:02}", "hub", minute=number) for number in range(MOST_OTHERS + 8)]
+    for batch in [facts] if together else [[fact] for fact in facts]:
+        await store_records(store, *batch)
+    kept = {(fact.id, "support", "hub") for fact in facts[8:]}
+    assert await links(store) == kept
+    before = await stored_links(store)
+    await store_records(store, *facts)
+    assert await stored_links(store) == before
+    await assert_whole(store)
+
+
+async def test_what_is_alike_is_kept_sparse_and_survives_a_new_wording() -> None:
+    store = InMemoryStore()
+    facts = [record("fact", f"f{number:02}", minute=number) for number in range(12)]
+    await store_records(store, *facts)
+    alike = [Link("f00", fact.id, LinkKind.SEMANTIC, number / 20) for number, fact in enumerate(facts[1:], 1)]
+    await found_alike(store, alike)
+    strongest = {("f00", "semantic", f"f{number:02}") for number in range(12 - MOST_LINKS[LinkKind.SEMANTIC], 12)}
+    assert await links(store) == strongest
+    await store_records(store, record("fact", "f00", text="in other words"))
+    assert await relink(store, "ann") == 0
+    assert await links(store) == strongest
+    await store_records(store, gone=[facts[11]])
+    await assert_whole(store)
+
+
+async def found_alike(store: InMemoryStore, alike: list[Link]) -> None:
+    async def step() -> tuple[None, Any]:
+        return None, await link_changes(store, "ann", {}, alike=alike)
+
+    await transact(store, "ann", step)
+
+
+async def test_memories_from_before_there_were_links() -> None:
+    store = InMemoryStore()
+    old = [record("message", f"m{turn}", minute=turn) for turn in range(3)]
+    for one in [*old, record("fact", "f", "m0")]:
+        scope = "dialog" if one.kind == "message" else "semantic"
+        await store.aput(("memory", "ann", scope), one.id, one.to_value())
+    await store_records(store, record("summary", "s", "m0", "m1"))
+    # what something new comes from is noticed; the rest waits
+    assert await links(store) == {("s", "summarization", "m0"), ("s", "summarization", "m1")}
+    assert not await is_linked(store, "ann")
+    await relink(store, "ann")
+    assert await is_linked(store, "ann")
+    assert {("m0", "timeline", "m1"), ("m1", "timeline", "m2"), ("f", "support", "m0")} <= await links(store)
+    await assert_whole(store)
+
+
+async def test_links_come_back_with_an_import() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    await store_records(memory.store, *(record("message", f"m{40 - turn}", minute=turn) for turn in range(30)))
+    await store_records(memory.store, record("fact", "f", "m40", "m30"))
+    elsewhere = MemoryFacade(InMemoryStore())
+    lines = [line async for line in memory.export_user("ann")]
+    assert not any('"links"' in line for line in lines)
+    await elsewhere.import_user("bob", lines)
+    assert await links(elsewhere.store, "bob") == await links(memory.store)
+    await assert_whole(elsewhere.store, "bob")
+
+
+async def test_nobody_elses_memories_are_linked() -> None:
+    store = InMemoryStore()
+    await store_records(store, record("message", "m"), user_id="bob")
+    await store_records(store, record("fact", "f", "m"), user_id="ann")
+    assert await links(store, "ann") == set()
+    await store_records(store, gone=[record("message", "m")], user_id="ann")
+    await assert_whole(store, "bob")
+
+
+# --- whatever happens ---
+
+kinds = st.sampled_from(
+    ["message", "message", "fact", "concept", "summary", "episode", "skill", "experience", "task_step"]
+)
+actions = st.one_of(
+    st.tuples(st.just("write"), kinds, st.integers(0, 2), st.lists(st.integers(0, 99), max_size=4), st.integers(0, 40)),
+    st.tuples(st.just("rewrite"), st.integers(0, 99)),
+    st.tuples(st.just("remove"), st.integers(0, 99)),
+    st.tuples(st.just("forget"), st.integers(0, 2)),
+    st.tuples(st.just("alike"), st.integers(0, 99), st.integers(0, 99)),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(actions, max_size=25))
+def test_no_sequence_of_writes_and_removals_leaves_a_loose_end(doing: list[Any]) -> None:
+    asyncio.run(_do(doing))
+
+
+async def _do(doing: list[Any]) -> None:
+    memory = MemoryFacade(InMemoryStore())
+    store = memory.store
+    assert isinstance(store, InMemoryStore)
+    written: list[Record] = []
+    for number, (what, *how) in enumerate(doing):
+        match what:
+            case "write":
+                kind, day, cited, minute = how
+                # what is cited is there before it, or is nobody's record
+                sources = [written[place % len(written)].id for place in cited if written] if kind != "message" else []
+                more = {"level": Level.MILESTONE} if kind == "episode" and minute % 2 else {}
+                one = record(kind, f"{kind}-{number}", *sources, session=SESSIONS[day], minute=minute, **more)
+                written.append(one)
+                await store_records(store, one)
+            case "rewrite" if written:
+                before = await stored_links(store)
+                await store_records(store, written[how[0] % len(written)])
+                assert await stored_links(store) == before
+            case "remove" if written:
+                # what was said, and done for it, goes with its conversation alone
+                one = written[how[0] % len(written)]
+                if one.kind not in ("message", "experience", "task_step"):
+                    # a concept that loses a fact is written anew
+                    concerned = [other for other in written if other.kind == "concept" and one.id in other.source_ids]
+                    await store_records(store, *(other for other in concerned if other != one), gone=[one])
+            case "forget":
+                await memory.delete_session("ann", SESSIONS[how[0]])
+            case "alike" if written:
+                pair = {written[place % len(written)].id for place in how}
+                if len(pair) == 2:
+                    await found_alike(store, [Link(*sorted(pair), LinkKind.SEMANTIC, 0.9)])
+        left = {item.id: item.payload for item in await memory.list_records("ann")}
+        written = [type(one).from_value(left[one.id]) for one in written if one.id in left]
+        await assert_whole(store)
+    if written:
+        assert await relink(store, "ann") == 0
+    await memory.forget_user("ann")
+    assert await store.asearch(("memory", "ann"), limit=1000) == []
