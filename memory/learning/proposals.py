@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -11,12 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-from langchain_core.runnables.config import ensure_config, merge_configs
 
-from memory import telemetry
-from memory.extraction.calls import HIDDEN, Calls, secrets_of, without_retries
-from memory.extraction.errors import DeadlineExceeded, InvalidOutput, translate
+from memory.extraction.form import FormModel
 from memory.learning.checks import SECRET
 from memory.learning.procedures import Procedure
 from memory.learning.traces import Trace, values
@@ -62,12 +56,8 @@ class Proposer:
     """
 
     def __init__(self, model: BaseChatModel, deadline: float) -> None:
-        self._model = without_retries(model)
-        self._secrets = secrets_of(model)
+        self._model = FormModel(model, "learning")
         self._deadline = deadline
-        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
-        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
-        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
         self._instructions = load_prompt("learn_skills")
 
     async def propose(self, task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> Proposals:
@@ -85,22 +75,14 @@ class Proposer:
             ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
         """
         tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
-        filled = self._model.with_structured_output(
-            _schema(len(procedures), tools), method="json_schema", include_raw=True, **self._options
+        said = await self._model.fill(
+            self._instructions,
+            _briefing(task_type, procedures, failed),
+            _schema(len(procedures), tools),
+            seconds=self._deadline,
+            run_name="learn_skills",
         )
-        config = merge_configs(
-            ensure_config(), {"callbacks": [calls := Calls(1)], "tags": [HIDDEN], "run_name": "learn_skills"}
-        )
-        prompt = [SystemMessage(self._instructions), HumanMessage(_briefing(task_type, procedures, failed))]
-        try:
-            with telemetry.model_call("learning", self._model) as calls.measured:
-                async with asyncio.timeout(self._deadline):
-                    answer: Any = await filled.ainvoke(prompt, config)
-        except TimeoutError:
-            raise DeadlineExceeded(f"the model did not answer within {self._deadline:g} seconds") from None
-        except Exception as error:
-            raise translate(error, self._secrets) from None  # the original, in a log, may show a key
-        return _read(answer)
+        return _read(said)
 
 
 def _briefing(task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> str:
@@ -163,13 +145,7 @@ def _object(title: str, **properties: Any) -> dict[str, Any]:
     return {**named, "type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def _read(answer: Any) -> Proposals:
-    raw = answer.get("raw") if isinstance(answer, Mapping) else None
-    said = _as_object(answer.get("parsed")) if isinstance(answer, Mapping) else None
-    text = str(raw.text) if isinstance(raw, AIMessage) else str(answer)
-    said = said if said is not None else _first_object(text)
-    if said is None:
-        raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
+def _read(said: Mapping[str, Any]) -> Proposals:
     wordings = {
         int(one["procedure"][1:]): Wording(
             use_when=str(one.get("use_when") or "").strip(),
@@ -181,20 +157,6 @@ def _read(answer: Any) -> Proposals:
     }
     lessons = {str(one.get("tool")): str(one.get("text") or "").strip() for one in _objects(said.get("lessons"))}
     return Proposals(wordings, lessons)
-
-
-def _first_object(text: str) -> Mapping[str, Any] | None:
-    start = text.find("{")
-    if start < 0:
-        return None
-    try:
-        return _as_object(json.JSONDecoder().raw_decode(text, start)[0])
-    except (json.JSONDecodeError, RecursionError):
-        return None
-
-
-def _as_object(value: Any) -> Mapping[str, Any] | None:
-    return value if isinstance(value, Mapping) else None
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:

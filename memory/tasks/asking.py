@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.messages import BaseMessage
 
-from memory import telemetry
 from memory.context.fencing import flat
-from memory.extraction.calls import HIDDEN, refusal_of, secrets_of, without_retries
-from memory.extraction.errors import DeadlineExceeded, InvalidOutput, ModelRejected, translate
+from memory.extraction.errors import InvalidOutput
+from memory.extraction.form import FormModel
 from memory.tasks.graph import MAX_STEPS, TaskGraph
 from memory.tasks.reading import Plan, Refusal, parse
 from memory.transcript import text_of
@@ -39,11 +35,7 @@ class Planner:
     """
 
     def __init__(self, model: BaseChatModel, tools: Mapping[str, str]) -> None:
-        self._model = without_retries(model)
-        self._secrets = secrets_of(model)
-        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
-        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
-        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
+        self._model = FormModel(model, "planning")
         self._instructions = load_prompt("task_graph").format(max_steps=MAX_STEPS)
         self._tools = tools
         self._schema = _schema(list(tools))
@@ -71,34 +63,16 @@ class Planner:
         Raises:
             ExtractionError: If the model cannot be reached, refuses, is late, or says nothing that can be read.
         """
-        filled = self._model.with_structured_output(
-            self._schema, method="json_schema", include_raw=True, **self._options
+        said = await self._model.fill(
+            self._instructions,
+            self._briefing(thread, request, known, done),
+            self._schema,
+            seconds=seconds,
+            run_name="task_graph",
         )
-        # merged into the config of the run around it, so that a trace shows the call where it belongs
-        config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "task_graph"})
-        prompt = [SystemMessage(self._instructions), HumanMessage(self._briefing(thread, request, known, done))]
-        try:
-            with telemetry.model_call("planning", self._model) as call:
-                async with asyncio.timeout(seconds):
-                    answer: Any = await filled.ainvoke(prompt, config)
-                raw = answer.get("raw") if isinstance(answer, Mapping) else None
-                if isinstance(raw, AIMessage):
-                    call.answered(raw)
-        except TimeoutError:
-            raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
-        except Exception as error:
-            raise translate(error, self._secrets) from None  # the original, in a log, may show a key
-        return self._read(answer)
-
-    def _read(self, answer: Any) -> Plan:
-        raw = answer.get("raw") if isinstance(answer, Mapping) else None
-        said = answer.get("parsed") if isinstance(answer, Mapping) else None
-        if isinstance(raw, AIMessage) and (refusal := refusal_of(raw)):
-            raise ModelRejected(f"the model declined: {refusal[:200]}")
-        text = str(raw.text) if isinstance(raw, AIMessage) else str(answer)
-        plan = parse(said if isinstance(said, Mapping) else text, self._tools)
+        plan = parse(said, self._tools)
         if isinstance(plan, Refusal):
-            raise InvalidOutput(f"the model's answer is no plan: {plan.reason}", raw=text)
+            raise InvalidOutput(f"the model's answer is no plan: {plan.reason}", raw=json.dumps(said, default=str))
         return plan
 
     def _briefing(

@@ -1,0 +1,89 @@
+"""One question to a model that fills in a JSON object: one call, hidden from the stream, with errors that are ours."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+
+from memory import telemetry
+from memory.extraction.calls import HIDDEN, Calls, refusal_of, secrets_of, without_retries
+from memory.extraction.errors import DeadlineExceeded, InvalidOutput, ModelRejected, translate
+
+
+class FormModel:
+    """A chat model that is asked for JSON objects.
+
+    Args:
+        model: A chat model whose `with_structured_output` knows `method="json_schema"`. It is not changed; for these
+            calls its retries and its streaming are off.
+        purpose: What it is asked for, as telemetry counts it.
+    """
+
+    def __init__(self, model: BaseChatModel, purpose: str) -> None:
+        self.name = telemetry.model_name(model)
+        self._model = without_retries(model)
+        self._secrets = secrets_of(model)
+        self._purpose = purpose
+        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
+
+    async def fill(
+        self, instructions: str, data: str, schema: Mapping[str, Any], *, seconds: float, run_name: str
+    ) -> Mapping[str, Any]:
+        """Ask for one JSON object.
+
+        Args:
+            instructions: What is wanted.
+            data: What it is about.
+            schema: What the object looks like.
+            seconds: How long to wait.
+            run_name: The call's name in traces: another one than a node's, whose messages are streamed.
+
+        Returns:
+            The object. Nothing in it is checked.
+
+        Raises:
+            ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
+        """
+        filled = self._model.with_structured_output(
+            dict(schema), method="json_schema", include_raw=True, **self._options
+        )
+        calls = Calls(1)
+        # merged into the config of the run around it, so that a trace shows the call where it belongs
+        config = merge_configs(ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": run_name})
+        try:
+            with telemetry.model_call(self._purpose, self._model) as calls.measured:
+                async with asyncio.timeout(seconds):
+                    answer: Any = await filled.ainvoke([SystemMessage(instructions), HumanMessage(data)], config)
+        except TimeoutError:
+            raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
+        except Exception as error:
+            raise translate(error, self._secrets) from None  # the original, in a log, may show a key
+        return _object(answer)
+
+
+def _object(answer: Any) -> Mapping[str, Any]:
+    raw = answer.get("raw") if isinstance(answer, Mapping) else answer
+    if isinstance(raw, AIMessage) and (refusal := refusal_of(raw)):
+        raise ModelRejected(f"the model declined: {refusal[:200]}")
+    parsed = answer.get("parsed") if isinstance(answer, Mapping) else None
+    if isinstance(parsed, Mapping):
+        return parsed
+    text = str(raw.text) if isinstance(raw, AIMessage) else str(raw)
+    # what it thinks aloud may hold objects as well
+    start = text.find("{", text.rfind("</think>") + 1)
+    try:
+        found = json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+    except (json.JSONDecodeError, RecursionError):
+        found = None
+    if not isinstance(found, Mapping):
+        raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
+    return found
