@@ -71,7 +71,9 @@ async def open_agent(
         settings = settings.model_copy(update={"embedding": config.models.embedding})
     async with open_storage(settings) as storage:
         try:
-            yield build_agent(resolved, store=store or storage.store, checkpointer=checkpointer or storage.checkpointer)
+            yield build_agent(
+                resolved, store=store or storage.memory, checkpointer=checkpointer or storage.checkpointer
+            )
         finally:
             # what is not finished in time stays durable, and the next turn takes it along
             await background().drain(config.memory.extraction_timeout)

@@ -79,7 +79,7 @@ def run_context(arguments: argparse.Namespace, config: AgentConfig, settings: St
 async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
     agent = await asyncio.to_thread(resolve_agent, config)
     async with open_storage(settings) as storage:
-        graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
+        graph = build_agent(agent, store=storage.memory, checkpointer=storage.checkpointer)
         state = await graph.aget_state({"configurable": {"thread_id": arguments.thread}})
         messages = state.values.get("messages", [])
         thread = _asked(messages, arguments.query)
@@ -90,7 +90,7 @@ async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
         query = frame.query(identity, config.name)
         # what was said after a question that is asked once more was not known then
         query.extra["seen"] += [message_record_id(identity.session_id, later) for later in messages[len(thread) :]]
-        results = await MemoryFacade(storage.store, config.memory).read(query)
+        results = await MemoryFacade(storage.memory, config.memory).read(query)
     assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
     prompt = lay_out(thread, assembled.layout, config.system_prompt, config.memory.max_message_chars)
     view = _View(console, frame, assembled, prompt)

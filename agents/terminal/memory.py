@@ -102,7 +102,7 @@ async def _run(command: _Command, settings: StorageSettings) -> int:
     # read before the database is opened: a file that does not exist is no reason to start one
     lines = await asyncio.to_thread(_read, command.arguments.file) if verb == "import" else []
     async with open_storage(settings) as storage:
-        memory = MemoryFacade(storage.store, command.policy(), checkpointer=storage.checkpointer)
+        memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)
         verbs: dict[str, Callable[[], Awaitable[int]]] = {
             "list": lambda: command.list(memory),
             "show": lambda: command.show(memory),

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.store.base import BaseStore
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
@@ -23,7 +24,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from memory.storage.embedded import embedded_database
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
-from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch, EmbeddingUnavailable
+from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch, EmbeddingUnavailable, StorageError
 from memory.storage.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
 from memory.storage.postgres import MemoryStore, Pool
 from memory.storage.settings import StorageSettings
@@ -43,12 +44,14 @@ class Storage:
 
     Args:
         store: Long-term memory.
+        memory: The same as graphs and the facade use it: searched in another vector store, where one is set.
         checkpointer: The threads.
         pool: The connections that both share.
         embedding: The model whose vectors the store holds.
     """
 
     store: MemoryStore
+    memory: BaseStore
     checkpointer: AsyncPostgresSaver
     pool: Pool
     embedding: EmbeddingModel
@@ -72,11 +75,12 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         checkpointer.lock = asyncio.Semaphore(max(1, store.pool.max_size // 2))  # type: ignore[assignment]
-        yield Storage(store, checkpointer, store.pool, store.embedding)
+        memory = await _searched(store, settings)
+        yield Storage(store, memory, checkpointer, store.pool, store.embedding)
 
 
 @asynccontextmanager
-async def open_store() -> AsyncIterator[MemoryStore]:
+async def open_store() -> AsyncIterator[BaseStore]:
     """Open the store alone, as a LangGraph server does, which brings its own checkpointer.
 
     Yields:
@@ -86,7 +90,21 @@ async def open_store() -> AsyncIterator[MemoryStore]:
         StorageError: If it cannot be opened; the message names the cause and the fix.
     """
     async with _open(None, checkpoints=False) as store:
-        yield store
+        yield await _searched(store, None)
+
+
+async def _searched(store: MemoryStore, settings: StorageSettings | None) -> BaseStore:
+    """Return the store with the vector store that the settings name, if they name one."""
+    wanted = (settings or StorageSettings.from_env()).vector_store
+    if wanted is None:
+        return store
+    # an adapter, of which nobody else needs the modules
+    from memory.adapters.vector_settings import open_vector_index
+
+    try:
+        return await open_vector_index(store, wanted, store.embedding.embeddings)
+    except ValueError as error:
+        raise StorageError(f"VECTOR_STORE: {error}") from error
 
 
 @asynccontextmanager

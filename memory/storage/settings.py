@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from memory.storage.errors import StorageNotConfigured
 
@@ -22,6 +23,7 @@ _FIELDS_BY_VARIABLE = {
     "EMBEDDING_MODEL": "embedding",
     "DATABASE_POOL_MIN": "pool_min",
     "DATABASE_POOL_MAX": "pool_max",
+    "VECTOR_STORE": "vector_store",
 }
 
 
@@ -33,6 +35,8 @@ class StorageSettings(BaseModel):
         db_schema: The schema of the tables; the database's default without it.
         data_dir: The folder of the embedded server; a relative one is taken from the current directory.
         embedding: `auto`, `local`, or an `init_embeddings` string such as `openai:text-embedding-3-small`.
+        vector_store: Which LangChain vector store memory is searched in, in place of the database: the path
+            `package.module:attribute` of what makes it, or the fields of `memory.adapters.VectorIndexSettings`.
         pool_min: Connections kept open.
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
@@ -44,8 +48,20 @@ class StorageSettings(BaseModel):
     db_schema: str | None = None
     data_dir: Path = DEFAULT_DATA_DIR
     embedding: str = Field("auto", min_length=1)
+    # an address may hold a password
+    vector_store: dict[str, Any] | str | None = Field(None, repr=False)
     pool_min: int = Field(1, ge=0)
     pool_max: int = Field(10, ge=1)
+
+    @field_validator("vector_store", mode="before")
+    @classmethod
+    def _fields_as_json(cls, value: Any) -> Any:
+        if not isinstance(value, str) or not value.startswith("{"):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise ValueError('is neither a path nor JSON such as {"factory": "langchain_milvus:Milvus"}') from None
 
     @model_validator(mode="after")
     def _pool_is_a_range(self) -> Self:
@@ -55,7 +71,8 @@ class StorageSettings(BaseModel):
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
-        """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`.
+        """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
+        `VECTOR_STORE`.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.

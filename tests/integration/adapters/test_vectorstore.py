@@ -20,6 +20,7 @@ from memory.adapters.vectorstore import NOTES
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.namespaces import scope_namespace
+from memory.storage import StorageError, StorageSettings, open_storage
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.postgres import MemoryStore
 from memory.transactions import GuardedStore
@@ -317,3 +318,30 @@ class TestSetting:
 def not_a_vector_store(embedding: Any) -> str:
     """Make something else."""
     return "no vectors"
+
+
+async def test_storage_is_searched_in_the_vector_store_of_the_environment(database_url: str) -> None:
+    environment = {
+        "DATABASE_URL": database_url,
+        "EMBEDDING_MODEL": "local",
+        "VECTOR_STORE": '{"factory": "langchain_core.vectorstores:InMemoryVectorStore"}',
+    }
+    async with open_storage(StorageSettings.from_env(environment)) as storage:
+        assert isinstance(storage.memory, VectorIndexedStore)
+        await keep(storage.memory, "ann", "The user has a cat called Mimi")
+        query = MemoryQuery(
+            user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query="What is my cat called?"
+        )
+        [found] = await MemoryFacade(storage.memory).read(query)
+        assert found.payload["text"] == "The user has a cat called Mimi"
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [("{factory: x}", "neither a path nor JSON"), ("no_such_package:Store", "VECTOR_STORE.*cannot be imported")],
+)
+async def test_a_vector_store_that_cannot_be_used_is_named(database_url: str, value: str, problem: str) -> None:
+    environment = {"DATABASE_URL": database_url, "EMBEDDING_MODEL": "local", "VECTOR_STORE": value}
+    with pytest.raises((ValueError, StorageError), match=problem):
+        async with open_storage(StorageSettings.from_env(environment)):
+            pass
