@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -23,6 +25,7 @@ from pathlib import Path
 
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, PEERS, System, Turn, open_bench
+from benchmarks.plots import lines, require_matplotlib
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings
 
@@ -114,6 +117,32 @@ def _print(costs: Mapping[str, Metrics], growth: Mapping[str, Metrics], samples:
     print_table(f"One conversation as it grows, the last {_WINDOW} turns", columns, growth)
 
 
+def save_plots(result: Path, folder: Path) -> list[Path]:
+    """Draw what the prompt takes by turns of the conversation; its times depend on what else a machine does.
+
+    Args:
+        result: This benchmark's JSON; the chart is named after it.
+        folder: Where the chart goes.
+
+    Returns:
+        The files.
+    """
+    read = json.loads(result.read_text(encoding="utf-8"))
+    found = {**read["metrics"], **{f"{peer}.{key}": v for peer, own in read["peers"].items() for key, v in own.items()}}
+
+    rows: dict[str, dict[float, float]] = {}
+    for key, value in found.items():
+        if match := re.fullmatch(r"(\w+)\.turn_(\d+)\.prompt_tokens", key):
+            rows.setdefault(match[1], {})[float(match[2])] = value
+    return lines(
+        rows,
+        title="The prompt as a conversation grows",
+        xlabel="turn",
+        ylabel="prompt tokens",
+        to=folder / f"{result.stem}_prompt_tokens",
+    )
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print and write.
 
@@ -129,8 +158,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--samples", type=int, default=60, help="turns for each number (default: %(default)s)")
     parser.add_argument("--turns", type=int, default=500, help="turns of the one that grows (default: %(default)s)")
+    parser.add_argument("--save-plots", type=Path, metavar="FOLDER", help="draw a chart into this folder")
     parser.add_argument("--embedders", nargs="+", choices=EMBEDDERS, default=EMBEDDERS)
     arguments = parser.parse_args(argv)
+    if arguments.save_plots:
+        require_matplotlib()
     load = [os.getloadavg()[0]]
     costs, growth = asyncio.run(measure(arguments.memories, arguments.samples, arguments.turns, arguments.embedders))
     _print(costs, growth, arguments.samples)
@@ -143,6 +175,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     load.append(os.getloadavg()[0])
     told = {"memories": list(arguments.memories), "samples": arguments.samples, "turns": arguments.turns}
     write_json(arguments.json, ours, theirs, {**environment(), **told, "load_average": load})
+    if arguments.save_plots:
+        save_plots(arguments.json, arguments.save_plots)
 
 
 if __name__ == "__main__":
