@@ -16,6 +16,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from graphs import events
+from memory.causes import cause_of
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
@@ -217,7 +218,7 @@ class _Hook:
             self._degrade(runtime, "store", error)
 
     def _degrade(self, runtime: Runtime[Any], operation: Any, error: Exception) -> None:
-        cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        cause = cause_of(error)
         log.warning("memory is unavailable for the node %s (%s): %s", self.name, operation, cause)
         missing = "the node goes without" if operation == "retrieve" else "what it did is not remembered"
         message = f"Memory could not be reached, {missing}: {cause}"

@@ -17,6 +17,7 @@ from langgraph.types import StreamWriter
 
 from graphs import events
 from memory import telemetry
+from memory.causes import cause_of
 from memory.context import Assembled, Section
 from memory.external import WebAnswer
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
@@ -182,11 +183,6 @@ def degrade(writer: StreamWriter, operation: Literal["retrieve", "extract", "sto
     log.warning("memory is unavailable for this turn (%s): %s", operation, cause)
     missing = "the answer does not use it" if operation == "retrieve" else "this turn will be remembered later"
     events.memory(writer, operation, "degraded", f"Memory could not be reached, {missing}: {cause}")
-
-
-def cause_of(error: BaseException) -> str:
-    """Return what an error says, with its type."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _values(fields: dict[str, Any]) -> dict[str, str]:

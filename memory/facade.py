@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
 from memory import erasure, last_known, portability, telemetry
+from memory.causes import cause_of
 from memory.changes import Change, write
 from memory.graph.arm import with_links
 from memory.graph.reading import MemoryGraph
@@ -164,7 +165,7 @@ class MemoryFacade:
             async with asyncio.timeout(self.policy.read_timeout / 2):
                 return await asyncio.gather(*map(ordered, answers)), ""
         except Exception as error:  # whatever it raises: it is somebody else's
-            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            cause = cause_of(error)
             log.warning("the order of memories is not checked by %s: %s", path, cause)
             return answers, cause
 

@@ -38,6 +38,7 @@ from memory import telemetry
 from memory.adapters.blocking import drain_blocking, run_blocking
 from memory.adapters.thread import Mark, as_said, mark_of, steps_of
 from memory.background import background
+from memory.causes import cause_of
 from memory.context import Frame, Layout, Window, assemble, lay_out
 from memory.context.budget import ASSUMED_WINDOW
 from memory.extraction import Extractor, create_extractor
@@ -80,7 +81,7 @@ class _Outcome:
         self.events.append({"type": "memory", "operation": operation, "status": status, "message": message, **details})
 
     def degrade(self, operation: Operation, error: BaseException) -> None:
-        cause = _cause(error)
+        cause = cause_of(error)
         telemetry.count("degradations", part=_PARTS[operation])
         log.warning("memory is unavailable for this turn (%s): %s", operation, cause)
         missing = "the answer does not use it" if operation == "retrieve" else "this turn will be remembered later"
@@ -256,8 +257,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
                 outcome.degrade("retrieve", error)
                 return
             telemetry.count("degradations", part="database")
-            log.warning("memory is unavailable for this turn, what was last read stands in: %s", _cause(error))
-            known.missing[DATABASE] += f" ({_cause(error)})"
+            log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
+            known.missing[DATABASE] += f" ({cause_of(error)})"
             results = known
         assembled = assemble(frame, results, session_id=turns.session_id, recalls=stored)
         outcome.update["memory_layout"] = assembled.layout
@@ -331,7 +332,3 @@ def _report(report: TurnReport, outcome: _Outcome) -> None:
         waiting=report.waiting,
         summarised=report.summarised,
     )
-
-
-def _cause(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

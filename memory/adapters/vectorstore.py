@@ -37,6 +37,7 @@ from langgraph.store.base import (
 from memory.adapters.blocking import home_of, run_blocking
 from memory.adapters.conditions import matches
 from memory.adapters.vector_index import Dialect, Entry, Hit, Namespace, VectorIndex
+from memory.causes import cause_of
 from memory.changes import write
 from memory.interface import MemoryScope
 from memory.namespaces import ROOT
@@ -186,7 +187,7 @@ class VectorIndexedStore(BaseStore):
         try:
             left = await self._settle({place: note["fields"] for place, note in notes.items()})
         except Exception as error:
-            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            cause = cause_of(error)
             log.warning("the vector store does not follow, %d items wait for it: %s", len(notes), cause)
             return dict.fromkeys(notes, cause)
         done = [place for place in notes if place not in left]
@@ -260,7 +261,7 @@ class VectorIndexedStore(BaseStore):
         try:
             nearest, late = await self._nearest(op.namespace, op.question.text, op.limit, op.conditions, op.without)
         except Exception as error:
-            cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            cause = cause_of(error)
             log.warning("the vector store cannot be searched: %s", cause)
             return Recall((), {Arm.VECTOR: cause})
         found = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -16,7 +15,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
 from memory.chat_summary.form import Usage
-from memory.extraction.calls import HIDDEN, refusal_of
+from memory.extraction.calls import HIDDEN, filling, refusal_of
 from memory.extraction.errors import ModelRejected
 
 _SCHEMA: dict[str, Any] = {
@@ -72,10 +71,7 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
     Raises:
         Exception: Whatever the client raises.
     """
-    # OpenAI's clients take `strict`; others refuse a keyword that they do not know
-    takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
-    options: dict[str, Any] = {"strict": True} if takes_strict else {}
-    filled = model.with_structured_output(_SCHEMA, method="json_schema", include_raw=True, **options)
+    filled = filling(model, _SCHEMA)
     config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "chat_summary"})
     with telemetry.model_call("chat_summary", model) as call:
         try:

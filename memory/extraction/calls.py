@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -10,6 +12,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.runnables import Runnable
 from pydantic import SecretStr
 
 from memory import telemetry
@@ -111,6 +114,19 @@ def without_retries(model: BaseChatModel) -> BaseChatModel:
             if isinstance(attribute, cached_property):
                 copy.__dict__.pop(name, None)
     return copy
+
+
+def filling(model: BaseChatModel, schema: Mapping[str, Any]) -> Runnable[Any, Any]:
+    """Return a chat model held to a JSON schema, whose answers are {"raw", "parsed", "parsing_error"}.
+
+    Args:
+        model: One whose `with_structured_output` knows `method="json_schema"`.
+        schema: The schema.
+    """
+    # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+    takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+    options: dict[str, Any] = {"strict": True} if takes_strict else {}
+    return model.with_structured_output(dict(schema), method="json_schema", include_raw=True, **options)
 
 
 def secrets_of(model: BaseChatModel) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
-from memory.extraction.calls import HIDDEN, Calls, refusal_of, secrets_of, without_retries
+from memory.extraction.calls import HIDDEN, Calls, filling, refusal_of, secrets_of, without_retries
 from memory.extraction.errors import DeadlineExceeded, InvalidOutput, ModelRejected, translate
 
 
@@ -31,9 +30,6 @@ class FormModel:
         self._model = without_retries(model)
         self._secrets = secrets_of(model)
         self._purpose = purpose
-        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
-        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
-        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
 
     async def fill(
         self, instructions: str, data: str, schema: Mapping[str, Any], *, seconds: float, run_name: str
@@ -53,9 +49,7 @@ class FormModel:
         Raises:
             ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
         """
-        filled = self._model.with_structured_output(
-            dict(schema), method="json_schema", include_raw=True, **self._options
-        )
+        filled = filling(self._model, schema)
         calls = Calls(1)
         # merged into the config of the run around it, so that a trace shows the call where it belongs
         config = merge_configs(ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": run_name})
@@ -78,12 +72,18 @@ def _object(answer: Any) -> Mapping[str, Any]:
     if isinstance(parsed, Mapping):
         return parsed
     text = str(raw.text) if isinstance(raw, AIMessage) else str(raw)
-    # what it thinks aloud may hold objects as well
-    start = text.find("{", text.rfind("</think>") + 1)
-    try:
-        found = json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
-    except (json.JSONDecodeError, RecursionError):
-        found = None
+    found = first_object(text)
     if not isinstance(found, Mapping):
         raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
     return found
+
+
+def first_object(text: str) -> Any:
+    """Return the first JSON object in a model's answer, after what it thinks aloud; None without one."""
+    start = text.find("{", text.rfind("</think>") + 1)
+    if start < 0:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (json.JSONDecodeError, RecursionError):
+        return None

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory.extraction.answers import Answer, as_answer, read_answer
 from memory.extraction.briefing import Briefing
-from memory.extraction.calls import HIDDEN, Calls, is_broken_off, refusal_of
+from memory.extraction.calls import HIDDEN, Calls, filling, is_broken_off, refusal_of
 from memory.extraction.engine import Engine
 from memory.extraction.errors import ModelRejected
 from memory.extraction.proposal import strict_schema
@@ -37,18 +34,13 @@ class StructuredExtractor(Engine):
         super().__init__(model, profile)
         self._instructions = self.instructions()
         self._repair = load_prompt("extract_repair")
-        # OpenAI's clients take `strict`; others refuse a keyword that they do not know
-        takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
-        self._options: dict[str, Any] = {"strict": True} if takes_strict else {}
 
     async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
         """Ask for one JSON object. See `Engine.ask`."""
         schema = strict_schema(
             list(briefing.messages), list(briefing.targets), list(self.profile), enriched=len(briefing.enriched)
         )
-        filled: Runnable[Any, Any] = self.model.with_structured_output(
-            schema, method="json_schema", include_raw=True, **self._options
-        )
+        filled = filling(self.model, schema)
         # merged into the config of the run around it, so that a trace shows the call where it belongs
         config = merge_configs(
             ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": "extract_memories"}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from memory.extraction.form import first_object
 from memory.records import TaskStatus, normalise
 from memory.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
 
@@ -62,7 +62,7 @@ def parse(answer: Any, tools: Collection[str] = ()) -> Plan | Refusal:
     >>> parse("I cannot do that").reason
     'it holds no JSON object with steps'
     """
-    value = _first_object(answer) if isinstance(answer, str) else answer
+    value = first_object(answer) if isinstance(answer, str) else answer
     if not isinstance(value, Mapping) or not isinstance(value.get("steps"), list):
         return Refusal("it holds no JSON object with steps")
     rows = value["steps"]
@@ -146,14 +146,3 @@ def _line(value: Any) -> str:
         return ""
     line = " ".join(value.split())
     return line if len(line) <= MAX_CHARS else f"{line[: MAX_CHARS - 1]}…"
-
-
-def _first_object(text: str) -> Any:
-    # what a model thinks aloud is not what it answers
-    start = text.find("{", text.rfind("</think>") + 1)
-    if start < 0:
-        return None
-    try:
-        return json.JSONDecoder().raw_decode(text, start)[0]
-    except (json.JSONDecodeError, RecursionError):
-        return None
