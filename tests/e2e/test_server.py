@@ -354,7 +354,9 @@ async def test_an_interrupted_thread_survives_a_restart_and_nothing_in_it_is_wor
 
     # from its end to its next turns; a blocking call on the event loop would be reported here, too
     lines = [json.loads(line) for line in server.log()[logged:].splitlines() if line.startswith("{")]
-    assert [line["event"] for line in lines].count("Background run succeeded") == len(threads)
+    # what an earlier test left to the extractor may end meanwhile, on a thread of its own
+    ended = [line["thread_id"] for line in lines if line["event"] == "Background run succeeded"]
+    assert sorted(id_ for id_ in ended if id_ in threads.values()) == sorted(threads.values())
     # how long a user's own agent takes to build, at its first use, is up to how busy the machine is
     worrying = [line for line in lines if line["level"] not in {"debug", "info"}]
     assert [line for line in worrying if not line["event"].startswith("Slow graph load")] == []
