@@ -9,13 +9,18 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pathspec
 import pytest
+from packaging.requirements import Requirement
 
+from agents.config import available_agents
 from react_mem_start import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +60,25 @@ async def main():
     print(json.dumps({"built": built, "files": files}))
 
 asyncio.run(main())
+"""
+
+
+BUILD_AGENTS = """
+import importlib, json, os
+
+from agents.config import available_agents, load_agent_config
+from agents.resolve import build_agent, resolve_agent
+
+def searching(name):
+    config = load_agent_config(name)
+    search = config.memory.external_search.model_copy(update={"enabled": True})
+    memory = config.memory.model_copy(update={"external_search": search})
+    return config.model_copy(update={"memory": memory, "tools": (*config.tools, "web_search")})
+
+built = {name: type(build_agent(resolve_agent(searching(name)))).__name__ for name in available_agents()}
+for module in json.loads(os.environ["NEEDED_MODULES"]):
+    importlib.import_module(module)
+print(json.dumps(built))
 """
 
 
@@ -103,12 +127,41 @@ def copy_build_context(destination: Path) -> None:
     shutil.copytree(ROOT, destination, ignore=skip)
 
 
+def asked_for(dockerfile: str) -> list[Requirement]:
+    """Return what a Dockerfile has installed: the packages that it names, and what the project depends on."""
+    [line] = re.findall(r"^RUN .*-c /api/constraints.txt (.*)$", dockerfile.split("# -- Adding local")[0], re.MULTILINE)
+    # a shell would take an unquoted < or > for the name of a file
+    assert not re.search(r"[<>|&;]", line), line
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return [Requirement(part) for part in (*shlex.split(line), *project["dependencies"])]
+
+
+def link_packages(wanted: Iterable[Requirement | str], into: Path) -> None:
+    """Link the packages that are installed here into a folder: those that are wanted, and what they depend on."""
+    waiting = [one if isinstance(one, Requirement) else Requirement(one) for one in wanted]
+    seen: set[tuple[str, str]] = set()
+    while waiting:
+        requirement = waiting.pop()
+        for extra in ("", *requirement.extras):
+            if (requirement.name, extra) in seen:
+                continue
+            seen.add((requirement.name, extra))
+            found = distribution(requirement.name)
+            for file in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+                link, target = into / file, Path(str(found.locate_file(file)))
+                if not link.exists() and target.exists():
+                    link.symlink_to(target)
+            needs = map(Requirement, found.requires or ())
+            waiting += [one for one in needs if one.marker is None or one.marker.evaluate({"extra": extra})]
+
+
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """Do what the Dockerfile says, step by step, with `/` moved to a folder.
 
-    Only where packages come from differs: those that are installed here already stand for the base image and the
-    downloads, so that nothing is fetched; whether they satisfy the project is checked all the same.
+    Only where packages come from differs: those that are installed here stand for the downloads, so that nothing is
+    fetched; whether they satisfy the project is checked all the same. What the Dockerfile does not ask for, and what it
+    asks for does not need, is not there.
     """
     folder = tmp_path_factory.mktemp("image")
     dockerfile = folder / "Dockerfile"
@@ -118,9 +171,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
     environment = folder / "python"
     venv.create(environment, with_pip=False)
     python = environment / "bin" / "python"
-    here = Path(pathspec.__file__).parents[1]
     [packages] = environment.glob("lib/python*/site-packages")
-    (packages / "installed_here.pth").write_text(f"{here}\n")
+    link_packages([*asked_for(text), "setuptools"], packages)
 
     def moved(line: str) -> str:
         install = f"{shlex.quote(sys.executable)} -m pip --python {shlex.quote(str(python))} install"
@@ -165,6 +217,17 @@ def test_every_graph_is_built_from_the_installed_copy(image: Image, tmp_path: Pa
     assert graphs["built"] == dict.fromkeys(declared["graphs"], "CompiledStateGraph")
     assert len(graphs["files"]) > len(PACKAGES)
     assert [file for file in graphs["files"] if not Path(file).is_relative_to(image.project)] == []
+
+
+def test_every_agent_that_searches_the_web_finds_its_engines_installed(image: Image, tmp_path: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    needed = {Requirement(line).name for line in extras["search"]}
+    modules = [module for module, owners in packages_distributions().items() if needed & set(owners)]
+    assert len(modules) >= len(needed)
+    result = image.run(BUILD_AGENTS, cwd=tmp_path, NEEDED_MODULES=json.dumps(modules))
+    assert result.returncode == 0, result.stderr
+    built = json.loads(result.stdout.splitlines()[-1])
+    assert built == dict.fromkeys(available_agents(), "CompiledStateGraph")
 
 
 def test_without_a_database_the_store_of_the_installed_copy_says_so(image: Image, tmp_path: Path) -> None:
