@@ -20,6 +20,7 @@ from agents.managers import MANAGERS
 from agents.model_health import ModelHealth
 from agents.models import EXTRACTIVE, load_chat_model, name_of, resolve_chat_spec, supports_native_tools
 from agents.text_dialect import TextDialect
+from tools.governed import under_policy
 from tools.registry import load_tools
 
 
@@ -121,7 +122,7 @@ def resolve_agent(
         model=_in_dialect(chat, config),
         small_model=small_model,
         summary_model=load_chat_model(sums_up) if sums_up else small_model,
-        tools=(*load_tools(config.tools, config.memory.external_search), *tools),
+        tools=(*load_tools(config.tools, config.memory), *(under_policy(one, config.memory) for one in tools)),
         response_format=response_format,
         model_name=name_of(chat) if model is not None else resolve_chat_spec(config.models.chat),
         fallback=fallback,

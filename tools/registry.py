@@ -10,6 +10,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from memory.external import ExternalSearch
+from memory.interface import MemoryPolicy
+from tools.governed import under_policy
 from tools.suggest import valid_names
 
 BUILT_IN: dict[str, str] = {
@@ -61,14 +63,14 @@ def check_tool_name(name: str) -> None:
         )
 
 
-def load_tools(names: Sequence[str], external_search: ExternalSearch | None = None) -> list[BaseTool]:
+def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list[BaseTool]:
     """Load tools by name. Blocking: it imports modules.
 
     A user's own tool is a LangChain tool, or a function with type annotations and a docstring, sync or async.
 
     Args:
         names: Built-in names or dotted paths ("package.module:function", or with '.' for ':').
-        external_search: How the built-in `web_search` searches; by default as `ExternalSearch` does.
+        policy: What the agent may read and write, and how it searches the web; by default what `MemoryPolicy` says.
 
     Returns:
         The tools, in the order of the names.
@@ -84,8 +86,8 @@ def load_tools(names: Sequence[str], external_search: ExternalSearch | None = No
     for name in names:
         check_tool_name(name)
         found = _load(name, BUILT_IN.get(name, name))
-        if name == "web_search" and external_search is not None:
-            found = _web_search(external_search)
+        if policy is not None:
+            found = _web_search(policy.external_search) if name == "web_search" else under_policy(found, policy)
         if found.name in loaded:
             raise ToolConfigError(
                 f"tools {origins[found.name]!r} and {name!r} are both called {found.name!r}; "

@@ -303,3 +303,39 @@ async def test_the_extractive_model_answers_from_what_the_tool_finds() -> None:
 
     assert "“User lives in Huế”" in await answer("Where does the user lives?")
     assert "I do not remember anything about that" in await answer("What is my boat called?", {"user_id": "bob"})
+
+
+async def told(name: str, **policy: Any) -> str:
+    """Return what a tool finds of two facts and two episodes, for an agent with this policy."""
+    store = memory_store()
+    writing = Agent(store)
+    for fact in (LIVES_IN_HUE, LIKES_TEA):
+        await writing.ask("store_fact", **fact)
+    for goal in ("Book a hotel in Hue", "Book a train to Hue"):
+        await writing.ask("record_episode", goal=goal, outcome="done")
+    return await Agent(store, **policy).ask(name, query="Hue hotel, train and green tea")
+
+
+@pytest.mark.parametrize("name", ["retrieve_facts", "recall_episodes"])
+async def test_a_tool_finds_no_more_than_the_policy_says(name: str) -> None:
+    assert len((await told(name)).splitlines()) == 2
+    assert len((await told(name, max_memories=1)).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "setting"), [("retrieve_facts", "use_semantic"), ("recall_episodes", "use_episodic")])
+async def test_a_tool_recalls_nothing_that_the_policy_switches_off(name: str, setting: str) -> None:
+    found = await told(name, **{setting: False})
+    assert "settings of this agent" in found
+    assert "Hue" not in found
+    assert "tea" not in found
+
+
+async def test_a_tool_handed_over_in_python_follows_the_policy_too() -> None:
+    [own] = load_tools(["retrieve_facts"])
+    config = AgentConfig(
+        name="tester", manager="react_mem", memory=MemoryPolicy.model_validate({"use_semantic": False})
+    )
+    agent = resolve_agent(config, model=ScriptedModel(script=["done"]), tools=[own])
+    [tool] = agent.tools
+    assert tool.policy.use_semantic is False  # type: ignore[attr-defined]
+    assert own.policy.use_semantic is True  # type: ignore[attr-defined]

@@ -101,5 +101,5 @@ async def test_what_failed_is_an_observation(web: WebServer) -> None:
 
 
 def test_a_model_gives_a_query_and_nothing_else() -> None:
-    [found] = load_tools(["web_search"], SETTINGS)
+    [found] = load_tools(["web_search"], MemoryPolicy(external_search=SETTINGS))
     assert list(convert_to_openai_tool(found)["function"]["parameters"]["properties"]) == ["query"]
