@@ -182,7 +182,7 @@ class InstantModel(BaseChatModel):
 
         def fill(prompt: list[BaseMessage]) -> dict[str, Any]:
             self.asked.append(prompt)
-            raw = AIMessage(json.dumps(_proposal(prompt[-1].text)))
+            raw = AIMessage(json.dumps(proposal(prompt[-1].text)))
             return {"raw": raw, "parsed": None, "parsing_error": None}
 
         return RunnableLambda(fill)
@@ -229,7 +229,7 @@ class InstantModel(BaseChatModel):
         return AIMessage("", tool_calls=calls)
 
 
-def _proposal(shown: str) -> dict[str, Any]:
+def proposal(shown: str) -> dict[str, Any]:
     """Return one fact for each message of the user's in a transcript."""
     rows = shown.partition("<transcript>\n")[2].partition("\n</transcript>")[0].splitlines()
     said = [row for row in map(json.loads, rows) if row["role"] == "user"]

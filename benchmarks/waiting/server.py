@@ -1,0 +1,71 @@
+"""The server that is watched: the project's own store beside a watch on its event loop, and a peer's graph.
+
+`benchmarks.waiting` points the `langgraph.json` of its servers here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from react_mem_start import open_store
+
+STATS = "BENCHMARK_STATS"
+"""The variable that names the file for the longest stalls."""
+
+_TICK = 0.005
+"""Seconds between two looks at the loop."""
+
+
+@dataclass
+class LoopWatch:
+    """A watch on an event loop: how long it was kept from what was due.
+
+    Args:
+        stalls_ms: The milliseconds by which each look came late.
+    """
+
+    stalls_ms: list[float] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Watch the running loop for the length of a context."""
+        task = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _watch(self) -> None:
+        while True:
+            due = time.perf_counter() + _TICK
+            await asyncio.sleep(_TICK)
+            self.stalls_ms.append((time.perf_counter() - due) * 1000)
+
+
+@asynccontextmanager
+async def open_watched_store() -> AsyncIterator[BaseStore]:
+    """Open the store as the shipped langgraph.json does; at the end, write how long the loop stalled."""
+    watch = LoopWatch()
+    async with open_store() as store, watch.watching():
+        yield store
+        stats = json.dumps(watch.stalls_ms)
+        await asyncio.to_thread(Path(os.environ[STATS]).write_text, stats, encoding="utf-8")
+
+
+def peer() -> Any:
+    """Return LangChain's agent without memory, with the model that the environment names."""
+    from langchain.agents import create_agent
+    from langchain_openai import ChatOpenAI
+
+    return create_agent(ChatOpenAI(model="scripted"), tools=[], system_prompt="You help.")
