@@ -34,6 +34,7 @@ from memory.learning import Proposer, learn
 from memory.learning.traces import MAX_STEPS_READ
 from memory.namespaces import PENDING, ROOT, decode
 from memory.turns import TurnReport, Turns
+from memory.unindexed import index_lost_messages
 
 DEFAULT_AGENT = "assistant"
 
@@ -96,6 +97,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
     down: set[str] = set()
     for user_id in [identity.user_id] if identity else await _users(store):
         try:
+            await index_lost_messages(MemoryFacade(store), user_id)
             for agent in await _agents(MemoryFacade(store), user_id):
                 if agent in down:
                     continue

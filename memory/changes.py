@@ -62,9 +62,12 @@ async def write(store: BaseStore, changes: Sequence[Change]) -> None:
 
 
 async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> None:
-    # LangGraph's InMemoryStore fails on a batch in which two items have the same text: one batch for each repetition
-    rest = list(changes)
-    while rest:
+    # LangGraph's InMemoryStore fails on a batch in which two items to embed have the same text: one batch for each
+    # repetition. The removal of a note, which says that work is done, is in the last: what is cut short is done again.
+    once = list({(change.namespace, change.key): change for change in changes}.values())
+    rest = [change for change in once if _is_embedded(change)]
+    at_once = [change for change in once if not _is_embedded(change)]
+    while True:
         texts: set[str] = set()
         batch: list[Change] = []
         later: list[Change] = []
@@ -72,5 +75,12 @@ async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> N
             text = str((change.value or {}).get("text") or change.key)
             (later if text in texts else batch).append(change)
             texts.add(text)
+        if not later:
+            await store.abatch([*batch, *at_once])
+            return
         await store.abatch(batch)
         rest = later
+
+
+def _is_embedded(change: Change) -> bool:
+    return change.value is not None and change.index is not False

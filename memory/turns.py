@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -209,10 +209,12 @@ class Turns:
     async def _draw(turns: Turns, due: Sequence[PendingTurn], worker: str) -> TurnReport:
         """Draw from turns of one conversation, claimed by this worker."""
         try:
-            messages = await turns._messages_of([source for turn in due for source in turn.source_ids])
-            due = await turns._index(due, messages, worker)
+            due, messages = await turns._index(due, worker)
+            if not due:
+                # forgotten meanwhile, taken over, or part of a turn that has its answer by now
+                return TurnReport()
             if not turns.memory.policy.extracts:
-                await turns.memory.apply([delete_pending(turns.user_id, turn.id) for turn in due])
+                await turns._finish(due, worker)
                 return TurnReport()
             if turns.extractor is None:
                 return await turns._keep_verbatim(due, messages, worker)
@@ -245,26 +247,32 @@ class Turns:
         await transact(self.memory.store, self.user_id, step)
         _count_parked(due, failure)
 
-    async def _index(
-        self, due: Sequence[PendingTurn], messages: Sequence[Message], worker: str
-    ) -> Sequence[PendingTurn]:
-        """Let messages be found by meaning and join the chain, unless they were forgotten or taken over meanwhile.
+    async def _finish(self, due: Sequence[PendingTurn], worker: str) -> None:
+        """Take the notes of turns away from which nothing is to be drawn."""
+
+        async def step() -> tuple[None, list[Change]]:
+            mine = await self._still_mine(due, worker)
+            return None, [delete_pending(self.user_id, turn.id) for turn in mine]
+
+        await transact(self.memory.store, self.user_id, step)
+
+    async def _index(self, due: Sequence[PendingTurn], worker: str) -> tuple[Sequence[PendingTurn], Sequence[Message]]:
+        """Let messages be found by meaning and join the chain.
 
         Returns:
-            The turns, which know that they have joined.
+            The turns that are still this worker's, which know that they have joined, and their messages.
         """
         joins = self.memory.policy.use_summaries
 
-        async def step() -> tuple[Sequence[PendingTurn], list[Change]]:
+        async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message]], list[Change]]:
             mine = await self._still_mine(due, worker)
-            ids = {source for turn in mine for source in turn.source_ids}
-            ours = [message for message in messages if message.id in ids]
-            changes = [put(self.user_id, MemoryScope.DIALOG, message) for message in ours]
+            messages = await self._messages_of(_sources(mine))
+            changes = [put(self.user_id, MemoryScope.DIALOG, message) for message in messages]
             if not joins or not mine:
-                return due, changes
-            changes += await join(self.memory, self.user_id, mine, ours)
-            joined = [turn.model_copy(update={"chained": True}) for turn in due]
-            return joined, [*changes, *(put_pending(self.user_id, turn) for turn in joined if turn.id in _ids(mine))]
+                return (mine, messages), changes
+            changes += await join(self.memory, self.user_id, mine, messages)
+            joined = [turn.model_copy(update={"chained": True}) for turn in mine]
+            return (joined, messages), [*changes, *(put_pending(self.user_id, turn) for turn in joined)]
 
         steps = [
             (MemoryScope.EXPERIENCE, step_id(turn.session_id, turn.source_ids[0], place))
@@ -281,7 +289,11 @@ class Turns:
         steps: Sequence[AgentStep],
         task_steps: Sequence[str] = (),
     ) -> None:
-        """Store the messages that are new, with a note that they are still to be drawn from, in one batch."""
+        """Store the messages that are new, with a note that they are still to be drawn from, in one batch.
+
+        Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
+        extended: its id says which messages it names, and the note of a turn that has gone on replaces the one before.
+        """
         first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
         start = min(first, asked)
@@ -298,18 +310,21 @@ class Turns:
         # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
         changes = [put(self.user_id, MemoryScope.DIALOG, record, indexed=False) for record in new]
         said = " ".join(record.text for record in records if record.role == "user")
-        # one note a turn: the answer joins the question that waits already
+        ids = tuple(record.id for record in records)
         pending = PendingTurn(
-            id=record_id("pending", records[0].id),
+            id=_note_id(ids),
             text=said[:_MAX_NOTE],
             steps=tuple(map(_in_words, steps[-_MAX_STEPS:])),
             task_steps=tuple(task_steps),
             context_ids=self._said_before(thread, start),
             session_id=self.session_id,
             agent_id=self.agent_id,
-            source_ids=tuple(record.id for record in records),
+            source_ids=ids,
         )
         changes.append(put_pending(self.user_id, pending))
+        # one note a turn: that of the question, or of what was answered so far, is part of this one
+        asking = sum(record.turn <= asked for record in records)
+        changes += [delete_pending(self.user_id, _note_id(ids[:end])) for end in range(asking, len(ids))]
         if self.memory.policy.write_experience:
             asked_id = message_record_id(self.session_id, thread[asked])
             done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
@@ -373,12 +388,13 @@ class Turns:
         return await transact(self.memory.store, self.user_id, step)
 
     async def _still_mine(self, due: Sequence[PendingTurn], worker: str) -> list[PendingTurn]:
-        """Return the turns that nobody else has taken over, as they would after the claim had run out."""
+        """Return the turns that nobody else has taken over, as they would after the claim had run out, as stored."""
         waiting = {str(value["id"]): value for value in await self.memory.pending(self.user_id)}
-        return [turn for turn in due if turn.id in waiting and waiting[turn.id]["claimed_by"] == worker]
+        stored = [PendingTurn.from_value(waiting[turn.id]) for turn in due if turn.id in waiting]
+        return [turn for turn in stored if turn.claimed_by == worker]
 
-    async def _messages_of(self, ids: Sequence[str]) -> list[Message]:
-        values = await self.memory.records(self.user_id, MemoryScope.DIALOG, ids)
+    async def _messages_of(self, ids: Collection[str]) -> list[Message]:
+        values = await self.memory.records(self.user_id, MemoryScope.DIALOG, ids) if ids else {}
         messages = [Message.from_value(value) for value in values.values()]
         return sorted(messages, key=lambda message: message.turn)
 
@@ -416,11 +432,12 @@ class Turns:
         related: Sequence[Fact],
         worker: str,
     ) -> TurnReport:
+        for refused in extraction.keywords_refused:
+            log.debug("index words not taken: %s", refused.reason)
         origin = Origin(self.session_id, self.agent_id, now())
         said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
         sources = tuple(message.id for message in messages)
         verbatim = drafts.verbatim_facts(messages, origin)
-        enriched = _enriched(messages, extraction)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -454,8 +471,8 @@ class Turns:
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, sources, origin)
                 changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
-            ours = {source for turn in mine for source in turn.source_ids}
-            changes += [put(self.user_id, MemoryScope.DIALOG, message) for message in enriched if message.id in ours]
+            enriched = await self._messages_of(set(_sources(mine)) & set(extraction.keywords))
+            changes += [put(self.user_id, MemoryScope.DIALOG, m) for m in _enriched(enriched, extraction)]
             learnt, refused = await self._profile(extraction, origin, said)
             changes += learnt
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
@@ -528,8 +545,12 @@ def _count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None
         telemetry.count("extraction.changes", parked, change="parked")
 
 
-def _ids(turns: Sequence[PendingTurn]) -> set[str]:
-    return {turn.id for turn in turns}
+def _note_id(sources: Sequence[str]) -> str:
+    return record_id("pending", *sources)
+
+
+def _sources(turns: Sequence[PendingTurn]) -> list[str]:
+    return [source for turn in turns for source in turn.source_ids]
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
@@ -539,8 +560,6 @@ def last_id(thread: Sequence[BaseMessage]) -> str | None:
 
 def _enriched(messages: Sequence[Message], extraction: Extraction) -> list[Message]:
     """Return the messages whose index words are new; a later extraction replaces those of an earlier one."""
-    for refused in extraction.keywords_refused:
-        log.debug("index words not taken: %s", refused.reason)
     words = {id_: ", ".join(terms) for id_, terms in extraction.keywords.items()}
     return [
         message.model_copy(update={"keywords": words[message.id]})

@@ -75,6 +75,12 @@ _REFRESH = """
     FROM unnest(%s::text[], %s::text[]) AS seen (prefix, key)
     WHERE s.prefix = seen.prefix AND s.key = seen.key AND s.ttl_minutes IS NOT NULL
 """
+_UNINDEXED = """
+    SELECT s.key FROM store s WHERE s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
+        SELECT FROM store_vectors v WHERE v.prefix = s.prefix AND v.key = s.key
+    )
+    ORDER BY s.key LIMIT %s
+"""
 _EMBEDDED_AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit, and one second of the local model, which other
 callers wait for."""
@@ -262,6 +268,19 @@ class MemoryStore(AsyncPostgresStore):
                 return False
             await self._after_deletes(conn, writes)
             return True
+
+    async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
+        """Return the keys of a namespace's items that the index holds nothing of, in order.
+
+        Args:
+            namespace: The namespace itself, without those below it.
+            kind: What the items' `kind` is.
+            after: The key behind which to begin.
+            limit: Keys at most.
+        """
+        async with self.pool.connection() as conn:
+            rows = await (await conn.execute(_UNINDEXED, (".".join(namespace), kind, after, limit))).fetchall()
+        return [row["key"] for row in rows]
 
     async def _embed_queries(self, searches: Sequence[SearchOp]) -> dict[str, Binary]:
         """Return a vector for every distinct query of the batch."""

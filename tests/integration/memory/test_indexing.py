@@ -1,0 +1,98 @@
+"""On a real database: an answer that comes while its question is being indexed, and messages that were lost before."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from psycopg import AsyncConnection
+
+from graphs.maintenance import BackgroundContext, build_maintenance
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.storage.embeddings import EmbeddingModel
+from memory.turns import Turns
+from memory.unindexed import index_lost_messages
+from tests.support.databases import WordEmbeddings, open_memory_store
+
+ASKED = HumanMessage("I like green tea.", id="q")
+ANSWERED = AIMessage("Noted, green tea.", id="a")
+DIALOG = scope_namespace("ann", MemoryScope.DIALOG)
+
+
+class SlowEmbeddings(WordEmbeddings):
+    """An embedder that takes as long as the test wants."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.asked.set()
+        await self.go_on.wait()
+        return await super().aembed_documents(texts)
+
+
+def turns(memory: MemoryFacade) -> Turns:
+    return Turns(memory, None, "ann", "1", "assistant")
+
+
+async def unindexed(url: str) -> list[str]:
+    async with await AsyncConnection.connect(url) as conn:
+        rows = await conn.execute(
+            "SELECT value ->> 'text' FROM store s WHERE value ->> 'kind' = 'message' AND NOT EXISTS"
+            " (SELECT FROM store_vectors v WHERE (v.prefix, v.key) = (s.prefix, s.key)) ORDER BY 1"
+        )
+        return [row[0] for row in await rows.fetchall()]
+
+
+@pytest.mark.parametrize("policy", [{}, {"extraction": "off"}], ids=["reads", "reads nothing"])
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_an_answer_that_comes_while_its_question_is_embedded_is_indexed(
+    database_url: str, cancelled: bool, policy: dict[str, str]
+) -> None:
+    embeddings = SlowEmbeddings()
+    async with open_memory_store(database_url, EmbeddingModel("test:slow", 64, embeddings)) as store:
+        one = turns(MemoryFacade(store, MemoryPolicy.model_validate(policy)))
+        thread: list[BaseMessage] = [ASKED]
+        await one.open(thread, None)
+        embeddings.asked.clear()
+        embeddings.go_on.clear()
+        work = asyncio.create_task(one.extract())
+        await embeddings.asked.wait()
+        await one.close([*thread, ANSWERED], ASKED.id)
+        if cancelled:
+            work.cancel()
+        embeddings.go_on.set()
+        await asyncio.gather(work, return_exceptions=True)
+        [note] = await one.memory.pending("ann")
+        assert len(note["source_ids"]) == 2
+        await one.extract()
+        assert await one.memory.pending("ann") == []
+        assert await unindexed(database_url) == []
+
+
+async def test_maintenance_indexes_messages_that_nothing_waits_for_and_leaves_those_that_wait(
+    database_url: str, words: EmbeddingModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CHAT_MODEL", "extractive")
+    async with open_memory_store(database_url, words) as store:
+        one = turns(MemoryFacade(store))
+        await one.close([ASKED, ANSWERED], None)
+        await one.extract()
+        [answer] = [item for item in await store.asearch(DIALOG) if item.value["text"] == ANSWERED.content]
+        await store.aput(DIALOG, answer.key, answer.value, index=False)
+        await one.open([ASKED, ANSWERED, HumanMessage("I like coffee.", id="q2")], ANSWERED.id)
+        assert await unindexed(database_url) == ["I like coffee.", ANSWERED.content]
+        maintenance = build_maintenance()
+        maintenance.store = store
+        await maintenance.ainvoke({}, context=BackgroundContext(user_id="ann"))
+        assert await unindexed(database_url) == ["I like coffee."]
+        found = await store.aget(DIALOG, answer.key)
+        assert found is not None
+        assert found.value == answer.value
+        assert await index_lost_messages(one.memory, "ann") == 0
