@@ -67,6 +67,18 @@ class ResolvedAgent:
     health: ModelHealth = field(default_factory=ModelHealth, repr=False)
     _overrides: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
+    def stand_ins_for(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:
+        """Return what works behind the scenes where a model fails: the models to fall back on, without a dialect.
+
+        Args:
+            model: The small model, or the one for summaries. For the one that only quotes none stands in: it does not
+                fail, and who names it wants no other asked.
+        """
+        if isinstance(model, ExtractiveChatModel):
+            return ()
+        plain = (one.model.inner if isinstance(one.model, TextDialect) else one.model for one in self.fallback)
+        return tuple(one for one in plain if name_of(one) != name_of(model))
+
     async def chat_model(self, override: str | None = None) -> NamedModel:
         """Return the agent's model, or the one that the run's context names instead, loaded once.
 

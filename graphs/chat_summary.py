@@ -20,7 +20,6 @@ from typing_extensions import TypedDict
 from agents.config import load_agent_config
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import resolve_agent
-from agents.text_dialect import TextDialect
 from graphs.errors import InvalidInputError
 from memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
 from memory.identity import identify
@@ -58,9 +57,8 @@ def summarizer_for(agent: str) -> ChatSummarizer:
         ToolConfigError: If a tool of its cannot be loaded.
     """
     resolved = resolve_agent(load_agent_config(agent))
-    fallback = (named.model for named in resolved.fallback)
-    # without the dialect for tool calls, as there are none; the model that only quotes can sum up nothing
-    models = [model.inner if isinstance(model, TextDialect) else model for model in (resolved.small_model, *fallback)]
+    models = [resolved.small_model, *resolved.stand_ins_for(resolved.small_model)]
+    # the model that only quotes can sum up nothing
     return ChatSummarizer(
         [model for model in models if not isinstance(model, ExtractiveChatModel)], resolved.config.memory, agent
     )

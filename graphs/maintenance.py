@@ -139,16 +139,16 @@ async def _reflect(anywhere: Turns, agent: ResolvedAgent) -> TurnReport:
     policy, model = memory.policy, agent.small_model
     # one that only quotes has no words of its own
     asks = not isinstance(model, ExtractiveChatModel)
-    seconds = policy.extraction_timeout
-    who = Asker(model, seconds) if asks and policy.resolve_concepts == "model" else None
+    seconds, stand_ins = policy.extraction_timeout, agent.stand_ins_for(model)
+    who = Asker(model, seconds, stand_ins) if asks and policy.resolve_concepts == "model" else None
     settled = await settle_concepts(memory.store, user_id, asker=who)
     total = TurnReport(calls=settled.calls, problem=settled.problem)
     if policy.consolidate != "off":
-        asker = Asker(model, seconds) if asks and policy.consolidate == "model" else None
+        asker = Asker(model, seconds, stand_ins) if asks and policy.consolidate == "model" else None
         drawn = await consolidate(memory.store, user_id, agent_id, asker=asker)
         total += TurnReport(stored=drawn.drawn, calls=drawn.calls, problem=drawn.problem)
     if policy.learn != "off":
-        proposer = Proposer(model, seconds) if asks and policy.learn == "model" else None
+        proposer = Proposer(model, seconds, stand_ins) if asks and policy.learn == "model" else None
         tools = [tool.name for tool in agent.tools]
         learnt = await learn(memory, user_id, agent_id, tools=tools, proposer=proposer)
         total += TurnReport(stored=learnt.learnt, retired=learnt.archived, calls=learnt.calls, problem=learnt.problem)

@@ -92,10 +92,11 @@ class MemoryNodes:
             # it cannot fill a schema: the user's statements are kept word for word
             return None
         profile = {name: spec.description for name, spec in self._policy.profile.items()}
-        return create_extractor(self._policy.engine, self._agent.small_model, profile)
+        small = self._agent.small_model
+        return create_extractor(self._policy.engine, small, profile, self._agent.stand_ins_for(small))
 
     def _make_summariser(self) -> Summariser:
-        models = [self._agent.summary_model, *(named.model for named in self._agent.fallback)]
+        models = [self._agent.summary_model, *self._agent.stand_ins_for(self._agent.summary_model)]
         # what only quotes cannot sum up: the summariser has an extractive way of its own
         return Summariser([model for model in models if not isinstance(model, ExtractiveChatModel)])
 
@@ -195,8 +196,11 @@ class MemoryNodes:
             return WebAnswer()
         if private is None:
             return not_searched(writer)
-        decides = None if isinstance(self._agent.small_model, ExtractiveChatModel) else self._agent.small_model
-        return await search_web(self._web, text_of(thread[-1]), private, decides, writer)
+        small = self._agent.small_model
+        decides = None if isinstance(small, ExtractiveChatModel) else small
+        return await search_web(
+            self._web, text_of(thread[-1]), private, decides, writer, self._agent.stand_ins_for(small)
+        )
 
     def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
         """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.

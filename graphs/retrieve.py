@@ -83,7 +83,12 @@ async def recall(
 
 
 async def search_web(
-    web: WebSearch, question: str, profile: dict[str, str], model: BaseChatModel | None, writer: StreamWriter
+    web: WebSearch,
+    question: str,
+    profile: dict[str, str],
+    model: BaseChatModel | None,
+    writer: StreamWriter,
+    stand_ins: Sequence[BaseChatModel] = (),
 ) -> WebAnswer:
     """Search the web where the question asks for it, and say what came of it.
 
@@ -93,9 +98,10 @@ async def search_web(
         profile: What is private, by what it is.
         model: Decides where words do not; None where nobody does.
         writer: Where to say it.
+        stand_ins: The models to ask in its place where it fails, in order.
     """
     try:
-        answer = await web.search(question, profile_values=profile, model=model, now=now())
+        answer = await web.search(question, profile_values=profile, model=model, stand_ins=stand_ins, now=now())
     except Exception as error:
         # it has failures of its own for everything it meets; this is one nobody has thought of
         # without what it says: that may be content

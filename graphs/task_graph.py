@@ -89,7 +89,7 @@ class TaskGraphs:
         tools = {tool.name: tool.description for tool in agent.tools}
         # one that only quotes cannot plan
         quotes = isinstance(agent.small_model, ExtractiveChatModel)
-        self._planner = None if quotes else Planner(agent.small_model, tools)
+        self._planner = None if quotes else Planner(agent.small_model, tools, agent.stand_ins_for(agent.small_model))
 
     async def begin(
         self,

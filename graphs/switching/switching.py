@@ -58,7 +58,7 @@ class Switching:
             )
         # what only quotes picks nothing
         model = None if isinstance(agent.small_model, ExtractiveChatModel) else agent.small_model
-        self._switch = Switch(agent.tools, settings, model)
+        self._switch = Switch(agent.tools, settings, model, agent.stand_ins_for(agent.small_model))
         self._always = set(settings.always)
         self._learn = settings.learn
         self._agent = agent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from langchain_core.language_models import BaseChatModel
@@ -26,6 +26,7 @@ from memory.extraction.errors import (
     ModelUnavailable,
 )
 from memory.extraction.keywords import wants_keywords
+from memory.extraction.stand_ins import ExtractorsInTurn
 
 __all__ = [
     "DeadlineExceeded",
@@ -49,13 +50,19 @@ __all__ = [
 ENGINES = ("structured", "langmem")
 
 
-def create_extractor(engine: str, model: BaseChatModel, profile: Mapping[str, str] | None = None) -> Extractor:
+def create_extractor(
+    engine: str,
+    model: BaseChatModel,
+    profile: Mapping[str, str] | None = None,
+    stand_ins: Sequence[BaseChatModel] = (),
+) -> Extractor:
     """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
 
     Args:
         engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
         model: The chat model to ask. It is not changed; for these calls its retries and its streaming are off.
         profile: The fields of the user's profile, with what each holds; without any, the model names them.
+        stand_ins: The models to ask in its place where it fails, in order.
 
     Returns:
         The extractor.
@@ -63,6 +70,8 @@ def create_extractor(engine: str, model: BaseChatModel, profile: Mapping[str, st
     Raises:
         ValueError: If there is no such engine, or the model cannot do what it needs.
     """
+    if stand_ins:
+        return ExtractorsInTurn([create_extractor(engine, one, profile) for one in (model, *stand_ins)])
     # imported here: LangMem takes a second to import, and only one of the engines needs it
     if engine == "structured":
         from memory.extraction.structured import StructuredExtractor

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
 from memory.extraction.calls import HIDDEN, Calls, filling, refusal_of, secrets_of, without_retries
 from memory.extraction.errors import DeadlineExceeded, InvalidOutput, ModelRejected, translate
+from memory.extraction.stand_ins import ask_in_turn
 
 
 class FormModel:
@@ -23,12 +24,12 @@ class FormModel:
         model: A chat model whose `with_structured_output` knows `method="json_schema"`. It is not changed; for these
             calls its retries and its streaming are off.
         purpose: What it is asked for, as telemetry counts it.
+        stand_ins: The models to ask in its place where it fails, in order.
     """
 
-    def __init__(self, model: BaseChatModel, purpose: str) -> None:
+    def __init__(self, model: BaseChatModel, purpose: str, stand_ins: Sequence[BaseChatModel] = ()) -> None:
         self.name = telemetry.model_name(model)
-        self._model = without_retries(model)
-        self._secrets = secrets_of(model)
+        self._models = [(without_retries(one), secrets_of(one)) for one in (model, *stand_ins)]
         self._purpose = purpose
 
     async def fill(
@@ -40,27 +41,43 @@ class FormModel:
             instructions: What is wanted.
             data: What it is about.
             schema: What the object looks like.
-            seconds: How long to wait.
+            seconds: How long to wait, for all models together.
             run_name: The call's name in traces: another one than a node's, whose messages are streamed.
 
         Returns:
             The object. Nothing in it is checked.
 
         Raises:
-            ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
+            ExtractionError: If no model can be reached, or each refuses, is late or says nothing that can be read.
         """
-        filled = filling(self._model, schema)
+        prompt = [SystemMessage(instructions), HumanMessage(data)]
+
+        def asking(model: BaseChatModel, secrets: Sequence[str]) -> Callable[[float], Awaitable[Mapping[str, Any]]]:
+            return lambda left: self._fill(model, secrets, prompt, schema, left, run_name)
+
+        return await ask_in_turn([asking(*one) for one in self._models], seconds)
+
+    async def _fill(
+        self,
+        model: BaseChatModel,
+        secrets: Sequence[str],
+        prompt: Sequence[BaseMessage],
+        schema: Mapping[str, Any],
+        seconds: float,
+        run_name: str,
+    ) -> Mapping[str, Any]:
+        filled = filling(model, schema)
         calls = Calls(1)
         # merged into the config of the run around it, so that a trace shows the call where it belongs
         config = merge_configs(ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": run_name})
         try:
-            with telemetry.model_call(self._purpose, self._model) as calls.measured:
+            with telemetry.model_call(self._purpose, model) as calls.measured:
                 async with asyncio.timeout(seconds):
-                    answer: Any = await filled.ainvoke([SystemMessage(instructions), HumanMessage(data)], config)
+                    answer: Any = await filled.ainvoke(prompt, config)
         except TimeoutError:
             raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
         except Exception as error:
-            raise translate(error, self._secrets) from None  # the original, in a log, may show a key
+            raise translate(error, secrets) from None  # the original, in a log, may show a key
         return _object(answer)
 
 

@@ -52,11 +52,12 @@ class Proposer:
 
     Args:
         model: Any chat model that fills a schema. It is not changed; its retries and its streaming are off.
-        deadline: Seconds that one call may take.
+        deadline: Seconds that an answer may take.
+        stand_ins: The models to ask in its place where it fails, in order.
     """
 
-    def __init__(self, model: BaseChatModel, deadline: float) -> None:
-        self._model = FormModel(model, "learning")
+    def __init__(self, model: BaseChatModel, deadline: float, stand_ins: Sequence[BaseChatModel] = ()) -> None:
+        self._model = FormModel(model, "learning", stand_ins)
         self._deadline = deadline
         self._instructions = load_prompt("learn_skills")
 

@@ -32,10 +32,11 @@ class Planner:
         model: A chat model whose `with_structured_output` knows `method="json_schema"`. It is not changed; for this
             call its retries and its streaming are off.
         tools: The tools of the agent: what each is called, and what it does.
+        stand_ins: The models to ask in its place where it fails, in order.
     """
 
-    def __init__(self, model: BaseChatModel, tools: Mapping[str, str]) -> None:
-        self._model = FormModel(model, "planning")
+    def __init__(self, model: BaseChatModel, tools: Mapping[str, str], stand_ins: Sequence[BaseChatModel] = ()) -> None:
+        self._model = FormModel(model, "planning", stand_ins)
         self._instructions = load_prompt("task_graph").format(max_steps=MAX_STEPS)
         self._tools = tools
         self._schema = _schema(list(tools))

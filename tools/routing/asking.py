@@ -41,10 +41,11 @@ class Asker:
         model: A chat model whose `with_structured_output` knows `method="json_schema"`. It is not changed; for this
             call its retries and its streaming are off.
         layers: The layers of memory.
+        stand_ins: The models to ask in its place where it fails, in order.
     """
 
-    def __init__(self, model: BaseChatModel, layers: Sequence[Route]) -> None:
-        self._model = FormModel(model, "switching")
+    def __init__(self, model: BaseChatModel, layers: Sequence[Route], stand_ins: Sequence[BaseChatModel] = ()) -> None:
+        self._model = FormModel(model, "switching", stand_ins)
         self._instructions = load_prompt("switch").format(max_tools=MAX_PICKS)
         self._layers = layers
 

@@ -75,19 +75,28 @@ class Switch:
         tools: All tools.
         settings: How.
         model: The small model; None where it cannot pick.
+        stand_ins: The models to ask in its place where it fails, in order.
 
     Raises:
         ToolConfigError: If the settings name a tool that there is not.
     """
 
-    def __init__(self, tools: Sequence[BaseTool], settings: SwitchSettings, model: BaseChatModel | None = None) -> None:
+    def __init__(
+        self,
+        tools: Sequence[BaseTool],
+        settings: SwitchSettings,
+        model: BaseChatModel | None = None,
+        stand_ins: Sequence[BaseChatModel] = (),
+    ) -> None:
         self.routes = {route.name: route for route in tool_routes(tools, settings)}
         layers = layer_routes()
         routes = list(self.routes.values())
         self.router = Router(routes, layers)
         self._settings = settings
         self._relations = Relations(routes)
-        self._asker = Asker(model, layers) if settings.mode == "model" and model is not None else None
+        self._asker: Asker | None = None
+        if settings.mode == "model" and model is not None:
+            self._asker = Asker(model, layers, stand_ins)
 
     async def choose(
         self,

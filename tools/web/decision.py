@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from memory import telemetry
 from memory.extraction.calls import HIDDEN, without_retries
+from memory.extraction.stand_ins import ask_in_turn
 from prompts import load_prompt
 
 MAX_SECONDS = 3.0
@@ -19,26 +21,38 @@ twice."""
 _MAX_CHARS = 1000
 
 
-async def model_says_yes(model: BaseChatModel, question: str, *, now: datetime, seconds: float = MAX_SECONDS) -> bool:
+async def model_says_yes(
+    models: Sequence[BaseChatModel], question: str, *, now: datetime, seconds: float = MAX_SECONDS
+) -> bool:
     """Ask a model whether a question needs the web. Whatever is not plainly yes is no.
 
     Args:
-        model: The model.
+        models: The model, and those that stand in for it where it fails; at least one.
         question: The question; its beginning and its end count.
         now: When it is asked.
         seconds: How long to wait for an answer.
 
     Raises:
-        TimeoutError: If it takes longer.
-        Exception: Whatever the model's client raises.
+        TimeoutError: If no model answers in time.
+        Exception: Whatever the models' clients raise.
     """
-    # a file the first time, and a copy of a client
-    prompt, caller = await asyncio.to_thread(lambda: (load_prompt("search_decision"), without_retries(model)))
+    # a file the first time, and copies of clients
+    prompt, callers = await asyncio.to_thread(
+        lambda: (load_prompt("search_decision"), list(map(without_retries, models)))
+    )
     half = _MAX_CHARS // 2
     asked = question if len(question) <= _MAX_CHARS else f"{question[:half]} … {question[-half:]}"
     messages = [SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")), HumanMessage(f"Message:\n{asked}\n\nyes or no?")]
+
+    def asking(model: BaseChatModel) -> Callable[[float], Awaitable[bool]]:
+        return lambda left: _says_yes(model, messages, left)
+
+    return await ask_in_turn(list(map(asking, callers)), seconds)
+
+
+async def _says_yes(model: BaseChatModel, messages: Sequence[BaseMessage], seconds: float) -> bool:
     with telemetry.model_call("web_search", model) as call:
         async with asyncio.timeout(seconds):
-            answer = await caller.ainvoke(messages, config={"tags": [HIDDEN]})
+            answer = await model.ainvoke(list(messages), config={"tags": [HIDDEN]})
         call.answered(answer)
     return answer.text.strip().strip(".!*\"'`").casefold() == "yes"

@@ -71,6 +71,7 @@ class WebSearch:
         *,
         profile_values: Mapping[str, str] = _NOTHING,
         model: BaseChatModel | None = None,
+        stand_ins: Sequence[BaseChatModel] = (),
         now: datetime,
     ) -> WebAnswer:
         """Search the web for a user's message, if it needs that. It never raises; what failed is in the answer.
@@ -79,6 +80,7 @@ class WebSearch:
             question: The message.
             profile_values: What is known of the user, by field; of it, what identifies them is not sent.
             model: The small model, which decides where the words do not.
+            stand_ins: The models to ask in its place where it fails, in order.
             now: When it is asked.
 
         Returns:
@@ -88,7 +90,8 @@ class WebSearch:
             return WebAnswer()
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         missing: dict[str, str] = {}
-        trigger, decided_by = await self._decide(question, model, now, missing)
+        models = [] if model is None else [model, *stand_ins]
+        trigger, decided_by = await self._decide(question, models, now, missing)
         telemetry.count("web_search.decisions", decided_by=decided_by, searched="no" if trigger == "none" else "yes")
         if trigger == "none":
             return WebAnswer(missing=missing)
@@ -112,18 +115,18 @@ class WebSearch:
         return await self._run(query, asked, profile_values, now, deadline, "model")
 
     async def _decide(
-        self, question: str, model: BaseChatModel | None, now: datetime, missing: dict[str, str]
+        self, question: str, models: Sequence[BaseChatModel], now: datetime, missing: dict[str, str]
     ) -> tuple[Trigger, str]:
         """Return whether to search, and what decided it."""
         settings = self._settings
         by_words = decide(question, now=now, domain_terms=settings.domain_terms, threshold=settings.keyword_threshold)
         if by_words != "ask":
             return ("keywords" if by_words == "search" else "none"), "keywords"
-        if model is None or not settings.ask_model:
+        if not models or not settings.ask_model:
             return "none", "default"
         try:
             seconds = min(MAX_SECONDS, _MODEL_SHARE * settings.timeout)
-            yes = await model_says_yes(model, question, now=now, seconds=seconds)
+            yes = await model_says_yes(models, question, now=now, seconds=seconds)
         except Exception as error:  # whatever a model's client raises
             log.warning("the model could not decide whether to search the web: %s", type(error).__name__)
             missing["decision"] = f"the model could not be asked ({type(error).__name__})"

@@ -1,0 +1,98 @@
+"""What works behind the scenes when the model fails: those that stand in for it are asked there too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
+
+from agents import AgentConfig, open_agent
+from agents.models import LIMITS
+from memory.facade import MemoryFacade
+from tests.contract.conftest import memory_store
+from tests.support.many_tools import many_tools
+from tests.support.openai_server import Match, OpenAIServer, Reply
+
+KEY = "sk-secret-0123456789abcdef"
+FACT = {
+    "op": "add",
+    "target_id": None,
+    "subject": "user",
+    "predicate": "lives_in",
+    "object": "Huế",
+    "text": "User lives in Huế.",
+    "source_ids": ["m1"],
+}
+LEARNT = {"ops": [FACT], "profile_changes": [], "episode": None, "summary": ""}
+STEP = {"id": "s1", "description": "rent a boat", "tool": "", "depends_on": [], "status": "pending"}
+PLAN = {"goes_on": False, "goal": "a boat trip", "steps": [STEP, {**STEP, "id": "s2", "description": "buy bread"}]}
+DECIDES = Match(contains="whether a message needs the web")
+
+
+@pytest.fixture
+def second(openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
+    """The service that works, at the address of the environment: what stands in is asked there."""
+    monkeypatch.delenv("CHAT_MODEL", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
+    return openai_server
+
+
+@pytest.fixture
+def first() -> Iterator[OpenAIServer]:
+    """The service that fails whatever it is asked."""
+    with OpenAIServer() as server:
+        server.add(Reply(status=500, error=f"down, {KEY}"), repeat=True)
+        yield server
+
+
+WORK: dict[str, tuple[dict[str, Any], Match, Reply]] = {
+    "extraction": ({"memory": {"extraction": "inline"}}, Match(schema="extraction"), Reply(json=LEARNT)),
+    "planner": ({"memory": {"use_task_graph": True, "extraction": "off"}}, Match(schema="plan"), Reply(json=PLAN)),
+    "web decision": (
+        {"memory": {"external_search": {"enabled": True, "engines": ["searxng"]}, "extraction": "off"}},
+        DECIDES,
+        Reply(text="no"),
+    ),
+    "choice of tools": (
+        {"switching": {"mode": "model", "above": 3}, "memory": {"extraction": "off"}},
+        Match(schema="needed"),
+        Reply(json={"tools": [], "layers": []}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("config", "asked", "reply"), WORK.values(), ids=WORK)
+async def test_what_stands_in_is_asked(
+    config: dict[str, Any], asked: Match, reply: Reply, first: OpenAIServer, second: OpenAIServer
+) -> None:
+    second.add(reply, when=asked, repeat=True)
+    second.add(Reply(text="Here you are."), repeat=True)
+    store = memory_store()
+    agent = AgentConfig.model_validate(
+        {"name": "tester", "manager": "react_mem", "models": {"fallback": ["openai:stand-in"]}, **config}
+    )
+    model: Any = ChatOpenAI(base_url=first.base_url, api_key=KEY, model="first", **{**LIMITS, "max_retries": 0})
+    tools = many_tools() if "switching" in config else []
+    events: list[dict[str, Any]] = []
+    async with open_agent(agent, model=model, tools=tools, store=store, checkpointer=InMemorySaver()) as graph:
+        said = "I live in Huế. Who owns the Pixel brand, and what shall we do next?"
+        run = {"configurable": {"thread_id": "1"}}
+        given = {"messages": [{"role": "user", "content": said}]}
+        async for event in graph.astream(given, run, context={"user_id": "ann"}, stream_mode="custom"):
+            events.append(event)
+    assert [asked(request) for request in first.chats()].count(True) == 1, "the agent's own model is asked first"
+    assert [asked(request) for request in second.chats()].count(True) == 1
+    degraded = [event for event in events if event.get("status") == "degraded" and event["type"] != "model"]
+    assert degraded == []
+    assert not [event for event in events if event["type"] == "search" and "decision" in event["missing"]]
+    if agent.memory.use_task_graph:
+        [task, *_] = [event for event in events if event["type"] == "task"]
+        assert [step["description"] for step in task["steps"]] == ["rent a boat", "buy bread"]
+    if agent.memory.extraction == "inline":
+        facts = await MemoryFacade(store).semantic.history(user_id="ann")
+        assert [fact.text for fact in facts if not fact.verbatim] == ["User lives in Huế."]
