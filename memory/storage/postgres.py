@@ -82,8 +82,7 @@ _UNINDEXED = """
     ORDER BY s.key LIMIT %s
 """
 _EMBEDDED_AT_ONCE = 100
-"""Texts a call of the embedding model: within every provider's limit, and one second of the local model, which other
-callers wait for."""
+"""Texts a call of the embedding model: within every provider's limit."""
 _QUESTION_SECONDS = 3.0
 """What a read waits for the vectors of its questions, of the five that a turn waits for it: words still find."""
 _LARGEST = 65_504

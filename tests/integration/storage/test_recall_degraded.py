@@ -124,6 +124,14 @@ class TestWithoutTheEmbedder:
         await store.arecall([asked("zebra", namespace=("memory", "ann", str(scope))) for scope in range(5)])
         assert embeddings.questions == ["zebra"]
 
+    async def test_a_question_that_five_ask_at_once_is_embedded_once(
+        self, store: MemoryStore, embeddings: SenseEmbeddings
+    ) -> None:
+        answers = await asyncio.gather(*(recalled(store, "zebra puppy") for _ in range(5)))
+        assert [answer.found for answer in answers] == [answers[0].found] * 5
+        assert all(answer.found and not answer.missing for answer in answers)
+        assert embeddings.questions == ["zebra puppy"]
+
 
 class TestWithoutTheWords:
     async def test_vectors_find_until_they_are_indexed(self, shared_url: str, store: MemoryStore) -> None:

