@@ -11,7 +11,7 @@ from typing import Literal
 from langchain_core import exceptions as core
 
 from agents.models import ModelConfigError, address_hint, key_hint, resolve_chat_spec
-from agents.scrubbing import scrub
+from memory.causes import scrub
 
 FailureKind = Literal[
     "context", "key", "permission", "not_found", "quota", "rate", "timeout", "connection", "request", "server",

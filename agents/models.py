@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from agents.scrubbing import scrub
+from memory.causes import scrub
 from tools.suggest import valid_names
 
 EXTRACTIVE = "extractive"

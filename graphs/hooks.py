@@ -16,7 +16,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from graphs import events
-from memory.causes import cause_of
+from memory.causes import cause_of, scrub
 from memory.facade import MemoryFacade
 from memory.identity import Identity, identify
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
@@ -112,7 +112,7 @@ def with_memory(
             raise
         except Exception as error:
             if memory and identity:
-                cause = f"{type(error).__name__}: {error}"
+                cause = f"{type(error).__name__}: {scrub(error)}"
                 await hook.keep(memory, identity, lambda: step(None, cause), runtime)
             raise
         if memory and identity:

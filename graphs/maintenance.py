@@ -24,6 +24,7 @@ from agents.config import available_agents, load_agent_config
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import ResolvedAgent, resolve_agent
 from graphs.memory_nodes import MemoryNodes
+from memory.causes import cause_of, trace_of
 from memory.concepts import settle_concepts
 from memory.consolidation import Asker, consolidate
 from memory.conversations import agents_with_work, end_conversation, quiet_conversations
@@ -110,7 +111,10 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
             await link_rest(store, user_id)
         except Exception as error:
             # the next user's memory is not to wait for this one's
-            log.exception("maintenance of one user's memory failed; the next run tries again")
+            cause = cause_of(error)
+            log.error(
+                "maintenance of one user's memory failed; the next run tries again: %s\n%s", cause, trace_of(error)
+            )
             total += TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}")
     return _summed(total)
 

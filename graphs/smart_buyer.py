@@ -31,6 +31,7 @@ from graphs.hooks import Remember, with_memory
 from graphs.model_call import ModelCall
 from graphs.reason import require_input
 from graphs.state import AgentInput, AgentOutput, AgentState
+from memory.causes import cause_of
 from memory.facade import MemoryFacade
 from memory.identity import identify
 from memory.interface import MemoryResultItem, MemoryScope
@@ -174,8 +175,9 @@ def build_graph(
                         goal=text_of(asked),
                     )
             except Exception as error:  # a failing memory costs the memory, not the order
-                log.warning("what became of a request is not remembered: %s: %s", type(error).__name__, error)
-                events.memory(runtime.stream_writer, "store", "degraded", f"The outcome is not remembered: {error}")
+                cause = cause_of(error)
+                log.warning("what became of a request is not remembered: %s", cause)
+                events.memory(runtime.stream_writer, "store", "degraded", f"The outcome is not remembered: {cause}")
         return {"messages": [AIMessage(answer)]}
 
     graph = StateGraph(BuyState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)

@@ -20,6 +20,7 @@ from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.working_memory import WorkingMemory, with_note
 from memory import telemetry
+from memory.causes import cause_of
 from memory.extraction import ExtractionError
 from memory.identity import Identity
 from memory.records import Task
@@ -311,4 +312,4 @@ def _source(thread: Sequence[AnyMessage], keeper: TaskKeeper | None) -> str:
 
 def _degrade(writer: StreamWriter, error: Exception) -> None:
     telemetry.count("degradations", part="task_graph")
-    events.task(writer, "degraded", f"The turn goes on without a plan: {error}")
+    events.task(writer, "degraded", f"The turn goes on without a plan: {cause_of(error)}")

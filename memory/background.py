@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from memory import telemetry
+from memory.causes import cause_of, trace_of
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +86,13 @@ class Background:
                 try:
                     with telemetry.span("background"):
                         await job.work()
-                except Exception:
-                    log.exception("background work on %s failed; it is picked up again later", key)
+                except Exception as error:
+                    log.error(
+                        "background work on %s failed; it is picked up again later: %s\n%s",
+                        key,
+                        cause_of(error),
+                        trace_of(error),
+                    )
                 if not job.again:
                     return
         finally:

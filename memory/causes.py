@@ -1,12 +1,189 @@
-"""What an error says, in a line, for whoever watches a turn or reads a log."""
+"""What an error says, for logs, events and records: a cause to act on, without secrets, statements or content.
+
+An error of ours says what was written for it. Others may quote what they were given (a statement, a message, a key), so
+of these only what is known to be free of it is passed on: codes and types, where it was raised, and the words of the
+network and of the database, without what these quote.
+"""
 
 from __future__ import annotations
 
+import dis
+import os
+import re
+import traceback
+from collections.abc import Sequence
+from http import HTTPStatus
+from types import TracebackType
+
+import psycopg
+from pydantic import ValidationError
+
+_MAX_CHARS = 300
+_MAX_CHAIN = 4
+_MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
+
+_OURS = frozenset({__name__.partition(".")[0], "memory", "tools", "agents", "graphs"})
+_OF_THE_NETWORK = frozenset({"aiohttp", "anyio", "httpcore", "httpx", "requests", "urllib3", "websockets"})
+_NAMES_OBJECTS = ("28", "3D", "3F", "42501", "42703", "42883", "42P01")
+"""SQLSTATEs, or their beginnings, whose messages quote the names of users, databases, tables, columns and functions."""
+
+_HIDDEN = "[hidden]"
+_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        # to the last @ before the path: a password that is not percent-encoded may hold one
+        (r"://[^/\s]*@", f"://{_HIDDEN}@"),
+        (r"(?<=\?)[^\s'\"]*=[^\s'\"]*", _HIDDEN),
+        (r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+", rf"\1 {_HIDDEN}"),
+        (
+            r"(?i)\b((?:[\w-]*api[-_ ]?key|passw(?:or)?d|pwd|secret|[\w-]*token|authorization)['\"]?\s*"
+            r"(?:[:=]|provided:?|is)\s*['\"]?)(?!\[hidden\])[^\s'\",;}]+",
+            rf"\1{_HIDDEN}",
+        ),
+        # providers repeat a refused key in part: the rest of it is not for logs either
+        (r"\b(?:sk|pk|rk|gsk|xai|key|token)-[^\s'\",}]{4,}", _HIDDEN),
+        (r"\b(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|xox[a-z]|key)_[\w*.-]{4,}", _HIDDEN),
+        (r"\b(?:AKIA|ASIA|AIza|eyJ)[\w*.-]{8,}", _HIDDEN),
+        (r"\b(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}\b", _HIDDEN),
+    )
+)
+# a value may hold quotation marks itself
+_QUOTED = re.compile(r"(?s)\".*\"|(?<!\w)'.*'|\".*|(?<!\w)'.*|`.*`|[«“].*")
+_QUOTED_BRIEFLY = re.compile(r"\"[^\"]*\"?")
+_RAISE = dis.opmap["RAISE_VARARGS"]
+
 
 def cause_of(error: BaseException) -> str:
-    """Return what an error says, with its type; an error that says nothing is its type alone.
+    """Return what an error says in a line, with its type; where that may not be passed on, where it was raised.
 
-    >>> cause_of(ValueError("no such table")), cause_of(TimeoutError())
-    ('ValueError: no such table', 'TimeoutError')
+    >>> cause_of(ConnectionError("no route to host")), cause_of(TimeoutError())
+    ('ConnectionError: no route to host', 'TimeoutError')
+    >>> cause_of(ValueError("could not convert string to float: 'my salary is 5,000'"))
+    'ValueError'
     """
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    name = type(error).__name__
+    said = _told(error)
+    if said:
+        return f"{name}: {said}"
+    caused = _why(error)
+    if caused:
+        return f"{name}: {caused}"
+    place = _last(error.__traceback__) if str(error) else None
+    return name if place is None else f"{name}, raised in {_module(place)}, line {place.tb_lineno}"
+
+
+def trace_of(error: BaseException) -> str:
+    """Return the calls that led to an error, a line of code each, without what the error says."""
+    return "".join(traceback.format_tb(error.__traceback__)).rstrip()
+
+
+def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
+    """Return a text on one bounded line, without anything secret.
+
+    For what holds no content and no statement, such as what is wrong with a setting; otherwise `cause_of`.
+
+    Args:
+        said: The text, or the error that says it.
+        secrets: What must not be in it, beside what looks like a key and the environment's secrets.
+
+    >>> scrub(ValueError("no answer from https://ann:pw@host/v1, Bearer xyz"))
+    'no answer from https://[hidden]@host/v1, Bearer [hidden]'
+    """
+    # beyond this it is cut anyway, and what is cut off need not be read
+    text = " ".join(str(said)[: 20 * _MAX_CHARS].split())
+    known = [value for name, value in os.environ.items() if re.search(r"KEY|TOKEN|SECRET|PASSWORD", name)]
+    for value in [value for value in known if len(value) >= 8] + [one for one in secrets if len(one) >= _MIN_SECRET]:
+        text = text.replace(value, _HIDDEN)
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"
+
+
+def unquoted(text: str) -> str:
+    """Return a text without what it quotes, which may be content.
+
+    >>> unquoted("invalid input: 'my diary', see the manual")
+    "invalid input: '…', see the manual"
+    """
+    return _QUOTED.sub("'…'", text)
+
+
+def _told(error: BaseException) -> str:
+    """Return what an error says as far as it may be passed on; empty where that is nothing."""
+    if isinstance(error, psycopg.Error):
+        return _of_the_database(error)
+    if _is_ours(error):
+        return scrub(error)
+    if isinstance(error, ValidationError):
+        kinds = ", ".join(sorted({str(one["type"]) for one in error.errors(include_input=False, include_url=False)}))
+        return scrub(f"{error.error_count()} fields of {error.title} are wrong ({kinds})")
+    status = _status(error)
+    if status:
+        return status
+    if isinstance(error, OSError | ImportError) or _root(type(error).__module__) in _OF_THE_NETWORK:
+        return scrub(unquoted(str(error)))
+    return ""
+
+
+def _why(error: BaseException) -> str:
+    """Return the cause of what an error was raised from: client libraries wrap what the network raised."""
+    link = error.__cause__
+    for _ in range(_MAX_CHAIN):
+        if link is None:
+            return ""
+        if said := _told(link):
+            return f"{type(link).__name__}: {said}"
+        link = link.__cause__ or link.__context__
+    return ""
+
+
+def _of_the_database(error: psycopg.Error) -> str:
+    state = error.sqlstate or ""
+    # of a failed connection there is only the text of the client library
+    text = (error.diag.message_primary or "") if state else str(error)
+    if not state and isinstance(error, psycopg.OperationalError):
+        # that of a connection: hosts and users, and between them why it failed
+        text = _QUOTED_BRIEFLY.sub("'…'", text)
+    elif not state.startswith(_NAMES_OBJECTS):
+        text = unquoted(text)
+    return scrub(f"{state} {text}".strip())
+
+
+def _status(error: BaseException) -> str:
+    """Return what an HTTP service answered, by its codes: its words may repeat the request or the key."""
+    response = getattr(error, "response", None)
+    found = (getattr(error, "status_code", None), getattr(response, "status_code", None), getattr(error, "code", None))
+    status = next((int(code) for code in found if isinstance(code, int) and 300 <= code < 600), None)
+    if status is None:
+        return ""
+    phrase = HTTPStatus(status).phrase if status in set(HTTPStatus) else "HTTP status"
+    if status == HTTPStatus.UNAUTHORIZED:
+        phrase += ", authentication failed"
+    code = getattr(error, "code", None)
+    named = f" ({code})" if isinstance(code, str) and re.fullmatch(r"[a-z][a-z_]{2,40}", code) else ""
+    return f"{status} {phrase}{named}"
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Return whether this project wrote what an error says: its type, or a built-in one that its code raises."""
+    if _root(type(error).__module__) in _OURS:
+        return True
+    place = _last(error.__traceback__)
+    if place is None or type(error).__module__ != "builtins" or _root(_module(place)) not in _OURS:
+        return False
+    # not what a function without Python code raised, such as `int`: that quotes what it was given
+    return place.tb_frame.f_code.co_code[place.tb_lasti] == _RAISE
+
+
+def _last(trace: TracebackType | None) -> TracebackType | None:
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
+def _module(place: TracebackType) -> str:
+    return str(place.tb_frame.f_globals.get("__name__", "?"))
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]

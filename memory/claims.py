@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import psycopg
+
+from memory.causes import cause_of, scrub
 from memory.extraction import DeadlineExceeded, ExtractionError, ModelUnavailable
 from memory.records import PendingTurn, now
 from memory.workers import is_dead
@@ -17,7 +20,6 @@ _LAST_RETRY = 3600.0
 """Seconds until a model that was down is asked again, doubling: being asked at every turn does not bring it back."""
 
 _MAX_DOUBLINGS = 10
-_MAX_ERROR = 500
 
 
 def is_due(turn: PendingTurn, at: datetime) -> bool:
@@ -61,6 +63,9 @@ def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
 
 
 def in_short(failure: Exception) -> str:
-    """Return an error in a line, with its type where the text alone does not say what it is."""
-    text = str(failure) or type(failure).__name__
-    return (text if isinstance(failure, ExtractionError) else f"{type(failure).__name__}: {text}")[:_MAX_ERROR]
+    """Return an error in a line, to be kept with the owner's records: with its type where the text is not enough."""
+    if isinstance(failure, ExtractionError) and str(failure):
+        return scrub(failure)
+    if isinstance(failure, psycopg.Error) or not str(failure):
+        return cause_of(failure)
+    return f"{type(failure).__name__}: {scrub(failure)}"

@@ -22,6 +22,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from memory import drafts, telemetry
+from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
 from memory.drafts import Origin
@@ -198,9 +199,9 @@ class Turns:
                 agent_id=self.agent_id,
             )
         except Exception as error:
-            log.warning("the conversation could not be summed up: %s: %s", type(error).__name__, error)
+            log.warning("the conversation could not be summed up: %s", cause_of(error))
             telemetry.count("degradations", part="summary")
-            return TurnReport(problem=f"the conversation could not be summed up: {in_short(error)}")
+            return TurnReport(problem=f"the conversation could not be summed up: {cause_of(error)}")
         return TurnReport(
             calls=done.calls, problem=done.problem, summarised=done.summarised, extractive=done.extractive
         )
@@ -236,7 +237,7 @@ class Turns:
             try:
                 await turns._release(due, worker, failure=error)
             except Exception as again:
-                log.warning("the turns stay claimed until the claim runs out: %s: %s", type(again).__name__, again)
+                log.warning("the turns stay claimed until the claim runs out: %s", cause_of(again))
             raise
 
     async def _release(self, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None) -> None:

@@ -14,6 +14,7 @@ from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
+from memory.causes import cause_of
 from memory.context import MAX_LINE_CHARS, fence, render_memories
 from memory.drafts import whole_text
 from memory.extraction import Operation
@@ -283,7 +284,7 @@ async def _with_memory(
     except ToolException:
         raise
     except Exception as error:
-        log.warning("memory failed for a tool: %s: %s", type(error).__name__, error)
+        log.warning("memory failed for a tool: %s", cause_of(error))
         raise ToolException(
             f"memory cannot be reached now ({type(error).__name__}); go on without it and tell the user"
         ) from error

@@ -17,6 +17,7 @@ from graphs import events
 from graphs.state import current_turn, model_calls
 from graphs.switching.prefetch import Prefetch
 from memory import telemetry
+from memory.causes import cause_of, trace_of
 from memory.context import tool_tokens
 from memory.retrieval.words import terms
 from memory.scopes import ExperienceMemoryStore
@@ -105,7 +106,7 @@ class Switching:
                 measured.set(tools=len(self._switch.routes), selected=len(choice.tools or self._switch.routes))
         except Exception as error:
             # it has an answer to every failure it knows; this is one nobody has thought of
-            log.warning("tools are not chosen for this turn: %s", type(error).__name__, exc_info=error)
+            log.warning("tools are not chosen for this turn: %s\n%s", cause_of(error), trace_of(error))
             choice = Choice(None, missing={"switch": f"it failed ({type(error).__name__})"})
         self._report(choice, writer)
         return choice

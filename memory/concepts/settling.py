@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
+from memory.causes import cause_of
 from memory.changes import write
 from memory.concepts.doubts import Doubt, doubts, initials, may_be_one
 from memory.concepts.keeping import load_concepts, merge, refresh_concepts, set_apart
@@ -159,7 +160,7 @@ async def _confirmed(store: BaseStore, found: Sequence[Doubt]) -> list[Doubt]:
             asked = await store.embeddings.aembed_query(doubt.one.name)
             [named] = await store.embeddings.aembed_documents([doubt.other.name])
         except Exception as error:  # whatever the provider's client raises; the next run tries again
-            log.warning("initials are not compared with names: %s: %s", type(error).__name__, error)
+            log.warning("initials are not compared with names: %s", cause_of(error))
             break
         cosine = sum(map(mul, asked, named)) / ((math.hypot(*asked) * math.hypot(*named)) or 1.0)
         if calibration.similarity(cosine) >= _SURE:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import openai
 from langchain_core.exceptions import ModelError
 
+from memory.causes import cause_of, scrub, unquoted
 from memory.records import now
 
-_MAX_DETAIL = 300
-_MIN_SECRET = 6  # local servers take "none" for a key, and that is a word
-_SECRET = re.compile(r"(?i)\b(?:sk|pk|rk|key|token)-[^\s'\",}]{4,}|bearer\s+\S+|(?<=://)[^/\s@]+@|api.?key\W+\S+")
 _RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 # What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is no JSON.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
@@ -72,8 +69,8 @@ def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
     """
     if isinstance(error, ExtractionError):
         return error
-    detail = _detail(error, secrets)
     status = getattr(error, "status_code", None)
+    detail = scrub(_said(error) if isinstance(status, int) else cause_of(error), secrets)
     if isinstance(error, openai.ContentFilterFinishReasonError):
         return ModelRejected("the service's content filter refused the answer")
     if isinstance(error, NotImplementedError):
@@ -89,12 +86,11 @@ def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:
     return ModelUnavailable(f"the model could not be reached: {detail}")
 
 
-def _detail(error: Exception, secrets: Sequence[str]) -> str:
-    text = re.sub(r"\s+", " ", str(error)) or type(error).__name__
-    for secret in secrets:
-        if len(secret) >= _MIN_SECRET:
-            text = text.replace(secret, "[hidden]")
-    return _SECRET.sub("[hidden]", text)[:_MAX_DETAIL]
+def _said(error: Exception) -> str:
+    """Return what a service says of a request, without what it quotes of it."""
+    body = getattr(error, "body", None)
+    message = body.get("message") if isinstance(body, Mapping) else None
+    return unquoted(str(message or error)) or type(error).__name__
 
 
 def _retry_after(error: Any) -> float | None:

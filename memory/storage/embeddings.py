@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 
 from memory import telemetry
+from memory.causes import cause_of, scrub
 from memory.records import MAX_INDEXED_CHARS
 from memory.storage.embedding_queue import EmbeddingQueue, Encode
 from memory.storage.errors import EmbeddingUnavailable
@@ -196,7 +197,7 @@ def _provider_embeddings(spec: str) -> Embeddings:
         embeddings = init_embeddings(spec, **options)
     except Exception as error:  # providers fail in their own ways: no package, no key, no such model
         raise EmbeddingUnavailable(
-            f"The embedding model {spec!r} cannot be loaded: {error}. Set EMBEDDING_MODEL to `local` or to an "
+            f"The embedding model {spec!r} cannot be loaded: {scrub(error)}. Set EMBEDDING_MODEL to `local` or to an "
             f"init_embeddings string such as {DEFAULT_OPENAI_MODEL}, with the provider's package and key in place."
         ) from error
     if not isinstance(embeddings, Embeddings):
@@ -208,4 +209,4 @@ def _ask_dims(spec: str, embeddings: Embeddings) -> int:
     try:
         return len(embeddings.embed_query("dimension"))
     except Exception as error:  # whatever the provider's client raises
-        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {error}") from error
+        raise EmbeddingUnavailable(f"The embedding model {spec!r} does not answer: {cause_of(error)}") from error

@@ -10,6 +10,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
+from memory.causes import cause_of
 from memory.storage.calibration import KNOWN, Calibration, calibrate
 from memory.storage.embeddings import EmbeddingModel
 
@@ -74,7 +75,7 @@ class Scale:
                 await conn.execute(_STORE, (self._known.model_dump_json(), self._model.name))
         except Exception as error:  # whatever the provider's client raises; the next question tries again
             self._not_before = time.monotonic() + _RETRY_SECONDS
-            log.warning("the scale of %s is not known yet: %s: %s", self._model.name, type(error).__name__, error)
+            log.warning("the scale of %s is not known yet: %s", self._model.name, cause_of(error))
             return
         if not self._known.separates:
             log.warning("%s hardly tells an answer from an unrelated text: no threshold is applied", self._model.name)

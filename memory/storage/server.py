@@ -22,6 +22,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
+from memory.causes import scrub
 from memory.storage.embedded import embedded_database
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
 from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch, EmbeddingUnavailable, StorageError
@@ -199,7 +200,7 @@ async def _connect(url: str, schema: str | None) -> AsyncConnection[DictRow]:
             if schema is not None:
                 await conn.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
     except (psycopg.OperationalError, TimeoutError) as error:
-        cause = str(error).strip() or f"no answer within {_CONNECT_DEADLINE:.0f} seconds"
+        cause = scrub(error) or f"no answer within {_CONNECT_DEADLINE:.0f} seconds"
         raise DatabaseUnavailable(
             f"The database at {place} is not available: {cause}. Check that it runs and that DATABASE_URL is right, or "
             "unset DATABASE_URL to use the embedded database."

