@@ -6,11 +6,13 @@ where there is any. Both come after the answer of the other arms, which is why i
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem
 
+from memory.causes import cause_of
 from memory.graph.documents import Document
 from memory.graph.links import LinkKind, Node
 from memory.graph.traverse import Subgraph, page_rank, received
@@ -18,6 +20,8 @@ from memory.graph.upkeep import read_documents
 from memory.namespaces import Namespace, decode
 from memory.retrieval.fusion import GRAPH, Arm
 from memory.retrieval.recall import Recall, Recalled, RecallOp
+
+log = logging.getLogger(__name__)
 
 SEEDS = 10
 """What was found best, from which the walk starts: about as many as a prompt has."""
@@ -31,11 +35,29 @@ async def with_links(
 ) -> list[Result | Recall]:
     """Return the answers of a read with what the links add to the recalls that have the arm.
 
+    Where the links cannot be followed, these answers stay as they are and say so.
+
     Args:
         store: The store.
         ops: What was asked, of one owner.
         answers: What was answered.
     """
+    try:
+        return await _linked(store, ops, answers)
+    except Exception as error:
+        cause = cause_of(error)
+        log.warning("memory is searched without its links: %s", cause)
+        return [
+            answer.without({Arm.GRAPH: cause})
+            if isinstance(op, RecallOp) and isinstance(answer, Recall) and Arm.GRAPH in op.arms
+            else answer
+            for op, answer in zip(ops, answers, strict=True)
+        ]
+
+
+async def _linked(
+    store: BaseStore, ops: Sequence[Op | RecallOp], answers: Sequence[Result | Recall]
+) -> list[Result | Recall]:
     asked = [
         (place, op, answer)
         for place, (op, answer) in enumerate(zip(ops, answers, strict=True))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from memory.causes import cause_of
 from memory.records import MAX_INDEXED_CHARS
 from memory.retrieval.entries import mark, says_i
+from memory.retrieval.fusion import Arm
 from memory.retrieval.times import Period, asks_when, named_periods
 from memory.retrieval.words import fold, terms, words
+
+log = logging.getLogger(__name__)
 
 MAX_TERMS = 24
 """Words of a question that count: as many as one comparison tells apart (see `memory.storage.recall`)."""
@@ -39,6 +44,7 @@ class Question:
         periods: The times it names.
         asks_when: Whether it asks for a time.
         names: The names of those who speak that it has in it, as words; they are not among its `terms`.
+        missing: The arms that do without what it says, because it could not be read, with the cause.
     """
 
     text: str
@@ -47,6 +53,7 @@ class Question:
     periods: tuple[Period, ...]
     asks_when: bool
     names: tuple[str, ...] = ()
+    missing: Mapping[Arm, str] = field(default_factory=dict, compare=False)
 
     def naming(self) -> Question:
         """Return the question with the names among its words: a fact names people, a message is said by them."""
@@ -69,13 +76,21 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
     text = _without(asked, named)
     # "Who is Ann?" asks for nothing but her
     names = {term for name in named for term in terms(name)} if terms(text) else set()
+    missing: dict[Arm, str] = {}
+    try:
+        periods, when = named_periods(asked, now), asks_when(asked)
+    except Exception as error:  # of all that is read of a question this computes with what it says
+        missing[Arm.TIME] = cause_of(error)
+        log.warning("memory is searched without the times of the question: %s", missing[Arm.TIME])
+        periods, when = (), False
     return Question(
         text=text if terms(text) else asked,
         terms=_weighted(asked, names),
         speaker=_speaker(named, asked),
-        periods=named_periods(asked, now),
-        asks_when=asks_when(asked),
+        periods=periods,
+        asks_when=when,
         names=tuple(sorted(names)),
+        missing=missing,
     )
 
 

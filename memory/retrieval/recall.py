@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from langgraph.store.base import BaseStore, Op, Result, SearchItem, SearchOp
@@ -75,6 +75,10 @@ class Recall:
     found: Sequence[Recalled] = ()
     missing: Mapping[Arm, str] = field(default_factory=dict)
 
+    def without(self, causes: Mapping[Arm, str]) -> Recall:
+        """Return the same, with more arms that could not be asked, and why."""
+        return replace(self, missing={**self.missing, **causes}) if causes else self
+
 
 @runtime_checkable
 class RecallStore(Protocol):
@@ -97,10 +101,17 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     if not ops:
         return []
     if isinstance(store, RecallStore):
-        return await store.arecall(ops)
-    answers = await store.abatch([_as_search(op) if isinstance(op, RecallOp) else op for op in ops])
+        answers = await store.arecall(ops)
+    else:
+        found = await store.abatch([_as_search(op) if isinstance(op, RecallOp) else op for op in ops])
+        answers = [
+            _as_recall(op, cast("list[SearchItem]", answer)) if isinstance(op, RecallOp) else answer
+            for op, answer in zip(ops, found, strict=True)
+        ]
     return [
-        _as_recall(op, cast("list[SearchItem]", answer)) if isinstance(op, RecallOp) else answer
+        answer.without({arm: cause for arm, cause in op.question.missing.items() if arm in op.arms})
+        if isinstance(op, RecallOp) and isinstance(answer, Recall)
+        else answer
         for op, answer in zip(ops, answers, strict=True)
     ]
 

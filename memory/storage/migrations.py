@@ -92,6 +92,8 @@ MIGRATIONS: Sequence[str] = (
     RECALL_FUNCTION,
     # Again, since what it does has changed: nothing is scored where nothing can be found.
     RECALL_FUNCTION,
+    # And again: a time far from everything said is no error.
+    RECALL_FUNCTION,
 )
 
 _VECTORS_TABLE = """

@@ -41,11 +41,13 @@ from psycopg import AsyncConnection, AsyncCursor, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
+from memory.causes import cause_of
 from memory.records import MAX_INDEXED_CHARS
 from memory.retrieval.entries import Entry
 from memory.retrieval.fusion import Arm
 from memory.retrieval.recall import Recall, RecallOp
 from memory.storage import binary
+from memory.storage.arms import arm_by_arm, may_be_an_arm
 from memory.storage.binary import Binary
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.migrations import migrate
@@ -233,18 +235,32 @@ class MemoryStore(AsyncPostgresStore):
         )
         results: list[Result | Recall] = [None] * len(batch)
         calibration = self.scale.calibration
+        causes = {Arm.VECTOR: failure} if failure else {}
+        asked = [op for _, op in recalls]
+        read = cast("list[Result]", results)
         async with self.pool.connection() as conn:
-            embedded = binary.array((await self._read_types(conn)).vector, vectors)
-            asked = [op for _, op in recalls]
-            statement = recall_statement(asked, embedded, self.embedding.name, calibration) if asked else None
-            read = cast("list[Result]", results)
-            rows = await self._read(conn, gets, searches, lists, queries, read, recalls=statement)
+            types = await self._read_types(conn)
+
+            def statement(ops: Sequence[RecallOp]) -> tuple[LiteralString, Any]:
+                compared = [vector if Arm.VECTOR in op.arms else None for op, vector in zip(ops, vectors, strict=True)]
+                return recall_statement(ops, binary.array(types.vector, compared), self.embedding.name, calibration)
+
+            async def ask(ops: Sequence[RecallOp]) -> list[DictRow]:
+                return await (await conn.execute(*statement(ops))).fetchall()
+
+            try:
+                rows = await self._read(conn, gets, searches, lists, queries, read, recalls=statement(asked))
+            except Exception as error:
+                if not may_be_an_arm(error):
+                    raise
+                await self._read(conn, gets, searches, lists, queries, read)
+                rows, raised = await arm_by_arm(ask, asked, error)
+                log.warning("memory is searched without %s", "; ".join(f"{arm}: {why}" for arm, why in raised.items()))
+                causes = raised | causes
         for number, (index, op) in enumerate(recalls):
             own = [row for row in rows if row["search"] == number]
             found = to_recall(op, own, calibration)
-            if failure and Arm.VECTOR in op.arms:
-                found = Recall(found.found, {**found.missing, Arm.VECTOR: failure})
-            results[index] = found
+            results[index] = found.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
             if any(row["texts"] > self._exact_scan_limit for row in own):
                 self.indexes.outgrown(".".join(op.namespace))
         return results
@@ -297,8 +313,10 @@ class MemoryStore(AsyncPostgresStore):
                 made = await asyncio.gather(*(self.embedding.embeddings.aembed_query(storable(text)) for text in texts))
             vectors = dict(zip(texts, map(self._checked_vector, made), strict=True))
         except Exception as error:  # whatever the provider's client raises, or makes of a question
-            what = str(error) or f"no answer in {_QUESTION_SECONDS:.0f} seconds"
-            cause = f"the question cannot be embedded ({type(error).__name__}: {what})"
+            what = (
+                f"no answer in {_QUESTION_SECONDS:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
+            )
+            cause = f"the question cannot be embedded ({what})"
             log.warning("memory is searched without vectors: %s", cause)
             return [None] * len(ops), cause
         return [vectors.get(op.question.text) for op in ops], ""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any, LiteralString
 
 from langgraph.store.base import SearchItem
@@ -197,8 +196,9 @@ WITH texts AS MATERIALIZED (
         w_around * COALESCE(COALESCE(c.around, c.cosine) - unrelated, 0) AS around,
         w_speaker * (c.marks & speaker_bit <> 0)::int + w_itself * (c.marks & itself_bit <> 0)::int AS speaker,
         w_time * COALESCE((
-            SELECT max(exp(-GREATEST(extract(epoch FROM p.first - c.said_at), extract(epoch FROM c.said_at - p.last), 0)
-                / 86400 / decay))
+            -- PostgreSQL refuses an exponential too small for a float8, which from e^-745 on it is
+            SELECT max(exp(-LEAST(GREATEST(extract(epoch FROM p.first - c.said_at),
+                extract(epoch FROM c.said_at - p.last), 0) / 86400 / decay, 700)))
             FROM unnest(starts, ends) AS p (first, last)), 0) + w_when * (c.marks & when_bit <> 0)::int AS said
     FROM gathered c
 ), summed AS (
@@ -340,7 +340,7 @@ def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
         "without": [storable(key) for key in op.without],
         # the same wherever the database thinks it is
         "starts": [f"{period.start} 00:00Z" for period in periods],
-        "ends": [f"{period.end + timedelta(days=1)} 00:00Z" for period in periods],
+        "ends": [f"{period.end} 24:00Z" for period in periods],  # the day after the last of the calendar is no date
         "decay": fusion.TIME_DECAY_DAYS,
         "kernel": [weight if place == middle else weight * window for place, weight in enumerate(fusion.KERNEL)],
         "w_cosine": on[Arm.VECTOR] * fusion.VECTOR * calibration.rise,

@@ -1,0 +1,174 @@
+"""Arms that raise: each costs what it alone would have found, and no question about a time makes one raise."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import date, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory.retrieval import question
+from memory.retrieval.fusion import ALL_ARMS, Arm
+from memory.retrieval.recall import Recall, RecallOp, recall
+from memory.retrieval.times import Period
+from memory.storage.postgres import MemoryStore
+from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
+
+MARKER = {
+    Arm.VECTOR: "(op->>'w_cosine')::float8 > 0",
+    Arm.LEXICAL: "(op->>'w_lexical')::float8 > 0",
+    Arm.WINDOW: "(op->>'reach')::int > 0",
+    Arm.SPEAKER: "(op->>'w_speaker')::float8 > 0",
+    Arm.TIME: "(op->>'w_time')::float8 > 0",
+}
+"""What tells that an arm is asked."""
+YEARS = (
+    "My grandmother was born in {}, what do I like?",
+    "Where was I on May 7, {}?",
+    "What did I say before {}?",
+    "What did I paint {} days ago?",
+    "What did I paint {} years ago?",
+    "What do I paint in {} years from now?",
+    "What comes after the summer of {}?",
+    "Do I own Cyberpunk {}?",
+    "Bà tôi sinh năm {}, tôi thích gì?",
+    "Ngày 7 tháng 5 năm {} tôi ở đâu?",
+    "Trước năm {} tôi thích gì?",
+    "{} năm trước tôi thích gì?",
+    "{} ngày nữa tôi làm gì?",
+    "Tôi có mua Cyberpunk {} không?",
+)
+
+
+@pytest.fixture(scope="module")
+def shared_url(database_server: str) -> Iterator[str]:
+    with shared_database(database_server) as url:
+        yield url
+
+
+@pytest.fixture
+async def store(shared_url: str) -> AsyncIterator[MemoryStore]:
+    async with open_recalling(shared_url) as opened:
+        yield opened
+
+
+async def said_on_many_days(store: MemoryStore, numbers: Sequence[int] = range(60)) -> None:
+    """Store messages of many sessions, five days apart, of which every third is about a zebra."""
+    days = {number: date(2024, 5, 1) - timedelta(days=5 * number) for number in numbers}
+    await put(
+        store,
+        {
+            f"m{number}": message(
+                f"I paint {'a zebra' if number % 3 else 'a boat'} today",
+                0,
+                session=f"s{number}",
+                created_at=f"{day}T12:00:00+00:00",
+            )
+            for number, day in days.items()
+        },
+    )
+
+
+async def answers(store: MemoryStore, ops: Sequence[RecallOp]) -> list[Recall]:
+    return [answer for answer in await store.arecall(list(ops)) if isinstance(answer, Recall)]
+
+
+class TestTimes:
+    @pytest.mark.parametrize("form", YEARS)
+    async def test_any_number_in_a_question_is_answered(self, store: MemoryStore, form: str) -> None:
+        await said_on_many_days(store)
+        numbers = [*range(1, 40), *range(40, 9999, 97), *range(1880, 2110, 7), 1000, 2024, 9998, 9999]
+        distinct = {op.question.periods: op for op in (asked(form.format(number)) for number in numbers)}
+        for answer in await answers(store, [*distinct.values()]):
+            assert (answer.missing, len(answer.found)) == ({}, 10)
+
+    async def test_a_time_that_is_far_from_all_that_was_said_still_counts(self, store: MemoryStore) -> None:
+        await said_on_many_days(store, range(40))
+        op = asked("What did I paint in the year 1998?")
+        assert op.question.periods == (Period(date(1998, 1, 1), date(1998, 12, 31)),)
+        [answer] = await answers(store, [op._replace(arms=ALL_ARMS - {Arm.WINDOW, Arm.SPEAKER})])
+        assert [one.arms[Arm.TIME] for one in answer.found if not 0 < one.arms[Arm.TIME] < 1e-9] == []
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(data=st.data())
+    async def test_any_periods_of_the_calendar(self, store: MemoryStore, data: st.DataObject) -> None:
+        await said_on_many_days(store, range(30))
+        periods = st.tuples(st.dates(), st.dates()).map(lambda days: Period(min(days), max(days)))
+        drawn = data.draw(st.lists(st.lists(periods, min_size=1, max_size=8), min_size=1, max_size=20))
+        plain = asked("paint a zebra")
+        ops = [plain._replace(question=question.replace(plain.question, periods=tuple(some))) for some in drawn]
+        for answer in await answers(store, ops):
+            assert (answer.missing, len(answer.found)) == ({}, 10)
+
+
+class TestAnArmThatRaises:
+    @pytest.mark.parametrize("arm", sorted(MARKER))
+    async def test_costs_only_itself(self, database_url: str, arm: Arm, caplog: pytest.LogCaptureFixture) -> None:
+        async with open_recalling(database_url) as store:
+            await said_on_many_days(store, range(6))
+            expected = await recalled(store, "zebra in May 2024", arms=ALL_ARMS - {arm})
+            await _break(store, MARKER[arm])
+            answer = await recalled(store, "zebra in May 2024")
+        assert list(answer.missing) == [arm]
+        assert keys(answer) == keys(expected)
+        assert "22003" in answer.missing[arm]
+        for said in (answer.missing[arm], caplog.text):
+            assert "memory_recall" not in said
+            assert "secret value" not in said
+        assert str(arm) in caplog.text
+
+    async def test_so_do_two_of_them_and_what_is_read_beside(self, database_url: str) -> None:
+        async with open_recalling(database_url) as store:
+            await said_on_many_days(store, range(6))
+            await _break(store, f"({MARKER[Arm.TIME]} OR {MARKER[Arm.LEXICAL]})")
+            [answer] = await answers(store, [asked("zebra in May 2024")])
+            [plain] = await answers(store, [asked("zebra", arms=frozenset({Arm.VECTOR}))])
+            got = await store.aget(DIALOG, "m1")
+        assert set(answer.missing) == {Arm.TIME, Arm.LEXICAL}
+        assert len(answer.found) == 6
+        assert plain.missing == {}
+        assert got is not None
+
+    async def test_where_no_arm_is_to_blame_the_read_fails(self, database_url: str) -> None:
+        async with open_recalling(database_url) as store:
+            await said_on_many_days(store, range(2))
+            await _break(store, "TRUE")
+            with pytest.raises(psycopg.errors.NumericValueOutOfRange):
+                await recalled(store, "zebra in May 2024")
+
+    async def test_a_time_that_cannot_be_read_costs_the_time(
+        self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*arguments: Any) -> Any:
+            raise OverflowError("date value out of range")
+
+        await said_on_many_days(store, range(6))
+        monkeypatch.setattr(question, "named_periods", broken)
+        [answer] = await recall(store, [asked("zebra in May 2024")])
+        assert isinstance(answer, Recall)
+        assert len(answer.found) == 6
+        assert list(answer.missing) == [Arm.TIME]
+
+
+async def _break(store: MemoryStore, condition: str) -> None:
+    """Have recalls raise that meet a condition, as the database does for a number it cannot hold."""
+    body = f"""
+        ALTER FUNCTION memory_recall(jsonb, vector) RENAME TO memory_recall_whole;
+        CREATE FUNCTION memory_recall(op jsonb, question vector) RETURNS TABLE (
+            place bigint, prefix text, key text, field_name text, value jsonb, created_at timestamptz,
+            updated_at timestamptz, score float8, cosine float8, lexical float8, around float8, speaker float8,
+            said float8, partner jsonb, unread bigint, texts bigint
+        ) LANGUAGE plpgsql STABLE AS $function$
+        BEGIN
+            IF {condition} THEN
+                RAISE EXCEPTION 'value "secret value" out of range: underflow' USING ERRCODE = '22003';
+            END IF;
+            RETURN QUERY SELECT * FROM memory_recall_whole(op, question);
+        END $function$
+    """
+    async with store.pool.connection() as conn:
+        await conn.execute(body.encode())
