@@ -39,6 +39,8 @@ from prompts import load_prompt
 
 # A hidden call: the inner model's raw text must not reach the user's stream, only what is read from it.
 _HIDDEN: RunnableConfig = {"tags": ["nostream"]}
+# read here, since files are not read on an event loop
+_FORM, _CALL_FORM = load_prompt("text_dialect"), load_prompt("text_dialect_call")
 _NO_TOOL = "none"
 """The name of an invalid call whose text named no tool."""
 
@@ -149,8 +151,7 @@ class TextDialect(BaseChatModel):
             else:
                 texts.append(message)
         if self.tool_specs:
-            name = "text_dialect_call" if self.must_call else "text_dialect"
-            form = load_prompt(name).format(tools="\n".join(map(_describe, self.tool_specs)))
+            form = (_CALL_FORM if self.must_call else _FORM).format(tools="\n".join(map(_describe, self.tool_specs)))
             if texts and isinstance(texts[0], SystemMessage):
                 texts[0] = SystemMessage(f"{texts[0].text}\n\n{form}")
             else:

@@ -16,6 +16,7 @@ from langgraph.types import Send
 from agents.context import AgentContext
 from agents.resolve import ResolvedAgent
 from graphs import events
+from graphs.call_ids import with_call_ids
 from graphs.errors import InvalidInputError
 from graphs.model_call import Bind, ModelCall
 from graphs.open_calls import close_open_calls
@@ -35,6 +36,17 @@ Offer = Callable[[Any], Sequence[BaseTool]]
 
 MAX_REPEATS = 4
 """The same calls so often in a row are a model going in circles; small local models do. Polling twice is not."""
+
+MAX_UNREADABLE = 3
+"""Answers in a row of which no call can be read: telling a model a third time does not help it."""
+
+# read here, since files are not read on an event loop
+_UNREADABLE_CALL = load_prompt("unreadable_call")
+_UNREADABLE_CALLS = load_prompt("unreadable_calls")
+_GOING_IN_CIRCLES = load_prompt("going_in_circles")
+_OUT_OF_STEPS = load_prompt("out_of_steps")
+_OBSERVATION = load_prompt("out_of_steps_observation")
+_EMPTY_ANSWER = load_prompt("empty_answer")
 
 
 class Reason:
@@ -94,15 +106,16 @@ class Reason:
         limit: int,
         runtime: Runtime[AgentContext],
     ) -> dict[str, Any]:
+        response = with_call_ids(response)
         replies, structured = output.read(response) if output else ([], None)
         replies += [_unreadable(call, response) for call in response.invalid_tool_calls]
         answered = {reply.tool_call_id for reply in replies if isinstance(reply, ToolMessage)}
         wanted = [call for call in response.tool_calls if call["id"] not in answered]
         writer = runtime.stream_writer
         done = structured is not None or not (wanted or replies)
-        repeats = _repeats(response, messages)
-        if not done and (model_calls(messages) + 1 >= limit or repeats >= MAX_REPEATS):
-            response = _stopped(response, messages, limit, repeats)
+        stop = None if done else _reason_to_stop(response, messages, limit)
+        if stop is not None:
+            response = _stopped(response, messages, stop)
             events.answer(writer, response.text)
             telemetry.turn_answered([*current_turn(messages), response])
             return {"messages": [response]}
@@ -180,39 +193,53 @@ def _sendable(message: BaseMessage) -> BaseMessage:
 
 
 def _unreadable(call: Any, response: AIMessage) -> ToolMessage:
-    error = call.get("error") or response.additional_kwargs.get("error") or "its arguments are not valid JSON"
-    text = load_prompt("unreadable_call").format(name=call.get("name") or "a tool", error=error).strip()
-    return ToolMessage(text, tool_call_id=call["id"] or "", name=call.get("name") or "", status="error")
+    text = _UNREADABLE_CALL.format(name=call.get("name") or "a tool", error=_cause(call, response))
+    return ToolMessage(text, tool_call_id=call["id"], name=call.get("name") or "", status="error")
 
 
-def _repeats(response: AIMessage, messages: Sequence[AnyMessage]) -> int:
-    """Return how often in a row the model has now made exactly these calls, this time included."""
-    made = _calls(response)
-    if not made:
+def _cause(call: Any, response: AIMessage) -> str:
+    return call.get("error") or response.additional_kwargs.get("error") or "its arguments are not valid JSON"
+
+
+def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:
+    """Return why the model is not asked again, or None where it is."""
+    tools = ", ".join(dict.fromkeys(str(call["name"]) for call in [*response.tool_calls, *response.invalid_tool_calls]))
+    repeats = _in_a_row(_calls(response), messages, _calls)
+    if repeats >= MAX_REPEATS:
+        return _GOING_IN_CIRCLES.format(tools=tools, times=repeats - 1)
+    if model_calls(messages) + 1 >= limit:
+        return _OUT_OF_STEPS.format(limit=limit, tools=tools)
+    unreadable = _in_a_row(_is_unreadable(response), messages, _is_unreadable)
+    if unreadable >= MAX_UNREADABLE:
+        return _UNREADABLE_CALLS.format(times=unreadable, error=_cause(response.invalid_tool_calls[0], response))
+    return None
+
+
+def _in_a_row(now: Any, messages: Sequence[AnyMessage], trait: Callable[[AIMessage], Any]) -> int:
+    """Return how often in a row the answers of this turn have had a trait, this time included; 0 without it."""
+    if not now:
         return 0
-    earlier = [_calls(message) for message in reversed(current_turn(messages)) if isinstance(message, AIMessage)]
-    return 1 + next((place for place, calls in enumerate(earlier) if calls != made), len(earlier))
+    earlier = [trait(message) for message in reversed(current_turn(messages)) if isinstance(message, AIMessage)]
+    return 1 + next((place for place, had in enumerate(earlier) if had != now), len(earlier))
+
+
+def _is_unreadable(message: AIMessage) -> bool:
+    return bool(message.invalid_tool_calls) and not message.tool_calls
 
 
 def _calls(message: AIMessage) -> list[tuple[str, Any]]:
     return [(call["name"], call["args"]) for call in message.tool_calls]
 
 
-def _stopped(response: AIMessage, messages: Sequence[AnyMessage], limit: int, repeats: int) -> AIMessage:
+def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> AIMessage:
     """Return an honest answer in place of one more tool call, which would be left without a result."""
-    calls = [*response.tool_calls, *response.invalid_tool_calls]
-    tools = ", ".join(dict.fromkeys(str(call["name"]) for call in calls))
-    if repeats >= MAX_REPEATS:
-        text = load_prompt("going_in_circles").format(tools=tools, times=repeats - 1)
-    else:
-        text = load_prompt("out_of_steps").format(limit=limit, tools=tools)
     last = messages[-1]
     if isinstance(last, ToolMessage) and last.status != "error":
-        text = f"{text.strip()}\n" + load_prompt("out_of_steps_observation").format(observation=last.text[:500])
+        text = f"{text}\n{_OBSERVATION.format(observation=last.text[:500])}"
     # said by us, not by the model: it is no part of the dialogue to remember
     return AIMessage(text.strip(), additional_kwargs={NOTICE: True}, usage_metadata=response.usage_metadata)
 
 
 def _empty_answer(response: AIMessage) -> str:
     reason = response.response_metadata.get("finish_reason")
-    return load_prompt("empty_answer").format(reason=f": {reason}" if reason and reason != "stop" else "").strip()
+    return _EMPTY_ANSWER.format(reason=f": {reason}" if reason and reason != "stop" else "").strip()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
@@ -33,14 +34,14 @@ def memory_store() -> InMemoryStore:
 
 def build_manager(
     manager: str,
-    script: list[Any] | ScriptedModel,
+    script: list[Any] | BaseChatModel,
     tools: list[BaseTool] | None = None,
     *,
     response_format: Any = None,
     **config: Any,
 ) -> Graph:
     """Return a graph of one of the managers over a scripted model, with everything in memory."""
-    model = script if isinstance(script, ScriptedModel) else ScriptedModel(script=script)
+    model = script if isinstance(script, BaseChatModel) else ScriptedModel(script=script)
     if manager == "create_agent":
         return create_agent(
             model,
