@@ -17,6 +17,7 @@ from memory.retrieval.times.vocabulary import (
     WEEKDAYS,
     one_of,
 )
+from memory.retrieval.times.years import YEAR, is_year
 
 
 def asks_when(question: str) -> bool:
@@ -34,7 +35,8 @@ def tells_when(text: str) -> bool:
     >>> tells_when("I moved last week"), tells_when("Hôm qua tôi đi bơi"), tells_when("I may move")
     (True, True, False)
     """
-    return bool(_TELLS_WHEN.search(fold(text)))
+    folded = fold(text)
+    return bool(_TELLS_WHEN.search(folded)) or any(is_year(folded, year.start()) for year in _YEAR.finditer(folded))
 
 
 _ASKS_WHEN = re.compile(
@@ -79,7 +81,7 @@ _TOLD = (
         for count in (*_NUMBERS_TOLD, "for a", "couple of", "few", "several", "many")
     ),
     rf"\d{{1,3}} {_LONG_UNITS}\b(?![ -]old)",
-    r"(?:19|20)\d\d(?!\d|[.,]\d)",
+    r"(?:19|20)\d\d(?P<dash>[-/.])\d{1,2}(?P=dash)\d{1,2}\b",
     rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_DOUBTFUL_MONTHS}\b",
     r"\d{1,2}(?:/\d{1,2}(?:/\d\d|\b)|[-.]\d{1,2}[-.](?:19|20)\d\d| ?[ap]m\b|:\d\d\b| gio\b)",
     *(rf"{time} (?:qua|nay|kia|mai|mot)\b" for time in ("hom", "sang", "trua", "chieu", "toi", "dem", "ngay")),
@@ -106,4 +108,5 @@ def _sorted_by_letter(branches: Iterable[str]) -> str:
     return "|".join(f"{letter}(?:{'|'.join(rest)})" for letter, rest in of_letter.items())
 
 
+_YEAR = re.compile(rf"\b{YEAR}(?![.,]\d)", re.ASCII)
 _TELLS_WHEN = re.compile(rf"\b(?:{_sorted_by_letter(_TOLD)})", re.ASCII)

@@ -22,6 +22,7 @@ from memory.retrieval.times.vocabulary import (
     number_of,
     one_of,
 )
+from memory.retrieval.times.years import is_year
 
 # where a word that may be something else is a month or a season
 _SURE = one_of(set(MONTHS) - DOUBTFUL | {"april", "march", "june", "august"})
@@ -118,8 +119,11 @@ def read_holiday(match: re.Match[str], scene: Scene) -> Named:
     return _yearly(HOLIDAYS[match["name"]], match, scene)
 
 
-def read_year(match: re.Match[str], scene: Scene) -> Named:
+def read_year(match: re.Match[str], scene: Scene) -> Named | None:
     year = int(match["y"])
+    # "nam", the word for year, may be part of the match
+    if not match["decade"] and not is_year(scene.said, match.start("y")):
+        return None
     if match["decade"]:
         return Named([Period(date(year, 1, 1), date(year + 9, 12, 31))])
     return Named([Period(date(year, 1, 1), date(year, 12, 31))], holds="year")

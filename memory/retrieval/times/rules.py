@@ -33,11 +33,11 @@ from memory.retrieval.times.vocabulary import (
     WEEKDAYS_VI,
     one_of,
 )
+from memory.retrieval.times.years import YEAR
 
-_YEAR = r"(?:19|20)\d\d(?!\d)"
 _TH = "(?:st|nd|rd|th)?"
-_IN_YEAR = rf"(?:,? (?:of |in )?(?P<y>{_YEAR}))?"
-_IN_YEAR_VI = rf"(?:(?: ?[/-] ?|,? nam )(?P<y>{_YEAR}))?"
+_IN_YEAR = rf"(?:,? (?:of |in )?(?P<y>{YEAR}))?"
+_IN_YEAR_VI = rf"(?:(?: ?[/-] ?|,? nam )(?P<y>{YEAR}))?"
 _TO_DAY = rf"(?: ?(?:-|to|and|through) ?(?P<last>\d{{1,2}}){_TH}\b)?"
 _WHICH_EN = r"(?:(?P<which>this past|this coming|last|past|previous|this|next|coming) )?"
 _WHICH_VI = f"(?:{SAID_WHICH_VI})?"
@@ -52,14 +52,14 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
     (re.compile(pattern, re.ASCII), read)
     for pattern, read in (
         (
-            rf"(?<![\d/.-])(?P<y>{_YEAR})(?P<dash>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=dash)(?P<day>\d{{1,2}})(?!\d)",
+            rf"(?<![\d/.-])(?P<y>{YEAR})(?P<dash>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=dash)(?P<day>\d{{1,2}})(?!\d)",
             read_iso,
         ),
-        (rf"(?<![\d/.-])(?P<y>{_YEAR})[-/](?P<month>0[1-9]|1[0-2])(?![-/\d])", read_iso),
-        (rf"(?<![\d/.-])(?P<month>0?[1-9]|1[0-2])/(?P<y>{_YEAR})", read_iso),
+        (rf"(?<![\d/.-])(?P<y>{YEAR})[-/](?P<month>0[1-9]|1[0-2])(?![-/\d])", read_iso),
+        (rf"(?<![\d/.-])(?P<month>0?[1-9]|1[0-2])/(?P<y>{YEAR})", read_iso),
         (
             r"(?<![\d/.-])(?P<vi>\b(?:ngay|hom|mung|mong) )?(?<!\d)(?P<one>\d{1,2})(?P<dash>[-/.])(?P<two>\d{1,2})"
-            rf"(?P=dash)(?P<y>{_YEAR}|(?<=/)\d\d(?!\d))",
+            rf"(?P=dash)(?P<y>{YEAR}|(?<=/)\d\d(?!\d))",
             read_numeric,
         ),
         (r"\b(?:on|(?P<vi>ngay|hom|mung|mong)) (?P<one>\d{1,2})[/-](?P<two>\d{1,2})(?![\d/-])", read_numeric),
@@ -93,7 +93,7 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         ),
         (rf"\b{_WHICH_EN}(?P<name>{one_of(HOLIDAYS)})(?:'?s)?(?: day)?\b{_IN_YEAR}", read_holiday),
         (
-            rf"(?<![\w$#])(?<!\d[.,:/-])(?:nam )?(?P<y>{_YEAR})(?:(?<=0)(?P<decade>'?s)|(?![\w%]|[.,:/-]\d)"
+            rf"(?<![\w$#])(?<!\d[.,:/-])(?:nam )?(?P<y>{YEAR})(?:(?<=0)(?P<decade>'?s)|(?![\w%]|[.,:/-]\d)"
             r"(?! (?:dollars?|euros?|usd|vnd|dong|calories|kcal|steps|people|words|times|km|miles|m|kg|g|mb|gb)\b))",
             read_year,
         ),

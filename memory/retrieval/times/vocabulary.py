@@ -71,6 +71,15 @@ PHRASES = {
     "(?:the )?day after tomorrow|ngay (?:kia|mot)": (2, 2),
 }
 
+YEAR_LEADS = (
+    # words of grammar: behind any other word a number may be part of its name
+    "in", "of", "during", "since", "by", "until", "till", "before", "after", "between", "from", "to", "through",
+    "throughout", "around", "about", "circa", "for", "into", "than", "early", "mid", "late", "the", "a",
+    "this", "that", "my", "our", "your", "his", "her", "their", "its", "year", "years", "was", "is", "it's",
+    "nam", "hoi", "tu", "den", "toi", "vao", "truoc", "sau", "trong", "khoang", "cuoi", "dau", "giua", "la",
+)  # fmt: skip
+"""What a year stands behind."""
+
 DOUBTFUL = {"may", "march", "mar", "august", "april", "june", "jan", "spring", "fall"}
 """Months and seasons that are more often a verb, a name or a thing: they count where only a time stands."""
 

@@ -144,6 +144,26 @@ def test_after_a_date_is_some_years(question: str) -> None:
     assert period.end.year == 2033
 
 
+@pytest.mark.parametrize(
+    ("question", "years"),
+    [
+        ("My grandmother was born in 1945, what do I like?", [1945]),
+        ("Did I play Cyberpunk 2077 in 2021?", [2021]),
+        ("Was it in 2019, 2020 or 2021?", [2019, 2020, 2021]),
+        ("Where was I in 2001 and 2002?", [2001, 2002]),
+        ("How was my 2019 trip?", [2019]),
+        ("2019, where was I?", [2019]),
+        ("In Hanoi, 2019, what did I do?", [2019]),
+        ("Tết 2019 tôi ở đâu?", [2019]),
+        ("Tháng 5, 2019 tôi ở đâu?", [2019]),
+        ("Từ 2019 tôi ở đâu, hồi 2020 tôi ở đâu?", [2019, 2020]),
+        ("Năm 2020 tôi mua Windows 2000 ở đâu?", [2020]),
+    ],
+)
+def test_a_year_stands_behind_a_word_of_grammar(question: str, years: list[int]) -> None:
+    assert [period.start.year for period in named_periods(question, NOW)] == years
+
+
 def test_before_a_month_without_a_year_does_not_cover_everything() -> None:
     days = [(period.end - period.start).days for period in named_periods("What did I do before May?", NOW)]
     assert len(days) > 5
@@ -170,6 +190,16 @@ def test_before_a_month_without_a_year_does_not_cover_everything() -> None:
         "Lần thứ ba tôi thử là gì?",
         "Tôi qua nhà ai?",
         "Ba tôi tên gì?",
+        "Do I own Cyberpunk 2077?",
+        "Which Windows 2000 or 2003 server do I run?",
+        "Did I sell my Peugeot 2008?",
+        "Is my PS5 or my iPhone 15 older?",
+        "Did I finish Blade Runner: 2049?",
+        "Have I read 1984?",
+        "Was it FIFA 2020 or RTX 2080, or Office 2019?",
+        "Is it my Cyberpunk-2077?",
+        "Tôi có Cyberpunk 2077 không?",
+        "Tôi mua Windows 2000 ở đâu?",
     ],
 )
 def test_nothing_named(question: str) -> None:
@@ -281,6 +311,8 @@ def test_tells_when(text: str) -> None:
         "Tôi thích màu xanh.",
         "Ba tôi là bác sĩ.",
         "Tôi qua nhà bạn chơi.",
+        "I play Cyberpunk 2077 on my PS5.",
+        "Tôi chơi Cyberpunk 2077.",
     ],
 )
 def test_does_not_tell_when(text: str) -> None:
