@@ -28,12 +28,16 @@ from agents.quoting import SAID, Quote, Remembered, best_quote, read_lines, read
 from agents.wording import OWN_ANSWER, wording_for
 from memory.records import record_id
 from memory.statements import is_question, sentences, statements
+from prompts import load_prompt
 
 _EDGE_CHARS = 4_000
 """Of a long message its beginning and its end are read: what is said and what is asked stands there."""
 
 _CONVERSATION_CHARS = 30_000
 """How much of the conversation is searched: a few tens of milliseconds, whatever its length."""
+
+_MEMORY_OFF = load_prompt("memory_off")
+"""In a prompt, it says that nothing is kept."""
 
 _QUOTED = 3
 _QUOTE_CHARS = 300
@@ -172,6 +176,7 @@ class _Turn:
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
         self.phrases = wording_for(self.text)
+        self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
         self.said = statements(self.text)
         asked = [sentence for sentence in sentences(self.text) if is_question(sentence)]
         self.question = asked[-1] if asked else ""
@@ -234,7 +239,9 @@ class _Turn:
         found = read_lines(_edges(observation.text)) if observation is not None else []
         quote = self._quote(found)
         if quote is None:
-            unknown = self.phrases["small_talk" if self._small_talk() else "unknown"]
+            unknown = self.phrases["small_talk" if self._small_talk() else "off" if self.is_off else "unknown"]
+            if noted == unknown:
+                return unknown
             return f"{noted}\n{unknown}" if noted else unknown
         if noted and quote.text not in self.said:
             return f"{noted}\n{self._quoted(quote)}"
@@ -243,6 +250,8 @@ class _Turn:
     def _noted(self) -> str:
         if not self.said:
             return ""
+        if self.is_off:
+            return self.phrases["off"]
         quotes = " ".join(map(_in_quotes, self.said[:_QUOTED])) + (
             self.phrases["more"] if len(self.said) > _QUOTED else ""
         )

@@ -15,6 +15,7 @@ ENGLISH = {
     "fact": "I remember{date}: {quote}",
     "closest": "The closest I remember{date}: {quote}",
     "unknown": "I do not remember anything about that.",
+    "off": "Memory is off for this conversation, so I keep nothing of what you tell me.",
     "small_talk": "I only quote what you have told me. Tell me something to remember, or ask me about it.",
     "empty": "Your message is empty. Tell me something to remember, or ask me about it.",
     "unseen": "I cannot see images or read files; I only read text.",
@@ -33,6 +34,7 @@ VIETNAMESE = {
     "fact": "Tôi nhớ{date}: {quote}",
     "closest": "Điều gần nhất tôi nhớ{date}: {quote}",
     "unknown": "Tôi không nhớ gì về điều đó.",
+    "off": "Bộ nhớ đang tắt trong cuộc trò chuyện này, nên tôi không giữ lại điều gì bạn kể.",
     "small_talk": "Tôi chỉ trích lại những gì bạn đã nói. Hãy kể một điều để tôi nhớ, hoặc hỏi tôi về nó.",
     "empty": "Tin nhắn của bạn trống. Hãy kể một điều để tôi nhớ, hoặc hỏi tôi về nó.",
     "unseen": "Tôi không xem được hình ảnh hay đọc tệp; tôi chỉ đọc văn bản.",
@@ -46,7 +48,19 @@ OWN_ANSWER = re.compile(
     "|".join(
         re.escape(phrases[key].partition("{")[0])
         for phrases in (ENGLISH, VIETNAMESE)
-        for key in ("noted", "said", "fact", "closest", "unknown", "small_talk", "empty", "unseen", "time", "failed")
+        for key in (
+            "noted",
+            "said",
+            "fact",
+            "closest",
+            "unknown",
+            "off",
+            "small_talk",
+            "empty",
+            "unseen",
+            "time",
+            "failed",
+        )
     )
     + r"|\[extractive: "
 )

@@ -7,7 +7,8 @@ Each event is a dict with a `type`:
 - `observation`: `id`, `name`, `content`, `error` (bool)
 - `answer`: `text`
 - `memory`: `operation` (`retrieve`, `extract` or `store`), `status` (`ok`, `off` or `degraded`), `message`, and what
-  it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its name (`node`)
+  it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its name (`node`); where nobody is
+  named and the development user stands in, who that is (`development_user`)
 - `context`: how the prompt was put together: `tokens`, `budget` and `dropped` by section, and the model's `window`,
   in tokens; `dropped` counts the items that did not fit
 - `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and what is `missing`
@@ -31,6 +32,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from langgraph.types import StreamWriter
+
+from memory.identity import Identity
 
 MemoryStatus = Literal["ok", "off", "degraded"]
 ModelStatus = Literal["ok", "degraded"]
@@ -65,6 +68,11 @@ def memory(
 ) -> None:
     """Report what memory did, or what is missing because it could not."""
     writer({"type": "memory", "operation": operation, "status": status, "message": message, **details})
+
+
+def whose(identity: Identity) -> dict[str, str]:
+    """Return what a `memory` event says of whose memory was read: a user who is named needs no mention."""
+    return {"development_user": identity.user_id} if identity.development else {}
 
 
 def context(

@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 from graphs import events
 from memory.causes import cause_of, scrub
 from memory.facade import MemoryFacade
-from memory.identity import Identity, identify
+from memory.identity import Identity, identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.transcript import text_of
 
@@ -144,15 +144,8 @@ class _Hook:
     def open(self, runtime: Runtime[Any]) -> tuple[MemoryFacade | None, Identity | None]:
         """Return the memory of the run's owner; None, and an event that says why, where there is none."""
         identity = identify(runtime, get_config())
-        missing = "no user is named (user_id)" if identity is None else "the graph has no store"
         if identity is None or runtime.store is None:
-            events.memory(
-                runtime.stream_writer,
-                "retrieve",
-                "off",
-                f"Memory is off for this run: {missing}.",
-                node=self.name,
-            )
+            events.memory(runtime.stream_writer, "retrieve", "off", why_off(runtime, get_config()), node=self.name)
             return None, None
         return MemoryFacade(runtime.store, self.policy), identity
 
@@ -180,7 +173,7 @@ class _Hook:
             {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
             for item in found
         ]
-        events.memory(runtime.stream_writer, "retrieve", "ok", items=details, node=self.name)
+        events.memory(runtime.stream_writer, "retrieve", "ok", items=details, node=self.name, **events.whose(identity))
         return found
 
     def step(self, asked: str, result: dict[str, Any] | None, error: str, seconds: float) -> Remember:

@@ -186,7 +186,10 @@ def _context(runtime: Runtime[BackgroundContext]) -> BackgroundContext:
 def _identity(runtime: Runtime[BackgroundContext], context: BackgroundContext) -> Identity | None:
     config: RunnableConfig = get_config()
     identity = identify(runtime, config)
-    return Identity(identity.user_id, context.session_id or identity.session_id) if identity else None
+    if identity is None or identity.development:
+        # nobody is named: that means everybody with work to do
+        return None
+    return Identity(identity.user_id, context.session_id or identity.session_id)
 
 
 def _store(runtime: Runtime[BackgroundContext]) -> BaseStore:

@@ -33,17 +33,20 @@ from memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
 from memory.external import ExternalSearch, WebAnswer
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
-from memory.identity import Identity, identify
+from memory.identity import Identity, identify, why_off
 from memory.interface import MemoryScope
 from memory.learning import record_turn
 from memory.summaries.summarise import Summariser
 from memory.transcript import NOTICE, message_record_id, text_of
 from memory.turns import Turns, last_id
+from prompts import load_prompt
 from tools.routing.switch import Choice
 from tools.working_memory import recall_step
 
 if TYPE_CHECKING:
     from tools.web import WebSearch
+
+MEMORY_OFF = load_prompt("memory_off")
 
 
 class MemState(SwitchState):
@@ -110,6 +113,10 @@ class MemoryNodes:
         require_input(thread)
         identity = identify(runtime, get_config())
         frame = await self._frame(thread, runtime)
+        is_off = identity is None or runtime.store is None
+        if is_off:
+            # what is said of it below has its room too
+            frame = replace(frame, instructions=f"{frame.instructions}\n\n{MEMORY_OFF}")
         retrieving = self._retrieve(frame, identity, state.get("remembered"), runtime)
         planning = asyncio.create_task(self._plan(state, identity, runtime)) if self._tasks else None
         chosen: dict[str, Any] = {}
@@ -130,9 +137,13 @@ class MemoryNodes:
                 recalls=recalled.stored,
                 favoured=favoured,
             )
-        report(assembled, recalled if recalled.read else None, frame.window.tokens, writer)
+        report(assembled, recalled if recalled.read else None, frame.window.tokens, writer, identity)
+        layout = assembled.layout
+        if is_off:
+            # or a model would promise to remember
+            layout = {**layout, "retrieved": "\n\n".join(filter(None, (MEMORY_OFF, layout["retrieved"])))}
         update: dict[str, Any] = {
-            "layout": assembled.layout,
+            "layout": layout,
             "working_memory": update_working_memory(thread, None, self._policy),
             "offered": [item.id for item in assembled.memories.items if item.scope is MemoryScope.PROCEDURAL],
             **chosen,
@@ -146,8 +157,7 @@ class MemoryNodes:
     ) -> tuple[Recalled, WebAnswer]:
         thread, writer = frame.thread, runtime.stream_writer
         if identity is None or runtime.store is None:
-            missing = "no user is named (user_id)" if identity is None else "the graph has no store"
-            events.memory(writer, "retrieve", "off", f"Memory is off for this run: {missing}.")
+            events.memory(writer, "retrieve", "off", why_off(runtime, get_config()))
             return Recalled(), await self._search(thread, {}, writer)
         turns = self.turns(runtime.store, identity)
         query = frame.query(identity, self._agent.config.name)

@@ -20,6 +20,7 @@ from memory import telemetry
 from memory.causes import cause_of
 from memory.context import Assembled, Section
 from memory.external import WebAnswer
+from memory.identity import Identity
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from memory.last_known import DATABASE
 from memory.records import now
@@ -150,7 +151,13 @@ def not_searched(writer: StreamWriter) -> WebAnswer:
     return WebAnswer(missing=missing)
 
 
-def report(assembled: Assembled, recalled: Recalled | None, window: int, writer: StreamWriter) -> None:
+def report(
+    assembled: Assembled,
+    recalled: Recalled | None,
+    window: int,
+    writer: StreamWriter,
+    identity: Identity | None = None,
+) -> None:
     """Say what was retrieved and how the prompt was put together.
 
     Args:
@@ -158,6 +165,7 @@ def report(assembled: Assembled, recalled: Recalled | None, window: int, writer:
         recalled: What memory had; None where memory is off, or could not be reached, which has been said.
         window: The tokens of the model's window.
         writer: Where to say it.
+        identity: Whose memory it was.
     """
     if recalled is not None:
         details = [
@@ -170,7 +178,9 @@ def report(assembled: Assembled, recalled: Recalled | None, window: int, writer:
         text = "; ".join(f"{name}: {cause}" for name, cause in missing.items())
         status: events.MemoryStatus = "degraded" if text else "ok"
         message = f"Memory was searched without {text}" if text else ""
-        events.memory(writer, "retrieve", status, message, items=details, dropped=assembled.memories.dropped)
+        whose = events.whose(identity) if identity is not None else {}
+        dropped = assembled.memories.dropped
+        events.memory(writer, "retrieve", status, message, items=details, dropped=dropped, **whose)
     events.context(
         writer,
         tokens=_named(assembled.tokens),

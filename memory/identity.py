@@ -1,13 +1,26 @@
-"""Whose memory a run uses: the server's authenticated user, else the caller's `user_id`, else nobody."""
+"""Whose memory a run uses: the server's authenticated user, else the caller's `user_id`, else, on a developer's own
+machine, the declared development user, else nobody. One place decides it, and says why there is none.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import logging
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
+
+DEV_USER_ENV = "REACT_MEM_DEV_USER"
+DEV_USER = "dev"
+_AUTHENTICATED = "langgraph_auth_user"
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -17,33 +30,116 @@ class Identity:
     Args:
         user_id: The owner of everything read and written.
         session_id: The conversation: LangGraph's thread id, or the run's where there is no thread.
+        development: Whether nobody was named, so that the development user stands in.
     """
 
     user_id: str
     session_id: str
+    development: bool = False
 
 
 def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     """Return who the run belongs to.
 
-    The authenticated user of the server always wins, so that a caller cannot name somebody else. The model and the
-    arguments of tools never have a say.
+    The authenticated user of the server always wins, so that a caller cannot name somebody else; one without an
+    identity is nobody. The model and the arguments of tools never have a say.
 
     Args:
         runtime: The node's runtime.
         config: The node's config.
 
     Returns:
-        The identity; None where nobody is named, which turns memory off for the run: there is no shared default.
+        The identity; None where nobody is named, which turns memory off for the run: there is no shared default, except
+        for a server that a developer runs for themselves (see `development_user`).
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
-    user = runtime.server_info.user if runtime.server_info else None
-    context = runtime.context
-    # a graph without a context schema, or with a TypedDict, is handed a plain dict
-    named = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-    said = named or configurable.get("user_id")
-    user_id = user.identity if user is not None else said
+    development = False
+    if _is_authenticated(runtime, configurable):
+        user = runtime.server_info.user if runtime.server_info else None
+        user_id = user.identity if user is not None else None
+    else:
+        context = runtime.context
+        # a graph without a context schema, or with a TypedDict, is handed a plain dict
+        named = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+        user_id = named or configurable.get("user_id")
+        if not user_id and runtime.server_info is not None:
+            user_id = development_user()
+            development = bool(user_id)
     if not user_id:
         return None
+    if development:
+        _tell_development_user(str(user_id))
     run_id = runtime.execution_info.run_id if runtime.execution_info else None
-    return Identity(user_id=str(user_id), session_id=str(configurable.get("thread_id") or run_id or "unthreaded"))
+    session_id = str(configurable.get("thread_id") or run_id or "unthreaded")
+    return Identity(str(user_id), session_id, development)
+
+
+def development_user(environ: Mapping[str, str] = os.environ) -> str:
+    """Return whose memory `langgraph dev` uses where nobody is named; empty where nobody's.
+
+    REACT_MEM_DEV_USER names the user, `dev` by default; empty, it names nobody. There is one only on a server that
+    is `langgraph dev`, listens on the loopback interface alone and authenticates nobody: never in a deployment.
+
+    Args:
+        environ: The environment.
+    """
+    local = environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev" and not environ.get("LANGGRAPH_AUTH")
+    if not local or not _is_loopback(environ.get("LANGGRAPH_API_URL", "")):
+        return ""
+    return environ.get(DEV_USER_ENV, DEV_USER).strip()
+
+
+def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
+    """Return why memory is off for a run and how to turn it on; the log has it too, once a process.
+
+    Args:
+        runtime: The node's runtime.
+        config: The node's config.
+    """
+    reason = _reason(runtime, config)
+    _warn_once(reason)
+    return f"Memory is off for this run: {reason}"
+
+
+def _reason(runtime: Runtime[Any], config: RunnableConfig) -> str:
+    if identify(runtime, config) is not None:
+        return "the graph has no store. Build it with one, or serve it with the store of langgraph.json."
+    if _is_authenticated(runtime, config.get("configurable") or {}):
+        return "the authenticated user has no identity. Have the server's authentication return one."
+    nobody = "no user is named (user_id)."
+    if runtime.server_info is None:
+        return f'{nobody} Pass context={{"user_id": ...}} with the run.'
+    if os.environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev":
+        return (
+            f"{nobody} Send user_id in the run's context, add authentication, or, on the loopback interface, name a "
+            f"development user in {DEV_USER_ENV}."
+        )
+    return f"{nobody} Add authentication to the server (auth in langgraph.json), or send user_id in the run's context."
+
+
+def _is_authenticated(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> bool:
+    """Return whether a server has authenticated somebody, be it somebody without a name."""
+    user = runtime.server_info.user if runtime.server_info else None
+    return user is not None or configurable.get(_AUTHENTICATED) is not None
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@cache
+def _warn_once(reason: str) -> None:
+    log.warning("memory is off for a run: %s", reason)
+
+
+@cache
+def _tell_development_user(user_id: str) -> None:
+    log.warning(
+        "no user is named, so memories belong to the development user %r; %s names another, or, empty, nobody",
+        user_id,
+        DEV_USER_ENV,
+    )

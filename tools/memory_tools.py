@@ -20,7 +20,7 @@ from memory.drafts import whole_text
 from memory.extraction import Operation
 from memory.facade import MemoryFacade
 from memory.facts import write_facts
-from memory.identity import identify
+from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
@@ -266,11 +266,10 @@ async def _with_memory(
         ToolException: If memory fails: an observation for the model, which goes on without.
     """
     # it has all that is asked of a node's runtime
-    identity = identify(cast("Runtime[Any]", runtime), runtime.config)
-    if identity is None:
-        return "Memory is off for this conversation: no user is named."
-    if runtime.store is None:
-        return "Memory is off for this conversation: the agent has no store."
+    node = cast("Runtime[Any]", runtime)
+    identity = identify(node, runtime.config)
+    if identity is None or runtime.store is None:
+        return why_off(node, runtime.config)
     access = _Access(
         memory=MemoryFacade(runtime.store, policy),
         user_id=identity.user_id,

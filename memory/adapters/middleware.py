@@ -43,7 +43,7 @@ from memory.context import Frame, Layout, Window, assemble, lay_out
 from memory.context.budget import ASSUMED_WINDOW
 from memory.extraction import Extractor, create_extractor
 from memory.facade import MemoryFacade
-from memory.identity import Identity, identify
+from memory.identity import Identity, identify, why_off
 from memory.interface import MemoryPolicy, MemoryResults
 from memory.last_known import DATABASE
 from memory.summaries.summarise import Summariser
@@ -211,9 +211,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         outcome = _Outcome({"memory_layout": None})
         identity = identify(runtime, get_config())
         if identity is None or runtime.store is None:
-            missing = "no user is named (user_id)" if identity is None else "the agent has no store"
             if operation == "retrieve":
-                outcome.tell(operation, "off", f"Memory is off for this run: {missing}.")
+                outcome.tell(operation, "off", why_off(runtime, get_config()))
             return None, outcome
         if not state["messages"]:
             return None, outcome

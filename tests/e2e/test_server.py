@@ -81,6 +81,8 @@ def server(database_server: str, model: OpenAIServer, tmp_path_factory: pytest.T
             "OPENAI_BASE_URL": model.base_url,
             "EMBEDDING_MODEL": "local",
             "REACT_MEM_AGENTS": agents_folder(folder / "agents"),
+            # who names nobody is nobody, as in a deployment
+            "REACT_MEM_DEV_USER": "",
         }
         with dev_server(folder, environment) as running:
             yield running

@@ -13,7 +13,7 @@ from agents import AgentConfig, open_agent
 from agents.models import LIMITS
 from memory.facade import MemoryFacade
 from tests.contract.conftest import memory_store
-from tests.support.many_tools import many_tools
+from tests.support.many_tools import many_tools, vectors_made, word_store
 from tests.support.openai_server import Match, OpenAIServer, Reply
 
 KEY = "sk-secret-0123456789abcdef"
@@ -72,7 +72,7 @@ async def test_what_stands_in_is_asked(
 ) -> None:
     second.add(reply, when=asked, repeat=True)
     second.add(Reply(text="Here you are."), repeat=True)
-    store = memory_store()
+    store = word_store() if "switching" in config else memory_store()
     agent = AgentConfig.model_validate(
         {"name": "tester", "manager": "react_mem", "models": {"fallback": ["openai:stand-in"]}, **config}
     )
@@ -80,7 +80,11 @@ async def test_what_stands_in_is_asked(
     tools = many_tools() if "switching" in config else []
     events: list[dict[str, Any]] = []
     async with open_agent(agent, model=model, tools=tools, store=store, checkpointer=InMemorySaver()) as graph:
-        said = "I live in Huế. Who owns the Pixel brand, and what shall we do next?"
+        if tools:
+            # their vectors are made behind the first request
+            await graph.ainvoke({"messages": [("user", "hello")]}, {"configurable": {"thread_id": "0"}})
+            await vectors_made()
+        said = "sell the boat and the piano" if tools else "I live in Huế. Who owns the Pixel brand?"
         run = {"configurable": {"thread_id": "1"}}
         given = {"messages": [{"role": "user", "content": said}]}
         async for event in graph.astream(given, run, context={"user_id": "ann"}, stream_mode="custom"):
