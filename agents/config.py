@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from agents.managers import MANAGERS
 from agents.models import EXTRACTIVE
 from memory.interface import MemoryPolicy
+from memory.model_spec import ModelChoice, ModelEndpoint
 from prompts import load_prompt
 from tools.registry import check_tool_name
 from tools.routing.settings import SwitchSettings, as_switch_settings
@@ -23,6 +24,9 @@ from tools.suggest import valid_names
 AGENTS_ENV = "REACT_MEM_AGENTS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SHIPPED = Path(__file__).parent
+
+_NOT_IN_THE_FILE = ("[key]", "endpoint")
+"""Parts of an error's place that pydantic adds to the keys."""
 
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -37,8 +41,10 @@ class ModelsConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     chat: ModelSpec = Field(default="auto", description="Reasons and answers.")
-    small: ModelSpec = Field(
-        default="auto", description="Works behind the scenes, on extraction; `auto` is the chat model."
+    small: ModelChoice = Field(
+        default="auto",
+        description="Works behind the scenes, on extraction; `auto` is the chat model. With a key or an address of its "
+        "own: {model: provider:model, api_key_env: NAME_OF_A_VARIABLE, base_url: ...}.",
     )
     embedding: ModelSpec = Field(default="auto", description="Finds what is related.")
     fallback: tuple[ModelSpec, ...] = Field(
@@ -49,6 +55,13 @@ class ModelsConfig(BaseModel):
     fallback_after: float = Field(
         default=60.0, gt=0, le=600, description="Seconds without a word from a model after which the next is asked."
     )
+
+    @field_validator("small")
+    @classmethod
+    def _is_named(cls, value: str | ModelEndpoint) -> str | ModelEndpoint:
+        if not value:
+            raise ValueError("is empty; write auto, or provider:model")
+        return value
 
     @field_validator("fallback")
     @classmethod
@@ -254,7 +267,7 @@ def _read_yaml(path: Path) -> dict[Any, Any]:
 
 def _explain(details: ErrorDetails) -> str:
     """Return what is wrong at a key, what is valid there and what was probably meant."""
-    location = tuple(part for part in details["loc"] if part != "[key]")
+    location = tuple(part for part in details["loc"] if part not in _NOT_IN_THE_FILE)
     key = ".".join(map(str, location))
     fields = _fields_at(location[:-1])
     match details["type"]:
@@ -274,24 +287,36 @@ def _explain(details: ErrorDetails) -> str:
         case "tuple_type":
             return f"{key}: must be a list such as [a, b], got {details['input']!r:.80}"
     message = details["msg"]
-    return f"{key}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}"
+    said = f"{key}: {message[:1].lower()}{message[1:]}"
+    # what stands where a key may is not for a log
+    return said if _model_at(location[:-1]) is ModelEndpoint else f"{said}, got {details['input']!r:.80}"
 
 
 def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
     """Return the fields of the model at this key path; None where there is no model."""
+    model = _model_at(location)
+    # What the file gives; the name comes from the file itself.
+    return dict(_settable(model)) if model is not None else None
+
+
+def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """Return the model at this key path; None where there is none."""
     model: Any = AgentConfig
     for part in location:
         if get_origin(model) is dict:
             # the part is a name of the file's own, such as a flow's
             model = get_args(model)[1]
         elif _is_model(model) and part in model.model_fields:
-            model = model.model_fields[part].annotation
+            model = _endpoint_or(model.model_fields[part].annotation)
         else:
             return None
-    if not _is_model(model):
-        return None
-    # What the file gives; the name comes from the file itself.
-    return dict(_settable(model))
+    return model if _is_model(model) else None
+
+
+def _endpoint_or(annotation: Any) -> Any:
+    """Return the model that a key which also takes a name may hold; other annotations as they are."""
+    options = [get_args(option)[0] for option in get_args(annotation) if get_origin(option) is Annotated]
+    return ModelEndpoint if ModelEndpoint in options else annotation
 
 
 def _is_model(annotation: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from memory.causes import scrub
+from memory.model_spec import ModelEndpoint
 from tools.suggest import valid_names
 
 EXTRACTIVE = "extractive"
@@ -93,6 +94,7 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
     from langchain.chat_models import init_chat_model
 
     provider = _provider(chosen)
+    own = [str(overrides[name]) for name in ("api_key", "base_url") if overrides.get(name)]
     options = {**_credentials(chosen, provider, overrides), **overrides}
     if provider == "openai":
         # known to take both limits, so that its clients, 40 ms of TLS, are made once
@@ -111,11 +113,41 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
                 model = init_chat_model(chosen, **limits, **options)
             return model
     except ImportError as error:
-        raise ModelConfigError(f"{_named(chosen)}: {scrub(error)}") from error
+        raise ModelConfigError(f"{_named(chosen)}: {scrub(error, own)}") from error
     except Exception as error:
         if "nable to infer model provider" in str(error) or "nsupported provider" in str(error):
             raise ModelConfigError(_unknown_provider(chosen, error)) from error
-        raise ModelConfigError(f"{_named(chosen)}, which cannot be set up: {scrub(error)}") from error
+        said = f"{_named(chosen)}, which cannot be set up: {scrub(error, own)}"
+        # a traceback would show what the original says of a key
+        raise ModelConfigError(said) from (None if own else error)
+
+
+def load_chosen_model(choice: str | ModelEndpoint) -> BaseChatModel:
+    """Load a chat model by its name, or with the address and the key that are its own. Blocking.
+
+    Args:
+        choice: What `load_chat_model` takes, or an endpoint.
+
+    Raises:
+        ModelConfigError: If it cannot be loaded, or the variable that its key stands in is not set.
+    """
+    if isinstance(choice, str):
+        return load_chat_model(choice)
+    own: dict[str, Any] = {}
+    if choice.api_key is not None:
+        own["api_key"] = choice.api_key.get_secret_value()
+    elif choice.api_key_env is not None:
+        own["api_key"] = os.environ.get(choice.api_key_env, "").strip()
+        if not own["api_key"]:
+            raise ModelConfigError(
+                f"{_named(choice.model)} but {choice.api_key_env} is not set: set it in .env, or name another variable"
+            )
+    if choice.base_url is not None:
+        own["base_url"] = choice.base_url
+        if "api_key" not in own and _provider(resolve_chat_spec(choice.model)) == "openai":
+            # the key of the environment is for another server
+            own["api_key"] = "none"
+    return load_chat_model(choice.model, **own)
 
 
 def supports_native_tools(model: BaseChatModel) -> bool:

@@ -18,7 +18,14 @@ from agents.config import AgentConfig
 from agents.extractive import ExtractiveChatModel
 from agents.managers import MANAGERS
 from agents.model_health import ModelHealth
-from agents.models import EXTRACTIVE, load_chat_model, name_of, resolve_chat_spec, supports_native_tools
+from agents.models import (
+    EXTRACTIVE,
+    load_chat_model,
+    load_chosen_model,
+    name_of,
+    resolve_chat_spec,
+    supports_native_tools,
+)
 from agents.text_dialect import TextDialect
 from tools.governed import under_policy
 from tools.registry import load_tools
@@ -47,6 +54,8 @@ class ResolvedAgent:
         small_model: The model for extraction and other work behind the scenes, without a dialect.
         summary_model: The model that sums conversations up, without a dialect; the small model unless the config's
             `memory.summaries.summary_model` names another.
+        search_model: The model that decides whether a question needs the web, without a dialect; the small model unless
+            the config's `memory.external_search.slm_model` names another.
         tools: Its tools.
         response_format: What `langchain.agents.create_agent` takes as `response_format`.
         model_name: What the chat model is called.
@@ -59,6 +68,7 @@ class ResolvedAgent:
     model: BaseChatModel
     small_model: BaseChatModel
     summary_model: BaseChatModel
+    search_model: BaseChatModel
     tools: tuple[BaseTool, ...]
     response_format: Any = None
     model_name: str = ""
@@ -111,7 +121,7 @@ def resolve_agent(
     Args:
         config: The agent's config.
         model: A chat model instead of the config's.
-        small_model: A small model instead of the config's; by default `model`, where that is given.
+        small_model: A small model instead of the config's, of which `auto` is the chat model.
         tools: Tools beside the config's.
         response_format: As in `langchain.agents.create_agent`.
 
@@ -124,16 +134,15 @@ def resolve_agent(
     """
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
-        small_model = (
-            chat if model is not None or config.models.small == "auto" else load_chat_model(config.models.small)
-        )
-    sums_up = config.memory.summaries.summary_model
+        small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
+    sums_up, decides = config.memory.summaries.summary_model, config.memory.external_search.slm_model
     fallback, quotes = _fallback(config, chat)
     return ResolvedAgent(
         config=config,
         model=_in_dialect(chat, config),
         small_model=small_model,
-        summary_model=load_chat_model(sums_up) if sums_up else small_model,
+        summary_model=load_chosen_model(sums_up) if sums_up else small_model,
+        search_model=load_chosen_model(decides) if decides else small_model,
         tools=(*load_tools(config.tools, config.memory), *(under_policy(one, config.memory) for one in tools)),
         response_format=response_format,
         model_name=name_of(chat) if model is not None else resolve_chat_spec(config.models.chat),

@@ -206,11 +206,10 @@ class MemoryNodes:
             return WebAnswer()
         if private is None:
             return not_searched(writer)
-        small = self._agent.small_model
-        decides = None if isinstance(small, ExtractiveChatModel) else small
-        return await search_web(
-            self._web, text_of(thread[-1]), private, decides, writer, self._agent.stand_ins_for(small)
-        )
+        asked = self._agent.search_model
+        decides = None if isinstance(asked, ExtractiveChatModel) else asked
+        stand_ins = self._agent.stand_ins_for(asked)
+        return await search_web(self._web, text_of(thread[-1]), private, decides, writer, stand_ins)
 
     def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
         """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from memory.model_spec import ModelChoice
+
 Engine = Annotated[
     str,
     StringConstraints(pattern=r"^(tavily|duckduckgo|google|searxng|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"),
@@ -32,6 +34,9 @@ class ExternalSearch(BaseModel):
     domain_terms: tuple[str, ...] = Field((), description="Words of your field that ask for a search.")
     ask_model: bool = Field(
         True, description="Whether the small model decides where the words do not: one more call before the answer."
+    )
+    slm_model: ModelChoice = Field(
+        "", description="The model that decides, named as `models.small` is; empty: the agent's small model."
     )
     max_results: int = Field(3, ge=1, le=20, description="Pages in the prompt, at most.")
     timeout: float = Field(8.0, gt=0, le=60, description="Seconds for all of it, before the answer.")

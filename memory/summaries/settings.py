@@ -6,6 +6,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from memory.model_spec import ModelChoice
+
 
 class SummarySettings(BaseModel):
     """The shape of a conversation's summaries: the `summaries:` block of an agent's `memory:`.
@@ -28,8 +30,8 @@ class SummarySettings(BaseModel):
     window: Literal["newest", "oldest"] = Field(
         "newest", description="Which messages become a summary: oldest keeps the latest word for word."
     )
-    summary_model: str = Field(
-        "", description="The model that sums up, as provider:model; empty: the agent's small model."
+    summary_model: ModelChoice = Field(
+        "", description="The model that sums up, named as `models.small` is; empty: the agent's small model."
     )
     summary_length: int = Field(600, ge=80, le=4000, description="Characters of a summary, at most.")
     check_coherence: bool = Field(
