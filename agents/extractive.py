@@ -24,11 +24,23 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agents.quoting import SAID, Quote, Remembered, best_quote, read_lines, read_memories
+from agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
 from agents.wording import OWN_ANSWER, wording_for
+from memory.forgetting import says
+from memory.language import LANGUAGES, languages_of
 from memory.records import record_id
-from memory.statements import is_question, sentences, statements
+from memory.statements import (
+    asks_for_overview,
+    forget_all,
+    is_question,
+    is_request,
+    sentences,
+    statements,
+    to_forget,
+)
+from memory.transcript import PREAMBLE
 from prompts import load_prompt
+from tools.memory_tools import FORGOTTEN, forget_said
 
 _EDGE_CHARS = 4_000
 """Of a long message its beginning and its end are read: what is said and what is asked stands there."""
@@ -40,25 +52,14 @@ _MEMORY_OFF = load_prompt("memory_off")
 """In a prompt, it says that nothing is kept."""
 
 _QUOTED = 3
+_TOLD = 12
+"""What an overview lists, at most."""
 _QUOTE_CHARS = 300
 
-_SMALL_TALK = re.compile(
-    r"""\b(?:how\ are\ you|how(?:'s|’s|\ is)\ it\ going|what(?:'s|’s|\ is)\ up|who\ are\ you|what\ are\ you
-        |what\ can\ you\ do|your\ name|are\ you\ (?:an?|ok|there)
-        |(?:bạn|em|mày)\ (?:là\ ai|tên\ (?:là\ )?gì|khỏe|khoẻ|làm\ được\ gì))\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_ASKS_TIME = re.compile(
-    r"""\bwhat(?:'s|’s|\ is)\ the\ (?:current\ )?(?:time|date)\b(?!\ (?:of|for)\b)|\bwhat\ time\ is\ it\b
-        |\b(?:current|today's|today’s)\ (?:time|date)\b|\bwhat\ (?:day|date)\ is\ (?:it|today)\b
-        |\bmấy\ giờ\ rồi\b|\b(?:bây\ giờ|giờ)\ là\ mấy\ giờ\b
-        |\bhôm\ nay\ (?:là\ )?(?:ngày|thứ)\ (?:mấy|bao\ nhiêu|gì|nào)\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _TIME_ZONE = re.compile(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_]+\b")
+_SUM_WORDS = "|".join(re.escape(words) for language in LANGUAGES for words in language.sum_words)
 _ARITHMETIC = re.compile(
-    r"^\s*(?:what(?:'s|’s| is)|calculate|compute|tính)?\s*([\d(.+−-][\d\s.()+*/%^×÷−-]*[\d)])\s*(?:=\s*)?(?:là|bằng)?"
-    r"(?:\s*mấy|\s*bao nhiêu)?\s*[?？=.]*\s*$",
+    rf"^\s*(?:{_SUM_WORDS})?\s*([\d(.+−-][\d\s.()+*/%^×÷−-]*[\d)])\s*(?:=\s*)?(?:{_SUM_WORDS}|\s)*[?？=.。]*\s*$",
     re.IGNORECASE,
 )
 # "2026-11-22" and "0905-123-456" are no sums: a bare minus counts only between spaces.
@@ -71,7 +72,8 @@ class ExtractiveChatModel(BaseChatModel):
 
     A question is answered with a quote from the memories in the prompt or from this conversation, a statement is
     acknowledged. It calls `retrieve_facts` when the prompt does not answer a question, `current_time` and `calculator`
-    when just that is asked, each only if it is bound. The same messages always give the same reply.
+    when just that is asked, and `forget_said` when the user asks to forget something, each only if it is bound. The
+    same messages always give the same reply.
 
     Args:
         stands_in: Whether it answers while a language model cannot: every answer says so.
@@ -155,10 +157,18 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in:
     if options.get("response_format"):
         _cannot_fill()
     tools = {spec["function"]["name"] for spec in options.get("tools", ())}
-    text, calls = _Turn(messages, tools, stands_in=stands_in).reply()
+    turn = _Turn(messages, tools, stands_in=stands_in)
+    text, calls = turn.reply()
+    preamble = "" if calls else "\n".join(turn.banner())
     # No tokens were read or written: nothing was sent anywhere.
     usage = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
-    return AIMessage(text, tool_calls=calls, usage_metadata=usage, response_metadata={"model_name": "extractive"})
+    return AIMessage(
+        "\n".join(filter(None, (preamble, text))),
+        tool_calls=calls,
+        usage_metadata=usage,
+        response_metadata={"model_name": "extractive"},
+        additional_kwargs={PREAMBLE: preamble} if preamble else {},
+    )
 
 
 class _Turn:
@@ -178,7 +188,12 @@ class _Turn:
         self.phrases = wording_for(self.text)
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
         self.said = statements(self.text)
-        asked = [sentence for sentence in sentences(self.text) if is_question(sentence)]
+        said = sentences(self.text)
+        self.forgets = any(map(to_forget, said))
+        self.forgets_all = any(map(forget_all, said))
+        self.overview = any(map(asks_for_overview, said))
+        self.requests = any(map(is_request, said))
+        asked = [sentence for sentence in said if is_question(sentence) and not to_forget(sentence)]
         self.question = asked[-1] if asked else ""
         for statement in self.said:
             # "I love Hue, where do I live?" does not ask about Hue.
@@ -193,9 +208,10 @@ class _Turn:
         answer = self._from_tool(observation) if observation is not None else ""
         parts = [self.phrases["unseen"]] if self.unseen else []
         parts += [answer or self._from_memory(observation)] if self.text or not self.unseen else []
-        return "\n".join((*self._banner(), *parts)), []
+        return "\n".join(parts), []
 
-    def _banner(self) -> list[str]:
+    def banner(self) -> list[str]:
+        """Return what the model says of itself before its first answer, or before each while it stands in."""
         if self.stands_in:
             return [self.phrases["stands_in"]]
         first = not any(isinstance(message, AIMessage) for message in self.earlier)
@@ -203,18 +219,29 @@ class _Turn:
 
     def _call(self) -> ToolCall | None:
         name, args = "", {}
-        if "current_time" in self.tools and _ASKS_TIME.search(self.text):
+        if self.forgets:
+            if forget_said.name not in self.tools or self.is_off:
+                return None
+            name = forget_said.name
+        elif "current_time" in self.tools and self._asks_time():
             zone = _TIME_ZONE.search(self.text)
             name, args = "current_time", {"timezone": zone[0]} if zone else {}
         elif "calculator" in self.tools and (expression := _arithmetic(self.text)):
             name, args = "calculator", {"expression": expression}
-        elif "retrieve_facts" in self.tools and self.question and not self._small_talk() and not self._quote():
+        elif "retrieve_facts" in self.tools and self._searches():
             name, args = "retrieve_facts", {"query": self.question}
         if not name:
             return None
         # The place in the conversation makes the id unique in its thread, and the same on a retry.
         call_id = f"call_{record_id(name, json.dumps(args), str(len(self.earlier)))}"
         return ToolCall(name=name, args=args, id=call_id, type="tool_call")
+
+    def _searches(self) -> bool:
+        plain = self.question and not self.overview and not self.forgets_all and not self._small_talk()
+        return bool(plain) and self._quote() is None
+
+    def _asks_time(self) -> bool:
+        return any(language.asks_time.search(self.text) for language in languages_of(self.text))
 
     def _from_tool(self, observation: ToolMessage) -> str:
         """Return the answer that a tool's result is; empty where memory has to be asked."""
@@ -224,6 +251,8 @@ class _Turn:
         result = observation.text.strip()[:_EDGE_CHARS]
         if observation.status == "error":
             return self.phrases["failed"].format(tool=name, result=result)
+        if name == forget_said.name:
+            return "\n".join(filter(None, (self._forgotten(result), self._noted())))
         if name == "current_time":
             return self.phrases["time"].format(result=result)
         if name == "calculator":
@@ -234,10 +263,15 @@ class _Turn:
         if not self.text:
             return self.phrases["empty"]
         noted = self._noted()
+        if (self.forgets or self.forgets_all) and self.is_off:
+            return self.phrases["off"]
+        if self.forgets or self.forgets_all:
+            return self.phrases["forget_all" if self.forgets_all else "cannot_forget"]
+        if self.overview:
+            return "\n".join(filter(None, (noted, self._told())))
         if not self.question:
-            return noted or self.phrases["small_talk"]
-        found = read_lines(_edges(observation.text)) if observation is not None else []
-        quote = self._quote(found)
+            return noted or self.phrases["request" if self.requests else "small_talk"]
+        quote = self._quote(read_lines(_edges(observation.text)) if observation is not None else [])
         if quote is None:
             unknown = self.phrases["small_talk" if self._small_talk() else "off" if self.is_off else "unknown"]
             if noted == unknown:
@@ -246,6 +280,20 @@ class _Turn:
         if noted and quote.text not in self.said:
             return f"{noted}\n{self._quoted(quote)}"
         return self._quoted(quote)
+
+    def _forgotten(self, result: str) -> str:
+        if result == FORGOTTEN:
+            return self.phrases["forgotten"]
+        meant = [memory.text for memory in read_lines(result) if result.find(f"- {memory.text}") >= 0]
+        if not meant:
+            return self.phrases["nothing_to_forget"]
+        return self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
+
+    def _told(self) -> str:
+        """Return an overview of what the user has told."""
+        told = all_told([*self._memories(), *self._conversation()])
+        lines = [f"- {text if len(text) <= _QUOTE_CHARS else text[: _QUOTE_CHARS - 1] + '…'}" for text in told[:_TOLD]]
+        return "\n".join((self.phrases["overview"], *lines)) if lines else self.phrases["overview_empty"]
 
     def _noted(self) -> str:
         if not self.said:
@@ -258,24 +306,32 @@ class _Turn:
         return self.phrases["noted"].format(quotes=quotes)
 
     def _small_talk(self) -> bool:
-        return bool(_SMALL_TALK.search(self.question))
+        return any(language.small_talk.search(self.question) for language in languages_of(self.question))
 
-    def _quote(self, found: Sequence[Remembered] = ()) -> Quote | None:
+    def _quote(self, searched: Sequence[Remembered] = ()) -> Quote | None:
         if self._small_talk():
             return None
-        memories = [memory for message in self.system for memory in read_memories(message.text)]
-        known = [memory for memory in (*memories, *found) if not OWN_ANSWER.match(memory.text)]
-        return best_quote(self.question, [*known, *self._conversation()])
+        extra = [memory for memory in searched if not OWN_ANSWER.match(memory.text)]
+        return best_quote(self.question, [*self._memories(), *extra, *self._conversation()])
+
+    def _memories(self) -> list[Remembered]:
+        """Return what the prompt has of earlier conversations, without what this model said in them."""
+        memories = (memory for message in self.system for memory in read_memories(message.text))
+        return [memory for memory in memories if not OWN_ANSWER.match(memory.text)]
 
     def _conversation(self) -> list[Remembered]:
         """Return what the user has said in this conversation, this message included."""
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
+        forgotten: list[str] = []
         for message in reversed(self.earlier):
             if isinstance(message, HumanMessage) and room > 0:
                 text = _edges(message.text)
                 room -= len(text)
-                said[:0] = [Remembered(statement, SAID) for statement in statements(text)]
+                stated = [one for one in statements(text) if not any(says(one, what) for what in forgotten)]
+                said[:0] = [Remembered(statement, SAID) for statement in stated]
+                # what was forgotten later on in the conversation is still in the thread
+                forgotten += filter(None, map(to_forget, sentences(text)))
         return said
 
     def _quoted(self, quote: Quote) -> str:

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from memory.language.terms import SINGLE, terms, words
 from memory.records import normalise
-from memory.statements import is_pleasantry, is_question, sentences, speaks_of_self
+from memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
-_LINE = re.compile(r"^- \[(\w+)(?: (\d{4}-\d{2}-\d{2}))?(?:, (\w+))?\] (.+)$")
-
-_STOP_WORDS = """
-a an and are am as at be been but by can could did do does for from had has have he her him his how i i'm if in is it
-its know me mine my of on or our please remember remind said say she should so tell that the their them then there these
-they this those to told us user was we were what when where which who whom whose why will with would you your yours s m
-t re ve d
-tôi mình tớ tao bạn anh chị em là của và có không ở đâu gì nào ai mấy bao nhiêu khi thì mà này đó kia cái những các một
-được bị cho với về trong như thế vậy rồi đã đang sẽ hả ạ nhỉ ơi hãy nhớ biết sao tại chưa phải hay gồm
-"""
-_STOP = frozenset(_STOP_WORDS.split())
+_LINE = re.compile(r"^- \[(\w+)(?: (\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?(?:, (\w+))?\] (.+)$")
 
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
@@ -44,12 +34,19 @@ class Remembered:
         kind: `fact`, `message`, `episode`, `summary`, `profile`; `said` earlier in this conversation; or `observation`.
         date: Its day, as YYYY-MM-DD; empty where it is not known.
         role: Who said it, for a message.
+        time: Its time of day, as HH:MM:SS.ffffff; empty where it is not known.
     """
 
     text: str
     kind: str
     date: str = ""
     role: str = ""
+    time: str = ""
+
+    @property
+    def order(self) -> str:
+        """What sorts memories by time; what was just said has no date, and is later than anything remembered."""
+        return f"{self.date} {self.time}" if self.date else "9999"
 
     @property
     def by_user(self) -> bool:
@@ -91,7 +88,9 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         if match := _LINE.match(line):
-            found.append(Remembered(match[4], kind=match[1], date=match[2] or "", role=match[3] or ""))
+            found.append(
+                Remembered(match[5], kind=match[1], date=match[2] or "", role=match[4] or "", time=match[3] or "")
+            )
         elif other is not None:
             found.append(Remembered(line.removeprefix("- "), kind=other))
     return found
@@ -113,17 +112,18 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
     >>> best_quote("Where do I live?", [Remembered("I live in Hue.", "said"), Remembered("I like tea.", "said")]).text
     'I live in Hue.'
     """
+    remembered = _dated(remembered)
     candidates = [(sentence, memory) for memory in remembered for sentence in _quotable(memory, question)]
-    terms = [_terms(sentence) for sentence, _ in candidates]
-    wanted = _terms(question)
-    weights = {term: math.log(1 + len(terms) / (1 + sum(term in found for found in terms))) for term in wanted}
+    found = [terms(sentence) for sentence, _ in candidates]
+    wanted = terms(question)
+    weights = {term: math.log(1 + len(found) / (1 + sum(term in one for one in found))) for term in wanted}
     scores = [
-        sum(weights[term] for term in sorted(wanted & found)) * (1.0 if memory.by_user else _SECOND_HAND)
-        for found, (_, memory) in zip(terms, candidates, strict=True)
+        sum(weights[term] for term in sorted(wanted & one)) * (1.0 if memory.by_user else _SECOND_HAND)
+        for one, (_, memory) in zip(found, candidates, strict=True)
     ]
     if max(scores, default=0.0) > 0:
         tied = [candidate for candidate, score in zip(candidates, scores, strict=True) if score >= max(scores) - 1e-9]
-        sentence, memory = _latest_of_frame(tied)
+        sentence, memory = _latest_of_same(tied, wanted)
         return Quote(sentence, memory, sure=True)
     if speaks_of_self(question):
         # What was said in this conversation is in the order of time, not of relevance: it says nothing here.
@@ -134,64 +134,56 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
     return None
 
 
+def all_told(remembered: Sequence[Remembered]) -> list[str]:
+    """Return what the user has told, each sentence once, the newest first.
+
+    Args:
+        remembered: Everything that may be quoted.
+    """
+    told: dict[str, tuple[str, str]] = {}
+    for memory in _dated(remembered):
+        if memory.by_user or memory.kind == "profile":
+            for sentence in _quotable(memory, ""):
+                known = told.get(normalise(sentence))
+                if known is None or known[0] < memory.order:
+                    told[normalise(sentence)] = (memory.order, sentence)
+    # of equal ones what was said last comes first
+    return [sentence for _, sentence in sorted(told.values(), key=lambda one: one[0])][::-1]
+
+
+def _dated(remembered: Sequence[Remembered]) -> list[Remembered]:
+    """Return memories of which those said in this conversation have the time that a fact of the same words has."""
+    known = {normalise(memory.text): memory for memory in remembered if memory.date and memory.by_user}
+    dated = []
+    for memory in remembered:
+        same = known.get(normalise(memory.text)) if memory.kind == SAID else None
+        dated.append(replace(memory, date=same.date, time=same.time) if same else memory)
+    return dated
+
+
 def _quotable(memory: Remembered, question: str) -> Iterator[str]:
     """Yield the sentences of a memory that may answer: no question does, least of all the one asked."""
     if memory.kind == SAID:
         yield memory.text
         return
     for sentence in sentences(memory.text):
-        if not is_question(sentence) and not is_pleasantry(sentence) and normalise(sentence) != normalise(question):
+        said = not is_question(sentence) and not is_pleasantry(sentence) and not is_request(sentence)
+        if said and normalise(sentence) != normalise(question):
             yield sentence
 
 
-def _latest_of_frame(tied: Sequence[tuple[str, Remembered]]) -> tuple[str, Remembered]:
-    """Return the last of equally good sentences, or a later statement of the same thing."""
-    frame = _words(tied[-1][0])[:_FRAME_WORDS]
-    same = [one for one in tied if _words(one[0])[:_FRAME_WORDS] == frame and len(frame) == _FRAME_WORDS]
-    # What was said in this conversation has no date: it is later than anything remembered.
-    return (
-        max(same, key=lambda one: one[1].date or "9999") if same and all(one[1].by_user for one in same) else tied[-1]
-    )
+def _latest_of_same(tied: Sequence[tuple[str, Remembered]], wanted: set[str]) -> tuple[str, Remembered]:
+    """Return the last of equally good sentences, or a later statement of the same thing.
 
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
-
-
-def _terms(text: str) -> set[str]:
-    """Return the telling words of a text, folded so that forms of one word, with or without diacritics, are equal."""
-    return {_stem(_fold(word)) for word in _words(text) if word not in _STOP and word not in _STOP_FOLDED}
-
-
-def _fold(word: str) -> str:
-    """Strip diacritics.
-
-    >>> _fold("đường")
-    'duong'
+    The same thing is what a person has one of at a time, such as a home, or what is said in the same first words.
     """
-    decomposed = unicodedata.normalize("NFD", word.replace("đ", "d"))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-
-
-def _stem(word: str) -> str:
-    """Cut what varies at the end of an English word; short words, such as Vietnamese syllables, stay as they are.
-
-    >>> _stem("lives") == _stem("living") == _stem("live"), _stem("allergic") == _stem("allergies")
-    (True, True)
-    """
-    if not word.isascii():
-        return word
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word.removesuffix(ending)
-            break
-    # Six letters tell English words apart well enough, and "allergic" from "allergy" not at all.
-    return word[:6]
-
-
-def _folded(words: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(_fold, words))
-
-
-_STOP_FOLDED = _folded(_STOP)
-"""For those who type Vietnamese without diacritics; compared with the unfolded word, so that "tối" is not "tôi"."""
+    best = tied[-1]
+    if wanted & SINGLE & terms(best[0]):
+        same = [one for one in tied if wanted & SINGLE & terms(one[0])]
+    else:
+        frame = words(best[0])[:_FRAME_WORDS]
+        same = [one for one in tied if words(one[0])[:_FRAME_WORDS] == frame and len(frame) == _FRAME_WORDS]
+    if not same or not all(one[1].by_user for one in same):
+        return best
+    newest = max(one[1].order for one in same)
+    return [one for one in same if one[1].order == newest][-1]

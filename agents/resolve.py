@@ -28,6 +28,7 @@ from agents.models import (
 )
 from agents.text_dialect import TextDialect
 from tools.governed import under_policy
+from tools.memory_tools import forget_said
 from tools.registry import load_tools
 
 
@@ -137,13 +138,18 @@ def resolve_agent(
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
     sums_up, decides = config.memory.summaries.summary_model, config.memory.external_search.slm_model
     fallback, quotes = _fallback(config, chat)
+    # it has no other way to do what it is told about its memory
+    own = (forget_said,) if isinstance(chat, ExtractiveChatModel) and config.manager == "react_mem" else ()
     return ResolvedAgent(
         config=config,
         model=_in_dialect(chat, config),
         small_model=small_model,
         summary_model=load_chosen_model(sums_up) if sums_up else small_model,
         search_model=load_chosen_model(decides) if decides else small_model,
-        tools=(*load_tools(config.tools, config.memory), *(under_policy(one, config.memory) for one in tools)),
+        tools=(
+            *load_tools(config.tools, config.memory),
+            *(under_policy(one, config.memory) for one in (*tools, *own)),
+        ),
         response_format=response_format,
         model_name=name_of(chat) if model is not None else resolve_chat_spec(config.models.chat),
         fallback=fallback,

@@ -197,6 +197,7 @@ class MemoryNodes:
             window=Window.of(self._policy.context_window, named.model),
             instructions=context.system_prompt or self._agent.config.system_prompt,
             tool_tokens=self._tool_tokens + self._task_tokens,
+            times=isinstance(named.model, ExtractiveChatModel),
         )
 
     async def _search(

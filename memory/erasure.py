@@ -6,7 +6,7 @@ can be asked for again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -111,6 +111,18 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
         items: Everything of the owner.
         session_id: The conversation.
     """
+    said = {item.key for item in items if item.value.get("kind") == "message" and _is_of(item.value, session_id)}
+    return erasing(items, said, session_id)
+
+
+def erasing(items: Sequence[Item], erased: Collection[str], session_id: str | None = None) -> list[Change]:
+    """Return the writes that erase some records with what stands on them alone.
+
+    Args:
+        items: Everything of the owner.
+        erased: The ids of the records.
+        session_id: A conversation of which everything is erased that has no source of its own.
+    """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if item.value.get("kind") == "profile"]
     concepts = [item for item in items if item.value.get("kind") == "concept"]
@@ -122,7 +134,7 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
         if record in said_in:
             return record not in gone
         # not a record: a source that only the one who wrote this knows
-        return value.get("session_id") != session_id
+        return not _is_of(value, session_id)
 
     def falls(value: Mapping[str, Any]) -> bool:
         sources = value.get("source_ids", ())
@@ -131,9 +143,7 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
         kept = [source for source in sources if elsewhere(source, value)]
         return not kept if value.get("kind") in _SUPPORTED else len(kept) < len(sources)
 
-    for id_, item in list(left.items()):
-        if item.value.get("kind") == "message" and _is_of(item.value, session_id):
-            gone[id_] = left.pop(id_)
+    gone |= {id_: left.pop(id_) for id_ in erased if id_ in left}
     while falling := [id_ for id_, item in left.items() if falls(item.value)]:
         gone |= {id_: left.pop(id_) for id_ in falling}
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
@@ -161,8 +171,8 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     return [*changes, *concepts_without(concepts, gone)]
 
 
-def _is_of(value: Mapping[str, Any], session_id: str) -> bool:
-    return value.get("session_id") == session_id
+def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
+    return session_id is not None and value.get("session_id") == session_id
 
 
 def _successor(value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item]) -> dict[str, Any]:
@@ -173,7 +183,7 @@ def _successor(value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping
     return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else _CURRENT
 
 
-def _profile_without(item: Item, gone: Mapping[str, Item], session_id: str) -> list[Change]:
+def _profile_without(item: Item, gone: Mapping[str, Item], session_id: str | None) -> list[Change]:
     """Return the writes that take out of a profile what only the forgotten messages say."""
     profile = Profile.from_value(item.value)
     fields = {}

@@ -156,6 +156,7 @@ class Fact(Record):
     support: int = Field(1, ge=1, description="How many messages said it.")
     said_at: datetime = Field(default_factory=now, description="When it was last said.")
     verbatim: bool = False
+    unread: bool = Field(False, description="Kept word for word while there was no model that could have read it.")
     current: bool = Field(True, description="False once it is over; stored so that a search can filter on it.")
     slot: str = Field("", description="What it is about, in one form: facts of one slot may contradict each other.")
     object_key: str = Field("", description="Its object, in one form.")

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import islice
 
+from memory.code_blocks import lines_without_code
+from memory.language import UNSPACED, languages_of, length_in_words
 from memory.records import MAX_INDEXED_CHARS
 
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』)）]*")
@@ -16,45 +18,13 @@ _ABBREVIATION = re.compile(
 )
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
-_PLEASANTRY_WORDS = """
-hi hello hey yo dear there good morning afternoon evening night day thanks thank thx ty you so very much a lot ok okay k
-yes yeah yep no nope sure great nice cool fine got it bye goodbye see later please welcome sorry
-chào xin cảm cám ơn vâng dạ ừ ừm rồi được tốt tạm biệt bạn anh chị em ạ nhé nha nhiều lắm không sao chúc ngủ ngon
-buổi sáng trưa chiều tối
-"""
-_PLEASANTRIES = frozenset(_PLEASANTRY_WORDS.split())
 _MAX_PLEASANTRY_WORDS = 6
 
-_ASKS_EN = re.compile(
-    r"""^(?:(?:and|so|but|then|also|well|please|hey|hi|hello|ok|okay)[\s,]+)*(?:
-        (?:what|who|where|when|why|how|which|whose|whom)(?:'s|’s|s)?\s+(?:exactly\s+)?
-            (?:is|are|am|was|were|do|does|did|can|could|will|would|should|shall|has|have|had|much|many|long|old|far|often
-              |about|kind|sort|type)\b
-        |(?:what|who|where|how)(?:'s|’s)\s
-        |(?:what|which|whose)\s+\w+\s+(?:is|are|am|was|were|do|does|did|can|could|will|would|should|has|have|had)\s
-        |(?:do|does|did|is|are|am|was|were|can|could|will|would|should|shall|has|have|had|may)(?:n't|n’t)?\s+
-            (?:i|you|we|they|he|she|it|there|this|that|my|your|our|his|her|their|the|anyone|someone)\b
-        |(?:tell|remind)\s+me\s+(?:again\s+)?(?:what|who|where|when|why|how|which|whose|about|my\s+\w+\s*$)
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_ASKS_VI = re.compile(
-    r"""^(?:tại\ sao|vì\ sao|sao|khi\ nào|bao\ giờ|ai\ (?!cũng|đó)|ở\ đâu|làm\ sao|làm\ thế\ nào|thế\ nào)\b
-        |\b(?:là\ gì|là\ ai|ở\ đâu|đi\ đâu|mấy\ giờ|bao\ nhiêu|bao\ lâu|như\ thế\ nào|thế\ nào|khi\ nào|bao\ giờ
-            |cái\ gì|món\ gì|làm\ gì|tên\ gì|gì|đâu|nào|ai|mấy)\s*(?:vậy|thế|nhỉ|hả|ạ|đó|rồi|tuổi|người)?$
-        |\b(?:phải|đúng|được)\ không$
-        |^(?=.*\bcó\b).*\b(?:không|chưa)$
-        |\b(?:nhỉ|hả)$
-        |\b(?:la\ gi|la\ ai|o\ dau|may\ gio|bao\ nhieu|khi\ nao|the\ nao|(?:mau|ten|cai|mon|lam)\ gi)(?:\ tuoi)?$""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# "I do not know anybody": a Vietnamese question word after a negation, or before "cũng", says "none" or "any".
-_INDEFINITE_VI = re.compile(
-    r"\b(?:không|chẳng|chả|chưa)\b.*\b(?:gì|ai|đâu|nào|mấy)\b|\b(?:gì|ai|đâu|nào)\s+cũng\b", re.I
-)
-_FIRST_PERSON = re.compile(
-    r"\b(?:i|i'm|i’m|my|me|mine|we|our|us|tôi|mình|tớ|tao|em|anh|chị|con|cháu|chúng)\b", re.IGNORECASE
-)
+_LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
+"""Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
+
+_MIN_LETTERS = 3
+"""Letters of a script without spaces that say something: "我吃素" (I am vegetarian)."""
 
 _ASKING_CHARS = 200
 """A question shows itself at its beginning or its end; looking further costs time on long text."""
@@ -76,42 +46,99 @@ def sentences(text: str) -> list[str]:
 
 
 def is_question(sentence: str) -> bool:
-    """Return whether a sentence asks something, in English or Vietnamese, with or without a question mark.
+    """Return whether a sentence asks something, with a question mark or, where its language has a file, without one.
 
     >>> is_question("where do I live"), is_question("Tôi sống ở đâu"), is_question("When I was young, I lived in Hue.")
+    (True, True, False)
+    >>> is_question("我住在哪里"), is_question("どこに住んでいますか"), is_question("我有几个朋友")
     (True, True, False)
     """
     folded = unicodedata.normalize("NFC", sentence).strip()
     bare = folded.rstrip("\"'”’»)]」』） ")
     if bare.endswith(("?", "？")) or re.search(r"[?？][!?！？]*$", bare):
         return True
-    bare = bare.rstrip(" .!…。！")
-    if len(bare) > 2 * _ASKING_CHARS:
-        bare = f"{bare[:_ASKING_CHARS]} {bare[-_ASKING_CHARS:]}"
-    return bool(_ASKS_EN.search(bare)) or bool(_ASKS_VI.search(bare) and not _INDEFINITE_VI.search(bare))
+    bare = _edges(bare.rstrip(" .!…。！"))
+    return any(language.asks_without_mark(bare) for language in languages_of(bare))
 
 
 def is_pleasantry(sentence: str) -> bool:
-    """Return whether a sentence is only a greeting, thanks or assent, and so nothing to remember.
+    """Return whether a sentence is only a greeting, thanks, assent, laughter or the like: nothing to remember.
 
     >>> is_pleasantry("Thanks!"), is_pleasantry("cảm ơn bạn nhiều"), is_pleasantry("Thanks, I live in Hue")
     (True, True, False)
+    >>> is_pleasantry("lol nice"), is_pleasantry("哈哈哈，好的"), is_pleasantry("なるほど！")
+    (True, True, True)
     """
-    words = re.findall(r"\w+", unicodedata.normalize("NFC", sentence).casefold())
-    return len(words) <= _MAX_PLEASANTRY_WORDS and all(word in _PLEASANTRIES for word in words)
+    if len(sentence) > _ASKING_CHARS:
+        return False
+    folded = unicodedata.normalize("NFC", sentence).casefold().strip(" .!…。！~～")
+    words = re.findall(r"[^\W_]+(?:['’]\w+)?", folded)
+    if len(words) <= _MAX_PLEASANTRY_WORDS and all(map(_says_nothing, words)):
+        return True
+    return any(language.chatter.search(folded) for language in languages_of(folded))
+
+
+def is_request(sentence: str) -> bool:
+    """Return whether a sentence tells the assistant to do something now, which is no fact about the user.
+
+    >>> is_request("write me a haiku"), is_request("帮我写一首诗"), is_request("Call me Lan")
+    (True, True, False)
+    """
+    bare = _edges(_bare(sentence))
+    told = any(one.requests.search(bare) or one.overview.search(bare) for one in languages_of(bare))
+    return told or asks_to_forget(bare)
+
+
+def asks_to_forget(sentence: str) -> bool:
+    """Return whether a sentence asks to forget something, or everything.
+
+    >>> asks_to_forget("Forget that I like tea."), asks_to_forget("Don't forget that I like tea.")
+    (True, False)
+    """
+    return bool(forget_all(sentence) or to_forget(sentence))
+
+
+def to_forget(sentence: str) -> str:
+    """Return what a sentence asks to forget; empty where it asks for nothing of the kind.
+
+    >>> to_forget("Please forget that I am allergic to penicillin."), to_forget("请忘记我对青霉素过敏。")
+    ('I am allergic to penicillin', '我对青霉素过敏')
+    """
+    bare = _bare(sentence)
+    if len(bare) > _ASKING_CHARS * 2 or forget_all(sentence):
+        return ""
+    matches = (pattern.match(bare) for language in languages_of(bare) for pattern in language.forgets)
+    return next((match["what"].strip(" ,，、") for match in matches if match), "")
+
+
+def forget_all(sentence: str) -> bool:
+    """Return whether a sentence asks to forget everything about the user."""
+    bare = _bare(sentence)[:_ASKING_CHARS]
+    return any(language.forgets_all.search(bare) for language in languages_of(bare))
+
+
+def asks_for_overview(sentence: str) -> bool:
+    """Return whether a sentence asks for all that is known of the user.
+
+    >>> asks_for_overview("What do you know about me?"), asks_for_overview("你记得我什么？")
+    (True, True)
+    """
+    bare = _edges(_bare(sentence))
+    return any(language.overview.search(bare) for language in languages_of(bare))
 
 
 def speaks_of_self(text: str) -> bool:
-    """Return whether a text is about the one who writes it, in English or Vietnamese.
+    """Return whether a text is about the one who writes it, in a language that has a file.
 
-    >>> speaks_of_self("Where do I live?"), speaks_of_self("What is the capital of France?")
-    (True, False)
+    >>> speaks_of_self("Where do I live?"), speaks_of_self("What is the capital of France?"), speaks_of_self("我住哪")
+    (True, False, True)
     """
-    return bool(_FIRST_PERSON.search(unicodedata.normalize("NFC", text)))
+    folded = unicodedata.normalize("NFC", text)
+    return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
 def statements(text: str, limit: int | None = None) -> list[str]:
-    """Return what a user states, word for word: their sentences without questions and pleasantries.
+    """Return what a user states, word for word: sentences that are no question, request, pleasantry or program text.
 
     What is said on the way to a question is kept: "I am vegetarian, what can I eat?" states "I am vegetarian".
 
@@ -135,19 +162,57 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    for sentence in _sentences(text):
-        said = _before_question(sentence) if is_question(sentence) else sentence
-        if said and not is_pleasantry(said):
-            yield said
+    for line in lines_without_code(text):
+        for sentence in _sentences(line):
+            said = _before_question(sentence) if is_question(sentence) else sentence
+            if said and not is_pleasantry(said) and not is_request(said) and _says_something(said):
+                yield said
 
 
 def _before_question(question: str) -> str:
     """Return the clauses before the one that asks, when they tell something about the user; else nothing."""
-    commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s", question)]
+    commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
     head = question[: commas[-1]].strip() if commas else ""
     # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
-    told = len(head.split()) >= 3 and speaks_of_self(head) and not is_question(head)
+    told = length_in_words(head) >= 3 and speaks_of_self(head) and not is_question(head)
     return head if told else ""
+
+
+def _says_something(sentence: str) -> bool:
+    """Return whether a sentence is long enough to state anything: more than one word, or a few letters without spaces.
+
+    A single word is an answer, an exclamation or a name, and says nothing without what it answers.
+    """
+    head = sentence[:_ASKING_CHARS]
+    return len(sentence) > _ASKING_CHARS or (
+        len(re.findall(r"\w+", head)) > 1 or len(re.findall(f"[{UNSPACED}]", head)) >= _MIN_LETTERS
+    )
+
+
+def _says_nothing(word: str) -> bool:
+    if _LAUGHTER.fullmatch(word):
+        return True
+    return any(
+        word in language.pleasantries or (language.unspaced and _is_made_of(word, language.pleasantries))
+        for language in languages_of(word)
+    )
+
+
+def _is_made_of(word: str, parts: frozenset[str]) -> bool:
+    """Return whether a word without spaces is nothing but some of the given parts, one after the other."""
+    ends = {0}
+    for at in range(1, len(word) + 1):
+        ends |= {at for start in ends if word[start:at] in parts}
+    return len(word) in ends
+
+
+def _bare(sentence: str) -> str:
+    return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？")
+
+
+def _edges(text: str) -> str:
+    """Return the beginning and the end of a long sentence: they tell what it is."""
+    return text if len(text) <= 2 * _ASKING_CHARS else f"{text[:_ASKING_CHARS]} {text[-_ASKING_CHARS:]}"
 
 
 def _split_line(line: str) -> Iterator[str]:

@@ -13,6 +13,9 @@ from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
 
+PREAMBLE = "preamble"
+"""Names the beginning of an answer in which a model says what it is: nothing to recall later."""
+
 SAID_AT = "said_at"
 """Tells when a message of an older conversation was said; without it, it is said when it is stored."""
 
@@ -49,7 +52,7 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
             agent_id=agent_id,
         )
         for place, message in enumerate(messages, start=first)
-        if (role := _role(message)) and (text := text_of(message))
+        if (role := _role(message)) and (text := text_of(message).removeprefix(_preamble(message)).strip())
     ]
 
 
@@ -87,10 +90,15 @@ def _role(message: BaseMessage) -> Role | None:
     return None
 
 
+def _preamble(message: BaseMessage) -> str:
+    return str(message.additional_kwargs.get(PREAMBLE) or "")
+
+
 def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
     """Return the content without binary data, which stays in the thread's checkpoints."""
     if isinstance(message.content, str):
-        return message.content
+        preamble = _preamble(message)
+        return message.content.removeprefix(preamble).lstrip() if preamble else message.content
     blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
     return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in blocks]
 

@@ -50,6 +50,7 @@ from memory.summaries.joining import join
 from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import message_record_id, to_records
+from memory.unread import offer_unread
 from memory.workers import worker_name
 
 _BATCH = 8
@@ -167,6 +168,8 @@ class Turns:
         """
         worker = worker_name()
         total = TurnReport()
+        if self.extractor is not None and self.memory.policy.extracts:
+            await offer_unread(self)
         conversations = {self.session_id: self}
         for _ in range(_MAX_CALLS):
             due, more = await self._claim(worker)
@@ -506,12 +509,16 @@ class Turns:
                 return TurnReport(problem=error), []
             stored = await load_facts(self.memory.store, self.user_id, (), [fact.id for fact in verbatim])
             kept = {fact.id: drafts.repeated(stored.get(fact.id), fact) for fact in verbatim}
+            if failure is None:
+                # without a model nobody has read it; once there is one, it is offered (see `memory.unread`)
+                new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
+                kept |= new
             changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in kept.values() if f != stored.get(f.id)]
             for turn in mine:
                 again = put_pending(self.user_id, freed(turn, failure))
                 changes.append(again if failure else delete_pending(self.user_id, turn.id))
-            new = [fact.text for id_, fact in kept.items() if id_ not in stored]
-            return TurnReport(stored=new, waiting=len(mine) if failure else 0, problem=error), changes
+            added = [fact.text for id_, fact in kept.items() if id_ not in stored]
+            return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=error), changes
 
         report = await transact(self.memory.store, self.user_id, step)
         _count_parked(due, failure)

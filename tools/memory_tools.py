@@ -20,10 +20,12 @@ from memory.drafts import whole_text
 from memory.extraction import Operation
 from memory.facade import MemoryFacade
 from memory.facts import write_facts
+from memory.forgetting import forget_said as forget_said_words
 from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
+from memory.statements import sentences, to_forget
 from memory.summaries.unfolding import Unfolded, find_summary, unfold
 from memory.transcript import message_record_id
 from tools.governed import governed
@@ -32,6 +34,10 @@ from tools.matching import matching_facts
 _TIMEOUT = 10.0
 """Seconds. A local store takes milliseconds; a remote embedder, woken up, takes a few seconds."""
 
+FORGOTTEN = "Forgotten."
+"""What `forget_said` returns where it has forgotten something; else what may be meant, a line each."""
+
+_FORGET_CHARS = 8_000
 _EPISODES = 5
 _PAST_FACTS = 20
 _CANDIDATES = 6
@@ -226,6 +232,27 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
         return "Forgotten: " + "; ".join(map(_quoted, retired))
 
     return await _with_memory(runtime, policy, retract)
+
+
+@governed
+async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> str:
+    """Forget for good what the user's last message asks to forget: the facts and the messages that say it."""
+
+    async def erase(access: _Access) -> str:
+        # what is to be forgotten is not repeated: calls and their results are kept too
+        asked = next((m for m in reversed(runtime.state["messages"]) if isinstance(m, HumanMessage)), None)
+        unclear: list[str] = []
+        forgotten = False
+        for sentence in sentences(asked.text[:_FORGET_CHARS]) if asked is not None else []:
+            if what := to_forget(sentence):
+                done = await forget_said_words(access.memory.store, access.user_id, what)
+                forgotten = forgotten or bool(done.texts)
+                unclear += done.unclear
+        if forgotten:
+            return FORGOTTEN
+        return "\n".join(["Nothing was forgotten.", *(f"- {_flat(text)}" for text in unclear[:_CANDIDATES])])
+
+    return await _with_memory(runtime, policy, erase)
 
 
 @governed

@@ -80,7 +80,7 @@ def assemble(
 
     # what each section would take if there were no limit
     certain = frame.certain(turns, profile_tokens)
-    memories = render_found(found, cap, favoured)
+    memories = render_found(found, cap, favoured, times=frame.times)
     wanted = {
         Section.WEB_PAGES: _tokens("web_pages", render_pages(pages, frame.window.tokens).text),
         Section.MEMORIES: _tokens("memories", memories.text, after=profile.text),
@@ -96,7 +96,10 @@ def assemble(
     new = _unsaid(found, _said(frame, found, verbatim, session_id) | earlier.ids)
     if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         memories = render_found(
-            new, min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap), favoured
+            new,
+            min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap),
+            favoured,
+            times=frame.times,
         )
 
     question, cut = frame.question

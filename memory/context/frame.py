@@ -51,6 +51,7 @@ class Frame:
         window: What the model reads at once.
         instructions: The system prompt.
         tool_tokens: What the descriptions of the tools take; 0 without tools, so that no room is kept for steps.
+        times: Whether memories are shown with their time of day, for a reader that goes by nothing else.
     """
 
     thread: Sequence[AnyMessage]
@@ -58,6 +59,7 @@ class Frame:
     window: Window
     instructions: str = ""
     tool_tokens: int = 0
+    times: bool = False
 
     def query(self, identity: Identity, agent_id: str) -> MemoryQuery:
         """Return what to ask memory for: what the prompt shows in any case is not asked for.

@@ -93,7 +93,9 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Memo
     return MemoryBlock("\n".join(kept), items, len(lines) - len(kept))
 
 
-def render_found(results: Sequence[MemoryResultItem], max_tokens: int, favoured: Collection[str] = ()) -> MemoryBlock:
+def render_found(
+    results: Sequence[MemoryResultItem], max_tokens: int, favoured: Collection[str] = (), *, times: bool = False
+) -> MemoryBlock:
     """Render what was found: everything that was read but the profile.
 
     Each scope shows one memory, its best that leaves room for the other scopes; the rest is taken best first, a scope
@@ -105,13 +107,14 @@ def render_found(results: Sequence[MemoryResultItem], max_tokens: int, favoured:
         results: What `Memory.read` returned.
         max_tokens: The budget, in tokens.
         favoured: The scopes of which two come where one of another scope does.
+        times: Whether the time of day is shown with the date.
 
     Returns:
         The block.
     """
     found = [item for item in results if item.scope is not MemoryScope.PROFILE]
     candidates = _candidates(_by_turns(found, favoured))
-    shown = _Shown(max_tokens)
+    shown = _Shown(max_tokens, times=times)
     shown.seed(candidates)
     dropped = sum(
         place not in shown.lines and not shown.add(place, candidate) for place, candidate in enumerate(candidates)
@@ -124,7 +127,8 @@ def render_found(results: Sequence[MemoryResultItem], max_tokens: int, favoured:
 class _Shown:
     """The lines that are shown so far, by the rank of their memories."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, *, times: bool) -> None:
+        self._times = times
         self.lines: dict[int, str] = {}
         self._room = room
         self._said: set[str] = set()
@@ -135,7 +139,7 @@ class _Shown:
         beside = {text: part for text, part in candidate.beside.items() if text not in self._said}
         # the memory itself counts more than what was said beside it
         for parts in (beside, {}) if beside else (beside,):
-            line = _line(candidate.item, parts.values())
+            line = _line(candidate.item, parts.values(), times=self._times)
             if (cost := count_lines(line)) <= room:
                 self.lines[place] = line
                 self._said.update(parts)
@@ -158,7 +162,7 @@ class _Shown:
     def _add_cut(self, place: int, item: MemoryResultItem, limit: int) -> None:
         chars = MAX_LINE_CHARS
         while (chars := chars // 2) >= _MIN_CHARS:
-            if (cost := count_lines(line := _line(item, (), chars))) <= limit:
+            if (cost := count_lines(line := _line(item, (), chars, times=self._times))) <= limit:
                 self.lines[place] = line
                 self._room -= cost
                 return
@@ -195,9 +199,12 @@ def _by_turns(results: Sequence[MemoryResultItem], favoured: Collection[str]) ->
     return [item for *_, item in sorted(ranked, key=lambda one: one[:3])]
 
 
-def _line(item: MemoryResultItem, beside: Iterable[Fragment], limit: int = MAX_LINE_CHARS) -> str:
+def _line(
+    item: MemoryResultItem, beside: Iterable[Fragment], limit: int = MAX_LINE_CHARS, *, times: bool = False
+) -> str:
     payload = item.payload
-    date = str(payload.get("created_at", ""))[:10]
+    at = str(payload.get("created_at", ""))
+    date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
     role = f", {payload['role']}" if "role" in payload else ""
     kind = "milestone" if payload.get("milestone_title") else item.source
     if payload.get("current") is False:

@@ -1,0 +1,270 @@
+"""Forgetting one thing that was said: the fact, what derives from it, and the sentences of messages that said it.
+
+A message that says more than that keeps the rest of its sentences. Words decide which sentences those are, in the same
+form in every language; embeddings decide nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from memory.changes import Change
+from memory.consolidation import stale_knowledge
+from memory.erasure import erasing, forget
+from memory.extraction.grounding import is_negative
+from memory.language.terms import terms
+from memory.namespaces import PENDING
+from memory.owned import everything
+from memory.records import MAX_INDEXED_CHARS, Fact, normalise, now
+from memory.statements import asks_to_forget, is_question, sentences, statements
+from memory.transactions import transact
+
+_CANDIDATES = 6
+"""What may be meant that is told, at most."""
+
+_RETOLD = {"summary", "episode", "knowledge", "task", "task_step"}
+"""Kinds whose text retells what was said; it goes where it says what is forgotten."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What was forgotten.
+
+    Args:
+        texts: What it said; empty where nothing was forgotten.
+        messages: How many messages said it.
+        unclear: What may have been meant, where that is not clear.
+    """
+
+    texts: tuple[str, ...] = ()
+    messages: int = 0
+    unclear: tuple[str, ...] = ()
+
+
+async def forget_said(store: BaseStore, user_id: str, what: str) -> Forgotten:
+    """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        what: What to forget, in the words of the user.
+
+    Returns:
+        What was forgotten; nothing where it is not clear what is meant.
+    """
+
+    async def step() -> tuple[Forgotten, list[Change]]:
+        items = await everything(store, user_id)
+        meant, unclear = await asyncio.to_thread(_meant, what, items)
+        if not meant:
+            return Forgotten(unclear=tuple(unclear[:_CANDIDATES])), []
+        facts = {item.key for item in items if _kind(item) == "fact" and normalise(_text(item)) in meant}
+        return await _forgetting(store, user_id, items, facts, (what, *meant.values()), tuple(meant.values()))
+
+    done = await transact(store, user_id, step)
+    forget(store, user_id)
+    return done
+
+
+async def forget_record(store: BaseStore, user_id: str, id_: str) -> Forgotten:
+    """Forget one record; a fact goes with the sentences that said it.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: The record.
+    """
+
+    async def step() -> tuple[Forgotten, list[Change]]:
+        items = await everything(store, user_id)
+        record = next((item for item in items if item.key == id_), None)
+        if record is None:
+            return Forgotten(), []
+        text = _text(record)
+        said = (text,) if _kind(record) == "fact" else ()
+        return await _forgetting(store, user_id, items, {id_}, said, (text,))
+
+    done = await transact(store, user_id, step)
+    forget(store, user_id)
+    return done
+
+
+def says(sentence: str, what: str) -> bool:
+    """Return whether a sentence says something, or asks for it: it has all the telling words, and denies no less.
+
+    >>> says("As I told you, I am allergic to penicillin", "I'm allergic to penicillin")
+    True
+    >>> says("I am not allergic to penicillin", "I'm allergic to penicillin")
+    False
+    """
+    wanted = terms(what)
+    if not wanted:
+        return normalise(what) in normalise(sentence)
+    return wanted <= terms(sentence) and (is_question(sentence) or is_negative(sentence) is is_negative(what))
+
+
+def _meant(what: str, items: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
+    """Return the statements that are meant, by their form, and what may be meant where that is not clear."""
+    wanted = terms(what)
+    stated: dict[str, str] = {}
+    for item in items:
+        if _kind(item) == "fact":
+            stated.setdefault(normalise(_text(item)), _text(item))
+        elif _kind(item) == "message" and item.value.get("role") == "user":
+            for sentence in statements(_whole(item.value)):
+                stated.setdefault(normalise(sentence), sentence)
+    named = {form: text for form, text in stated.items() if form == normalise(what)}
+    telling = {form: text for form, text in stated.items() if says(text, what)} if wanted else {}
+    exact = {form: text for form, text in telling.items() if terms(text) == wanted}
+    if named or exact:
+        return {**named, **exact}, []
+    if len(telling) == 1:
+        return telling, []
+    return {}, list(telling.values()) or [text for text in stated.values() if wanted & terms(text)]
+
+
+async def _forgetting(
+    store: BaseStore,
+    user_id: str,
+    items: Sequence[Item],
+    facts: Iterable[str],
+    said: Sequence[str],
+    texts: tuple[str, ...],
+) -> tuple[Forgotten, list[Change]]:
+    erased = set(facts)
+    rewritten, messages = await asyncio.to_thread(_rewritten, items, erased, said)
+    left = [_with(item, rewritten.get(item.key)) for item in items]
+    changes = {
+        (change.namespace, change.key): change
+        for change in [
+            *(
+                PutOp(item.namespace, item.key, item.value, index=_index(item))
+                for item in left
+                if item.key in rewritten
+            ),
+            *erasing(left, erased),
+        ]
+    }
+    ended = [Fact.from_value(item.value) for item in items if item.key in erased and _kind(item) == "fact"]
+    at = now()
+    stale = await stale_knowledge(
+        store, user_id, [f.model_copy(update={"current": False, "retired_at": at}) for f in ended]
+    )
+    for change in stale:
+        changes.setdefault((change.namespace, change.key), change)
+    gone = {change.key for change in changes.values() if change.value is None}
+    for change in _chains(items, rewritten, gone):
+        changes[change.namespace, change.key] = change
+    return Forgotten(texts, messages), list(changes.values())
+
+
+def _rewritten(items: Sequence[Item], erased: set[str], said: Sequence[str]) -> tuple[dict[str, dict[str, Any]], int]:
+    """Return what the records that say it say without it; those that say nothing else are added to `erased`."""
+    if not said:
+        return {}, 0
+    wanted = [(terms(what), what) for what in said]
+    others = {normalise(_text(item)) for item in items if _kind(item) == "fact" and item.key not in erased}
+
+    def tells(sentence: str) -> bool:
+        if normalise(sentence) in others:
+            return False
+        if asks_to_forget(sentence):
+            return any(words and words <= terms(sentence) for words, _ in wanted)
+        return any(says(sentence, what) for _, what in wanted)
+
+    rewritten: dict[str, dict[str, Any]] = {}
+    cut: set[str] = set()
+    pending: list[Item] = []
+    messages = 0
+    for item in items:
+        kind = _kind(item)
+        if kind == "message":
+            text = _whole(item.value)
+            kept = _without(text, tells)
+            if kept == text:
+                continue
+            messages += item.value.get("role") == "user"
+            cut.add(item.key)
+            if not kept:
+                erased.add(item.key)
+                continue
+            # what is no text, such as an image, has no words to keep
+            rewritten[item.key] = {"content": kept, "text": kept[:MAX_INDEXED_CHARS], "keywords": ""}
+        elif kind in _RETOLD and any(map(tells, sentences(_text(item)))):
+            erased.add(item.key)
+        elif item.namespace[2] == PENDING:
+            pending.append(item)
+    for item in pending:
+        sources = item.value.get("source_ids", ())
+        if not cut & set(sources):
+            continue
+        left = [id_ for id_ in sources if id_ not in erased]
+        if not left:
+            erased.add(item.key)
+            continue
+        # whoever is reading it has the words before them: it is to be read again, by nobody who has claimed it
+        free = {"claimed_by": "", "claimed_until": None, "steps": [], "source_ids": left}
+        rewritten[item.key] = {"text": _without(_text(item), tells), **free}
+    return rewritten, messages
+
+
+def _without(text: str, tells: Any) -> str:
+    """Return a text without the sentences that tell something; as it is where none does."""
+    lines = [(line, sentences(line)) for line in text.splitlines()]
+    if not any(tells(sentence) for _, parts in lines for sentence in parts):
+        return text
+    kept = [" ".join(part for part in parts if not tells(part)) for _, parts in lines]
+    return "\n".join(line for line in kept if line.strip(' .,;:!?…"“”')).strip()
+
+
+def _chains(items: Sequence[Item], rewritten: Mapping[str, Mapping[str, Any]], gone: set[str]) -> list[Change]:
+    """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again."""
+    changes: list[Change] = []
+    for item in items:
+        if _kind(item) != "chain" or item.key in gone:
+            continue
+        before = item.value.get("entries", ())
+        entries = [_entry(entry, rewritten) for entry in before if entry["id"] not in gone]
+        latest = [id_ for id_ in item.value.get("latest", ()) if id_ not in gone]
+        behind = item.value.get("behind", False) or any(e["id"] in gone and e["kind"] == "summary" for e in before)
+        value = {**item.value, "entries": entries, "latest": latest, "behind": behind}
+        if value != item.value:
+            changes.append(PutOp(item.namespace, item.key, value, index=False))
+    return changes
+
+
+def _entry(entry: Mapping[str, Any], rewritten: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    changed = rewritten.get(str(entry["id"]))
+    return {**entry, "text": changed["text"][: len(entry["text"])]} if changed else dict(entry)
+
+
+def _with(item: Item, changed: Mapping[str, Any] | None) -> Item:
+    if changed is None:
+        return item
+    value = {**item.value, **changed}
+    return Item(
+        value=value, key=item.key, namespace=item.namespace, created_at=item.created_at, updated_at=item.updated_at
+    )
+
+
+def _index(item: Item) -> Any:
+    # as where they were written: only messages are found by meaning among what is rewritten
+    return None if _kind(item) == "message" else False
+
+
+def _kind(item: Item) -> str:
+    return str(item.value.get("kind", ""))
+
+
+def _text(item: Item) -> str:
+    return str(item.value.get("text", ""))
+
+
+def _whole(value: Mapping[str, Any]) -> str:
+    content = value.get("content")
+    return content if isinstance(content, str) else str(value.get("text", ""))

@@ -1,0 +1,184 @@
+"""What depends on a language, as data: one YAML file a language, read when the package is imported.
+
+A language without a file is handled by structure alone: punctuation, script, code fences, length.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import yaml
+
+DEFAULT = "en"
+"""The language of answers to a text that none of the files claims."""
+
+UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
+"""The letters of scripts that put no space between words, as a class of a regular expression."""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+
+
+@dataclass(frozen=True)
+class Language:
+    """What one file says.
+
+    Args:
+        code: The name of the file, such as `en`.
+        unspaced: Whether it puts no space between words.
+        writes: Finds a letter that the language is written in; its patterns are tried on such texts only.
+        letters: Finds a letter that tells the language from the others of its script; None where there is none.
+        words: Finds the small words that tell the language.
+        asks: Find a question that has no question mark.
+        unasked: Find what looks like a question and is a statement.
+        first_person: Finds words for oneself.
+        pleasantries: Words that say nothing lasting, however they are combined.
+        chatter: Match whole sentences that say nothing lasting.
+        requests: Match the beginning of what the assistant is told to do.
+        forgets: Match a request to forget; the group `what` is what.
+        forgets_all: Match a request to forget everything.
+        overview: Match a request for all that is known of the user.
+        small_talk: Find questions about the assistant.
+        asks_time: Find questions for the time or the date.
+        sum_words: What may stand around a sum.
+        stop: Words that tell nothing about what a question is after.
+        same: A word -> the first word of its group, whose words answer each other's questions.
+        single: The first words of groups of which a person has one at a time.
+        wording: The phrases of the keyless model.
+    """
+
+    code: str
+    unspaced: bool
+    writes: re.Pattern[str]
+    letters: re.Pattern[str] | None
+    words: re.Pattern[str]
+    asks: re.Pattern[str]
+    unasked: re.Pattern[str]
+    first_person: re.Pattern[str]
+    pleasantries: frozenset[str]
+    chatter: re.Pattern[str]
+    requests: re.Pattern[str]
+    forgets: tuple[re.Pattern[str], ...]
+    forgets_all: re.Pattern[str]
+    overview: re.Pattern[str]
+    small_talk: re.Pattern[str]
+    asks_time: re.Pattern[str]
+    sum_words: tuple[str, ...]
+    stop: frozenset[str]
+    same: Mapping[str, str]
+    single: frozenset[str]
+    wording: Mapping[str, str]
+
+    def asks_without_mark(self, sentence: str) -> bool:
+        """Return whether a sentence is a question by its words."""
+        return bool(self.asks.search(sentence)) and not self.unasked.search(sentence)
+
+
+def languages_of(text: str) -> Iterator[Language]:
+    """Yield the languages that a text may be written in, by its script."""
+    return (language for language in LANGUAGES if language.writes.search(text))
+
+
+def language_of(text: str) -> Language:
+    """Return the language to answer a text in: by its script, then by its small words, then by its letters.
+
+    >>> [language_of(text).code for text in ("Tôi sống ở đâu?", "我住在哪里", "どこに住んでるの", "¿Dónde vivo?")]
+    ['vi', 'zh', 'ja', 'en']
+    >>> language_of("My name is Lan and I live in Đà Nẵng.").code
+    'en'
+    """
+    folded = unicodedata.normalize("NFC", text)
+    unspaced = len(_UNSPACED.findall(folded))
+    spaced = sum(character.isalpha() for character in folded) - unspaced
+    # a name in Latin letters within Chinese is longer than the words around it
+    if 2 * unspaced > spaced:
+        candidates = [one for one in LANGUAGES if one.unspaced and one.writes.search(folded)]
+        told = (one for one in candidates if one.letters and one.letters.search(folded))
+        return next(told, next((one for one in candidates if not one.letters), _DEFAULT))
+    candidates = [one for one in LANGUAGES if not one.unspaced]
+    counts = [len(language.words.findall(folded)) for language in candidates]
+    best = [one for one, count in zip(candidates, counts, strict=True) if count == max(counts)]
+    if len(best) == 1:
+        return best[0]
+    parts = folded.split()
+    for one in best:
+        looks = sum(bool(one.letters.search(part)) for part in parts) if one.letters else 0
+        if looks and 3 * looks >= len(parts):
+            return one
+    return _DEFAULT
+
+
+def length_in_words(text: str) -> int:
+    """Return how many words a text has; two letters of a script without spaces count as one.
+
+    >>> length_in_words("I am vegetarian"), length_in_words("我对花生过敏")
+    (3, 3)
+    """
+    unspaced = len(_UNSPACED.findall(text))
+    return len(re.findall(r"\w+", _UNSPACED_RUN.sub(" ", text))) + (unspaced + 1) // 2
+
+
+def _load(file: Traversable) -> Language:
+    # the loader in C, where there is one, takes a tenth of the time
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    data: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - a safe one
+    unspaced = bool(data.get("unspaced"))
+
+    def compiled(source: str) -> re.Pattern[str]:
+        return re.compile(source, re.IGNORECASE | re.VERBOSE)
+
+    def one_of(name: str) -> re.Pattern[str]:
+        # one pattern is faster than several, and this is asked about every sentence
+        return compiled("|".join(f"(?:{source})" for source in data.get(name) or ()) or "(?!)")
+
+    def listed(name: str) -> frozenset[str]:
+        return frozenset(str(data.get(name) or "").split())
+
+    def any_word(name: str) -> re.Pattern[str]:
+        words = sorted(listed(name), key=len, reverse=True)
+        # between letters without spaces there is no end of a word
+        bound = "" if unspaced else r"\b"
+        return re.compile(f"{bound}(?:{'|'.join(map(re.escape, words)) or '(?!)'}){bound}", re.IGNORECASE)
+
+    groups = [line.split() for line in (data.get("same") or ())]
+    single = [line.split() for line in (data.get("one_at_a_time") or ())]
+    return Language(
+        code=file.name.removesuffix(".yaml"),
+        unspaced=unspaced,
+        writes=re.compile(data["writes"]),
+        letters=re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
+        words=any_word("words"),
+        asks=one_of("asks"),
+        unasked=one_of("unasked"),
+        first_person=any_word("first_person"),
+        pleasantries=listed("pleasantries"),
+        chatter=one_of("chatter"),
+        requests=one_of("requests"),
+        forgets=tuple(map(compiled, data.get("forgets") or ())),
+        forgets_all=one_of("forgets_all"),
+        overview=one_of("overview"),
+        small_talk=one_of("small_talk"),
+        asks_time=one_of("asks_time"),
+        sum_words=tuple(data.get("sum_words") or ()),
+        stop=listed("stop"),
+        same={word: group[0] for group in (*groups, *single) for word in group},
+        single=frozenset(group[0] for group in single),
+        wording=data["wording"],
+    )
+
+
+def _load_all() -> tuple[Language, ...]:
+    files = [file for file in resources.files("memory.language").iterdir() if file.name.endswith(".yaml")]
+    loaded = sorted(map(_load, files), key=lambda one: one.code)
+    # where nothing else decides between two, it is the default
+    return tuple(sorted(loaded, key=lambda one: one.code != DEFAULT))
+
+
+LANGUAGES = _load_all()
+_DEFAULT = LANGUAGES[0]

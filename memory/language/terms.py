@@ -1,0 +1,92 @@
+"""The telling words of a text in one form, so that a question and what answers it, or two wordings, can be compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from memory.language import LANGUAGES, UNSPACED
+
+_STEM = 6
+"""Six letters tell English words apart well enough, and "allergic" from "allergy" not at all."""
+
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_HAN = re.compile("[\u3400-\u9fff]")
+
+
+def _fold(word: str) -> str:
+    """Strip diacritics of Latin letters.
+
+    >>> _fold("đường")
+    'duong'
+    """
+    decomposed = unicodedata.normalize("NFD", word.replace("đ", "d"))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def _stem(word: str) -> str:
+    """Cut what varies at the end of an English word; short words, such as Vietnamese syllables, stay as they are.
+
+    >>> _stem("lives") == _stem("living") == _stem("live"), _stem("allergic") == _stem("allergies")
+    (True, True)
+    """
+    if not word.isascii():
+        return word
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            break
+    return word[:_STEM]
+
+
+_SPACED = [language for language in LANGUAGES if not language.unspaced]
+_STOP = frozenset().union(*(language.stop for language in _SPACED))
+# For those who type Vietnamese without diacritics; compared with the unfolded word, so that "tối" is not "tôi".
+_STOP_FOLDED = frozenset(map(_fold, _STOP))
+_STOP_UNSPACED = re.compile(
+    "|".join(
+        sorted(
+            (re.escape(word) for language in LANGUAGES if language.unspaced for word in language.stop),
+            key=len,
+            reverse=True,
+        )
+    )
+    or "(?!)"
+)
+_SAME = {_stem(_fold(word)): _stem(_fold(head)) for one in _SPACED for word, head in one.same.items()}
+_SAME_UNSPACED = {word: head for one in LANGUAGES if one.unspaced for word, head in one.same.items()}
+_ANY_SAME_UNSPACED = re.compile("|".join(sorted(map(re.escape, _SAME_UNSPACED), key=len, reverse=True)) or "(?!)")
+SINGLE = frozenset(head if one.unspaced else _stem(_fold(head)) for one in LANGUAGES for head in one.single)
+"""Terms of which a person has one at a time, such as a home: of two values the newer one holds."""
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, those of scripts without spaces as whole runs."""
+    return re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+
+
+def terms(text: str) -> set[str]:
+    """Return the telling words of a text, folded so that forms of one word, with or without diacritics, are equal.
+
+    Of scripts without spaces, each two neighbouring letters are a term, and each Chinese character.
+
+    >>> terms("Where do I live?") == terms("I lived there"), terms("我住在哪里") & terms("我住在河内。")
+    (True, {'住'})
+    """
+    found: set[str] = set()
+    for word in words(text):
+        for run in _UNSPACED_RUN.findall(word):
+            found |= _unspaced_terms(run)
+        for part in _UNSPACED_RUN.split(word):
+            if part and part not in _STOP and part not in _STOP_FOLDED:
+                stem = _stem(_fold(part))
+                found.add(_SAME.get(stem, stem))
+    return found
+
+
+def _unspaced_terms(run: str) -> set[str]:
+    same = {_SAME_UNSPACED[word] for word in _ANY_SAME_UNSPACED.findall(run)}
+    parts = [part for part in _STOP_UNSPACED.split(_ANY_SAME_UNSPACED.sub("\u3000", run)) if part]
+    pieces = [piece for part in parts for piece in part.split("\u3000") if piece]
+    pairs = {piece[at : at + 2] for piece in pieces for at in range(len(piece) - 1)}
+    return same | pairs | {letter for piece in pieces for letter in piece if _HAN.match(letter)}
