@@ -33,7 +33,8 @@ from memory.graph.rebuilding import link_rest
 from memory.identity import Identity, identify
 from memory.learning import Proposer, learn
 from memory.learning.traces import MAX_STEPS_READ
-from memory.namespaces import PENDING, ROOT, decode
+from memory.namespaces import PENDING, ROOT, decode, owner_namespace
+from memory.storage.vectors import MakesUpVectors
 from memory.turns import TurnReport, Turns
 from memory.unindexed import index_lost_messages
 
@@ -99,6 +100,8 @@ async def maintain(state: WorkDone, *, runtime: Runtime[BackgroundContext]) -> W
     for user_id in [identity.user_id] if identity else await _users(store):
         try:
             await index_lost_messages(MemoryFacade(store), user_id)
+            if isinstance(store, MakesUpVectors):
+                await store.amake_up_vectors(owner_namespace(user_id))
             for agent in await _agents(MemoryFacade(store), user_id):
                 if agent in down:
                     continue

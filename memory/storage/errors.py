@@ -23,5 +23,9 @@ class EmbeddingUnavailable(StorageError):  # noqa: N818 - it says what is, as th
     """The requested embedding model cannot be loaded."""
 
 
+class InvalidVector(StorageError):  # noqa: N818 - it says what is, as the design names errors
+    """An embedding model returned what is no vector of its length, or none that anything is near to."""
+
+
 class EmbeddingMismatch(StorageError):  # noqa: N818 - it says what is, as the design names errors
     """The database holds vectors of another embedding model."""

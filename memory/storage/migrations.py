@@ -69,6 +69,12 @@ SWAP_VECTORS: Sequence[str] = (
         RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
 )
 
+MISSING_INDEX = (
+    "CREATE INDEX IF NOT EXISTS store_vectors_missing_idx ON store_vectors (prefix, key, field_name) "
+    "WHERE embedding IS NULL"
+)
+"""What lacks a vector is found without reading the rest."""
+
 MIGRATIONS: Sequence[str] = (
     """
     CREATE TABLE memory_embedding (
@@ -94,6 +100,7 @@ MIGRATIONS: Sequence[str] = (
     RECALL_FUNCTION,
     # And again: a time far from everything said is no error.
     RECALL_FUNCTION,
+    MISSING_INDEX,
 )
 
 _VECTORS_TABLE = """

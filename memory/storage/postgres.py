@@ -5,6 +5,7 @@ It keeps the stock store's tables and semantics. What differs, and why:
 - A search is exact within its namespace (see `search`), and one that has outgrown that gets an index of its own (see
   `namespace_indexes`); all searches of a batch are one statement, and a query is embedded as a query, once, however
   many searches share it.
+- A text whose vector cannot be made is found by its words, and its vector is made up for (see `vectors`).
 - A long text is found by each of its pieces, not by its beginning alone.
 - The writes of a batch are one transaction, in statements of bounded size, without a parameter an item.
 - Updating an item removes the vectors of what it no longer says.
@@ -42,6 +43,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from memory.causes import cause_of
+from memory.namespaces import ROOT
 from memory.records import MAX_INDEXED_CHARS
 from memory.retrieval.entries import Entry
 from memory.retrieval.fusion import Arm
@@ -57,6 +59,7 @@ from memory.storage.recall import recall_statement, to_recall
 from memory.storage.scale import Scale
 from memory.storage.search import EXACT_SCAN_LIMIT, Searches, Target, check_filter
 from memory.storage.text import index_entries, storable, to_json
+from memory.storage.vectors import DocumentVectors, checked_vector
 from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
 from memory.transactions import Guard
 
@@ -83,12 +86,8 @@ _UNINDEXED = """
     )
     ORDER BY s.key LIMIT %s
 """
-_EMBEDDED_AT_ONCE = 100
-"""Texts a call of the embedding model: within every provider's limit."""
 _QUESTION_SECONDS = 3.0
 """What a read waits for the vectors of its questions, of the five that a turn waits for it: words still find."""
-_LARGEST = 65_504
-"""The largest number in half precision, in which vectors are compared."""
 _INDEX_SCAN = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """
@@ -102,13 +101,16 @@ log = logging.getLogger(__name__)
 class MemoryStore(AsyncPostgresStore):
     """A `BaseStore` on PostgreSQL with pgvector.
 
-    What of a value is searchable is its `text`, or the whole value where there is none, unless `index` says otherwise.
+    What of a value is searchable is its `text`, or the whole value where there is none, unless `fields` or the `index`
+    of a write say otherwise.
     NUL and lone surrogates, which PostgreSQL's jsonb refuses, are stored as U+FFFD.
 
     Args:
         pool: Autocommit connections with `dict_row`; its tables are made by `memory.storage.migrations.migrate`.
         embedding: The model that embeds what is stored and what is searched for.
         ttl: How items expire.
+        fields: Paths of what is searchable of a value, as in `PostgresIndexConfig`; not of the records of memory, which
+            have fields of their own.
         exact_scan_limit: Vectors of a namespace up to which a search compares every one.
     """
 
@@ -118,13 +120,16 @@ class MemoryStore(AsyncPostgresStore):
         embedding: EmbeddingModel,
         *,
         ttl: TTLConfig | None = None,
+        fields: Sequence[str] = (),
         exact_scan_limit: int = EXACT_SCAN_LIMIT,
     ) -> None:
-        index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=["text"])
+        index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=list(fields) or ["text"])
         super().__init__(pool, index=index, ttl=ttl)
         self.pool = pool
         self.embedding = embedding
+        self._fields = tuple(fields)
         self.scale = Scale(pool, embedding)
+        self.vectors = DocumentVectors(pool, embedding)
         self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
         self._exact_scan_limit = exact_scan_limit
         self._searches = Searches(exact_scan_limit, self._omit_expired)
@@ -134,6 +139,7 @@ class MemoryStore(AsyncPostgresStore):
         """Stop what goes on in the background."""
         await self.indexes.close()
         await self.scale.close()
+        await self.vectors.close()
         await super().__aexit__(*error)
 
     async def setup(self) -> None:
@@ -145,12 +151,12 @@ class MemoryStore(AsyncPostgresStore):
         self,
         namespace: tuple[str, ...],
         key: str,
-        value: Mapping[str, Any],
+        value: Mapping[str, Any] | None,
         index: Literal[False] | list[str] | None = None,
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
-        """Store an item.
+        """Store an item, or delete it where the value is None.
 
         Raises:
             TypeError: If the value is no JSON.
@@ -158,8 +164,9 @@ class MemoryStore(AsyncPostgresStore):
         """
         # Checked here and not with the batch, which holds writes of other callers too.
         _check_identity(namespace, key)
-        to_json(dict(value))
-        await super().aput(namespace, key, value, index, ttl=ttl)
+        if value is not None:
+            to_json(dict(value))
+        await super().aput(namespace, key, cast("Mapping[str, Any]", value), index, ttl=ttl)
 
     async def asearch(
         self,
@@ -265,6 +272,17 @@ class MemoryStore(AsyncPostgresStore):
                 self.indexes.outgrown(".".join(op.namespace))
         return results
 
+    async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
+        """Make the vectors that texts lack because the embedder failed when they were stored.
+
+        Args:
+            namespace: Of which namespace, and of those below it; by default of all.
+
+        Returns:
+            How many were made.
+        """
+        return await self.vectors.make_up(".".join(namespace))
+
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write a batch only if an item has not changed meanwhile: what `memory.transactions` builds on.
 
@@ -282,7 +300,8 @@ class MemoryStore(AsyncPostgresStore):
             if not await write_if(conn, writes, types, self.embedding.name, held):
                 return False
             await self._after_deletes(conn, writes)
-            return True
+        self.vectors.make_up_soon()
+        return True
 
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
         """Return the keys of a namespace's items that the index holds nothing of, in order.
@@ -311,7 +330,7 @@ class MemoryStore(AsyncPostgresStore):
         try:
             async with asyncio.timeout(_QUESTION_SECONDS):
                 made = await asyncio.gather(*(self.embedding.embeddings.aembed_query(storable(text)) for text in texts))
-            vectors = dict(zip(texts, map(self._checked_vector, made), strict=True))
+            vectors = dict(zip(texts, (checked_vector(self.embedding, each) for each in made), strict=True))
         except Exception as error:  # whatever the provider's client raises, or makes of a question
             what = (
                 f"no answer in {_QUESTION_SECONDS:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
@@ -320,13 +339,6 @@ class MemoryStore(AsyncPostgresStore):
             log.warning("memory is searched without vectors: %s", cause)
             return [None] * len(ops), cause
         return [vectors.get(op.question.text) for op in ops], ""
-
-    def _checked_vector(self, numbers: Sequence[float]) -> bytes:
-        if len(numbers) != self.embedding.dims:
-            raise ValueError(f"{self.embedding.name} returned {len(numbers)} numbers, not {self.embedding.dims}")
-        if not all(abs(number) <= _LARGEST for number in numbers):
-            raise ValueError(f"{self.embedding.name} returned a vector that is not of finite numbers up to {_LARGEST}")
-        return binary.vector(numbers)
 
     async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
         writes = Writes()
@@ -339,20 +351,15 @@ class MemoryStore(AsyncPostgresStore):
                 writes.deletes.append((prefix, key))
                 continue
             writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
-            entries.extend((prefix, key, entry) for entry in index_entries(op.value, op.index))
-        vectors = await self._embed([entry.text for _, _, entry in entries])
+            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
+        vectors = await self.vectors.of([entry.text for _, _, entry in entries])
         writes.rows.extend(index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries)
         return writes
 
-    async def _embed(self, texts: Sequence[str]) -> dict[str, bytes]:
-        """Return the vector of each distinct text."""
-        distinct = list(dict.fromkeys(texts))
-        vectors: dict[str, bytes] = {}
-        for start in range(0, len(distinct), _EMBEDDED_AT_ONCE):
-            part = distinct[start : start + _EMBEDDED_AT_ONCE]
-            made = await self.embedding.embeddings.aembed_documents(part)
-            vectors |= zip(part, map(binary.vector, made), strict=True)
-        return vectors
+    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
+        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
+            return op.index
+        return self._fields
 
     async def _write(self, writes: Writes) -> None:
         for attempt in range(1, _WRITE_ATTEMPTS + 1):
@@ -360,6 +367,7 @@ class MemoryStore(AsyncPostgresStore):
                 async with self.pool.connection() as conn:
                     await write(conn, writes, await self._read_types(conn), self.embedding.name)
                     await self._after_deletes(conn, writes)
+                self.vectors.make_up_soon()
                 return
             except errors.DeadlockDetected:
                 if attempt == _WRITE_ATTEMPTS:

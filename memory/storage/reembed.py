@@ -6,7 +6,8 @@ database is what it was before. Afterwards, a process that was started with the 
 until it is started again (see `model_guard`).
 
 `--to` the model that the database has already brings its index up to date with this version: texts that an older
-version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words.
+version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words,
+and those whose vectors failed by their meaning.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
 
-from memory.storage import binary
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
 from memory.storage.errors import StorageError
-from memory.storage.migrations import NEXT_VECTORS, SWAP_VECTORS, of_dims, stored_embedding, upgrade
+from memory.storage.migrations import MISSING_INDEX, NEXT_VECTORS, SWAP_VECTORS, of_dims, stored_embedding, upgrade
 from memory.storage.model_guard import wait_for_writers
 from memory.storage.server import connected
 from memory.storage.settings import StorageSettings
 from memory.storage.text import entries_of_fields
+from memory.storage.vectors import checked_vector
 from memory.storage.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
 
 _BATCH = 100
@@ -109,7 +110,7 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
         if stored is None:
             return 0
         await upgrade(conn, stored.dims)
-        if (stored.name, stored.dims) == (model.name, model.dims) and not await _is_of_an_older_version(conn):
+        if (stored.name, stored.dims) == (model.name, model.dims) and not await _lacks_something(conn):
             return 0
         await _prepare(conn, model)
         types = await read_types(conn)
@@ -128,8 +129,10 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
                 return done
 
 
-async def _is_of_an_older_version(conn: Connection) -> bool:
-    row = await (await conn.execute("SELECT 1 FROM store_vectors WHERE terms IS NULL LIMIT 1")).fetchone()
+async def _lacks_something(conn: Connection) -> bool:
+    row = await (
+        await conn.execute("SELECT 1 FROM store_vectors WHERE terms IS NULL OR embedding IS NULL LIMIT 1")
+    ).fetchone()
     return row is not None
 
 
@@ -170,7 +173,7 @@ async def _embed_batch(
     vectors: list[bytes] = []
     for start in range(0, len(entries), _BATCH):
         texts = [entry.text for _, _, entry in entries[start : start + _BATCH]]
-        vectors += map(binary.vector, await model.embeddings.aembed_documents(texts))
+        vectors += [checked_vector(model, each) for each in await model.embeddings.aembed_documents(texts)]
     rows = [index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
     indexed = {row[:2] for row in rows}
     empty = [item for item in items if (item["prefix"], item["key"]) not in indexed]
@@ -194,7 +197,7 @@ async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Ca
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
         if await (await conn.execute(_PENDING, ("", "", 1))).fetchone():
             return False
-        for statement in (_FORGET_LEFTOVERS, *SWAP_VECTORS):
+        for statement in (_FORGET_LEFTOVERS, *SWAP_VECTORS, MISSING_INDEX):
             await conn.execute(statement.encode())
         await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
         await conn.execute("DELETE FROM memory_embedding")

@@ -1,0 +1,227 @@
+"""Texts whose vectors fail: found by their words at once, and by their meaning once the embedder works again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from langgraph.store.base import GetOp, PutOp
+
+from graphs.maintenance import build_maintenance
+from memory.retrieval.fusion import Arm
+from memory.storage import StorageSettings, reembed, vectors
+from memory.storage.embeddings import EmbeddingModel
+from memory.storage.errors import InvalidVector
+from memory.storage.postgres import MemoryStore
+from memory.storage.vectors import checked_vector
+from memory.transactions import Guard
+from tests.support.recalling import DIALOG, DIMS, SenseEmbeddings, keys, open_recalling, put, recalled, shared_database
+
+WORDS_ONLY = frozenset({Arm.LEXICAL})
+NONSENSE = {
+    "nan": [float("nan")] * DIMS,
+    "infinite": [float("inf")] * DIMS,
+    "huge": [1.0] * (DIMS - 1) + [65_505.0],
+    "zeros": [0.0] * DIMS,
+    "zeros in half precision": [1e-9] * DIMS,
+    "short": [1.0] * (DIMS - 1),
+    "long": [1.0] * (DIMS + 1),
+    "empty": [],
+    "texts": ["1"] * DIMS,
+    "nothing": None,
+}
+
+
+class Faulty(SenseEmbeddings):
+    """An embedder of documents that does what a test tells it to."""
+
+    fault: Callable[[list[str]], Awaitable[Any]] | None = None
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.embed_documents(texts) if self.fault is None else await self.fault(texts)
+
+
+@pytest.fixture(scope="module")
+def shared_url(database_server: str) -> Iterator[str]:
+    with shared_database(database_server) as url:
+        yield url
+
+
+@pytest.fixture
+def embeddings() -> Faulty:
+    return Faulty()
+
+
+@pytest.fixture
+async def store(shared_url: str, embeddings: Faulty, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MemoryStore]:
+    monkeypatch.setattr(vectors, "_RETRY_SECONDS", 0.0)
+    async with open_recalling(shared_url, EmbeddingModel("test:senses", DIMS, embeddings)) as opened:
+        yield opened
+
+
+async def raises(texts: list[str]) -> Any:
+    raise ConnectionError("no route to the provider")
+
+
+async def hangs(texts: list[str]) -> Any:
+    await asyncio.Future()
+
+
+async def returns_too_few(texts: list[str]) -> Any:
+    return []
+
+
+def returning(vector: Any) -> Callable[[list[str]], Awaitable[Any]]:
+    async def answer(texts: list[str]) -> Any:
+        return [vector for _ in texts]
+
+    return answer
+
+
+async def without_vectors(store: MemoryStore) -> int:
+    async with store.pool.connection() as conn:
+        row = await (await conn.execute("SELECT count(*) AS n FROM store_vectors WHERE embedding IS NULL")).fetchone()
+    assert row is not None
+    return int(row["n"])
+
+
+FAULTS = {
+    "raises": raises,
+    "hangs": hangs,
+    "returns too few": returns_too_few,
+    **{name: returning(vector) for name, vector in NONSENSE.items()},
+}
+
+
+class TestAnEmbedderThatFails:
+    @pytest.mark.parametrize("fault", FAULTS)
+    async def test_the_words_are_indexed_at_once(
+        self,
+        store: MemoryStore,
+        embeddings: Faulty,
+        fault: str,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        monkeypatch.setattr(vectors, "_SECONDS", 0.01)
+        monkeypatch.setattr(vectors, "_SECONDS_A_TEXT", 0.0)
+        embeddings.fault = FAULTS[fault]
+        await put(store, {"zoo": "a zebra in a zoo", "dog": "my terrier"})
+        assert keys(await recalled(store, "zebra", arms=WORDS_ONLY)) == ["zoo"]
+        assert keys(await recalled(store, "zebra"))[0] == "zoo"
+        assert await without_vectors(store) == 2
+        assert "found by their words only" in caplog.text
+        assert "zebra" not in caplog.text
+
+    async def test_one_bad_vector_costs_one_text(self, store: MemoryStore, embeddings: Faulty) -> None:
+        async def one_bad(texts: list[str]) -> Any:
+            return [[0.0] * DIMS if "zebra" in text else embeddings.embed_documents([text])[0] for text in texts]
+
+        embeddings.fault = one_bad
+        await put(store, {"zoo": "a zebra in a zoo", "dog": "my terrier"})
+        assert await without_vectors(store) == 1
+        assert keys(await recalled(store, "puppy", arms=frozenset({Arm.VECTOR}), similarity=0.7)) == ["dog"]
+
+    async def test_what_hangs_is_not_waited_for_twice(
+        self, store: MemoryStore, embeddings: Faulty, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vectors, "_SECONDS", 0.01)
+        monkeypatch.setattr(vectors, "_SECONDS_A_TEXT", 0.0)
+        asked: list[int] = []
+
+        async def counts(texts: list[str]) -> Any:
+            asked.append(len(texts))
+            await asyncio.Future()
+
+        embeddings.fault = counts
+        await put(store, {f"m{number}": f"zebra number {number}" for number in range(250)})
+        assert asked == [100]
+        assert await without_vectors(store) == 250
+
+    async def test_a_guarded_write_is_carried_out_too(self, store: MemoryStore, embeddings: Faulty) -> None:
+        embeddings.fault = raises
+        assert await store.abatch_if([PutOp(DIALOG, "zoo", {"text": "a zebra"})], Guard(DIALOG, "none", None))
+        assert await without_vectors(store) == 1
+
+
+class TestMakingUp:
+    async def test_behind_the_next_write_once_the_embedder_works(self, store: MemoryStore, embeddings: Faulty) -> None:
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier", **{f"m{number}": f"zebra number {number}" for number in range(120)}})
+        await store.vectors.settle()
+        assert await without_vectors(store) == 121
+        embeddings.fault = None
+        await put(store, {"cat": "a cat"})
+        await store.vectors.settle()
+        assert await without_vectors(store) == 0
+        assert keys(await recalled(store, "puppy", arms=frozenset({Arm.VECTOR}), similarity=0.7)) == ["dog"]
+
+    async def test_what_was_written_anew_meanwhile_keeps_its_own_vector(
+        self, store: MemoryStore, embeddings: Faulty
+    ) -> None:
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier"})
+        await store.vectors.settle()
+        reached, go_on = asyncio.Event(), asyncio.Event()
+
+        async def slowly(texts: list[str]) -> Any:
+            reached.set()
+            await go_on.wait()
+            return embeddings.embed_documents(texts)
+
+        embeddings.fault = slowly
+        making = asyncio.create_task(store.amake_up_vectors())
+        await reached.wait()
+        embeddings.fault = None
+        await put(store, {"dog": "my kayak"})
+        await store.vectors.settle()
+        go_on.set()
+        assert await making == 1
+        vector_only = frozenset({Arm.VECTOR})
+        assert keys(await recalled(store, "canoe", arms=vector_only, similarity=0.7)) == ["dog"]
+        assert keys(await recalled(store, "puppy", arms=vector_only, similarity=0.7)) == []
+
+    async def test_maintenance_makes_up_for_one_owner(self, store: MemoryStore, embeddings: Faulty) -> None:
+        others = ("memory", "bob", "dialog")
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier"})
+        await put(store, {"dog": "my terrier"}, others)
+        await store.vectors.settle()
+        embeddings.fault = None
+        graph = build_maintenance()
+        graph.store = store
+        await graph.ainvoke({}, context={"user_id": "ann"})  # type: ignore[arg-type]
+        assert await without_vectors(store) == 1
+        assert await store.amake_up_vectors(others) == 1
+
+    async def test_so_does_indexing_anew(self, shared_url: str, store: MemoryStore, embeddings: Faulty) -> None:
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier"})
+        await store.vectors.settle()
+        embeddings.fault = None
+        settings = StorageSettings.model_validate({"database_url": shared_url})
+        assert await reembed.reembed(settings, store.embedding, lambda count: None) == 1
+        assert await without_vectors(store) == 0
+
+    async def test_a_text_that_is_gone_needs_none(self, store: MemoryStore, embeddings: Faulty) -> None:
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier"})
+        await store.adelete(DIALOG, "dog")
+        embeddings.fault = None
+        assert await store.amake_up_vectors() == 0
+        assert await store.abatch([GetOp(DIALOG, "dog")]) == [None]
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_what_is_no_vector_is_refused(name: str) -> None:
+    model = EmbeddingModel("test:senses", DIMS, SenseEmbeddings())
+    with pytest.raises((InvalidVector, TypeError)):
+        checked_vector(model, NONSENSE[name])  # type: ignore[arg-type]
+
+
+def test_the_largest_numbers_of_half_precision_are_a_vector() -> None:
+    model = EmbeddingModel("test:senses", DIMS, SenseEmbeddings())
+    assert checked_vector(model, [65_504.0] * DIMS)
+    assert checked_vector(model, [0.0] * (DIMS - 1) + [-1e-6])
