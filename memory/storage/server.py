@@ -149,7 +149,7 @@ async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> Async
         )
         await stack.enter_async_context(pool)
         watch_pool(pool)
-        store = MemoryStore(pool, model)
+        store = MemoryStore(pool, model, fields=settings.index_fields)
         await stack.enter_async_context(store)
         yield store
 

@@ -24,6 +24,7 @@ _FIELDS_BY_VARIABLE = {
     "DATABASE_POOL_MIN": "pool_min",
     "DATABASE_POOL_MAX": "pool_max",
     "VECTOR_STORE": "vector_store",
+    "INDEX_FIELDS": "index_fields",
 }
 
 
@@ -37,6 +38,8 @@ class StorageSettings(BaseModel):
         embedding: `auto`, `local`, or an `init_embeddings` string such as `openai:text-embedding-3-small`.
         vector_store: Which LangChain vector store memory is searched in, in place of the database: the path
             `package.module:attribute` of what makes it, or the fields of `memory.adapters.VectorIndexSettings`.
+        index_fields: Paths of what is searchable of values that an application keeps beside memory, such as `title` or
+            `parts[*].text`; by default their `text`, or all of a value that has none. In the environment with commas.
         pool_min: Connections kept open.
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
@@ -50,6 +53,7 @@ class StorageSettings(BaseModel):
     embedding: str = Field("auto", min_length=1)
     # an address may hold a password
     vector_store: dict[str, Any] | str | None = Field(None, repr=False)
+    index_fields: tuple[str, ...] = ()
     pool_min: int = Field(1, ge=0)
     pool_max: int = Field(10, ge=1)
 
@@ -63,6 +67,11 @@ class StorageSettings(BaseModel):
         except ValueError:
             raise ValueError('is neither a path nor JSON such as {"factory": "langchain_milvus:Milvus"}') from None
 
+    @field_validator("index_fields", mode="before")
+    @classmethod
+    def _with_commas(cls, value: Any) -> Any:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
     @model_validator(mode="after")
     def _pool_is_a_range(self) -> Self:
         if self.pool_min > self.pool_max:
@@ -72,7 +81,7 @@ class StorageSettings(BaseModel):
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
-        `VECTOR_STORE`.
+        `VECTOR_STORE`, `INDEX_FIELDS`.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.

@@ -41,6 +41,14 @@ def test_database_url_comes_first_and_is_used_as_it_is() -> None:
     assert StorageSettings.from_env(environ).db_schema is None
 
 
+def test_fields_to_index_are_written_with_commas() -> None:
+    assert StorageSettings.from_env({}).index_fields == ()
+    assert StorageSettings.from_env({"INDEX_FIELDS": "title, parts[*].text ,"}).index_fields == (
+        "title",
+        "parts[*].text",
+    )
+
+
 def test_the_password_is_not_shown() -> None:
     assert "s3cret" not in repr(StorageSettings.from_env({"DATABASE_URL": "postgresql://ann:s3cret@host/db"}))
 
