@@ -14,7 +14,8 @@ from memory.records import MAX_INDEXED_CHARS
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』)）]*")
 # A full stop after one of these, or after a single letter ("U.S.", "p.m.", "J. Smith"), does not end a sentence.
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'“‘.])(?:\w|mr|mrs|ms|dr|prof|st|vs|no|fig|approx|ths|ts|gs|pgs|bs|tp)$", re.IGNORECASE
+    r"(?:^|[\s(\"'“‘.])(?:[^\W\d]|mr|mrs|ms|dr|prof|st|vs|ths|ts|gs|pgs|bs|tp|(?P<before_number>no|fig|approx))$",
+    re.IGNORECASE,
 )
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
@@ -221,7 +222,8 @@ def _split_line(line: str) -> Iterator[str]:
         # Looked at from a bounded distance: a line may be a megabyte.
         before = line[max(start, match.start() - 20) : match.start()]
         if match[0] == "." and (
-            _ABBREVIATION.search(before) or _LIST_NUMBER.fullmatch(line[start : match.start()][:10])
+            _is_abbreviated(before, line[match.end() : match.end() + 2])
+            or _LIST_NUMBER.fullmatch(line[start : match.start()][:10])
         ):
             continue
         if sentence := line[start : match.end()].strip():
@@ -229,6 +231,12 @@ def _split_line(line: str) -> Iterator[str]:
         start = match.end()
     if rest := line[start:].strip():
         yield rest
+
+
+def _is_abbreviated(before: str, after: str) -> bool:
+    """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
+    found = _ABBREVIATION.search(before)
+    return found is not None and (not found["before_number"] or after.strip().isdecimal())
 
 
 def _bounded(sentence: str) -> Iterator[str]:

@@ -32,7 +32,7 @@ _LONGEST_LIFE = 4.0
 
 
 def says(number: int) -> str:
-    return f"I keep thing number {number + 10}. What do I keep?"
+    return f"I keep thing number {number}. What do I keep?"
 
 
 def propose(request: Request) -> Reply:

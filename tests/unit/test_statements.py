@@ -129,3 +129,16 @@ def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
 def test_only_as_much_is_looked_at_as_is_asked_for() -> None:
     many = "I live in Hue. Why? I like tea. " * 3
     assert statements(many, 3) == statements(many)[:3] == ["I live in Hue.", "I like tea.", "I live in Hue."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["My flat is number 5. What is yours?", "I said no. Then I left.", "Tôi có 2 con mèo, 1 đen và 1. Còn bạn?"],
+)
+def test_a_number_or_a_no_ends_a_sentence(text: str) -> None:
+    assert len(sentences(text)) == 2
+
+
+def test_an_abbreviation_does_not_end_a_sentence() -> None:
+    text = "See Dr. Lan, No. 5, fig. 2, J. Smith."
+    assert sentences(text) == [text]
