@@ -96,8 +96,8 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
 def _read(raw: Any, parsed: Any) -> Draft:
     if not isinstance(raw, AIMessage):
         return Draft(problem="the model's answer is no message")
-    if refusal := refusal_of(raw):
-        raise ModelRejected(f"the model declined: {refusal[:200]}")
+    if refusal_of(raw):
+        raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
     usage = Usage.model_validate(raw.usage_metadata) if raw.usage_metadata else None
     text = str(raw.text)
     # a provider that fills in schemas by a tool call sends no text

@@ -83,8 +83,8 @@ class FormModel:
 
 def _object(answer: Any) -> Mapping[str, Any]:
     raw = answer.get("raw") if isinstance(answer, Mapping) else answer
-    if isinstance(raw, AIMessage) and (refusal := refusal_of(raw)):
-        raise ModelRejected(f"the model declined: {refusal[:200]}")
+    if isinstance(raw, AIMessage) and refusal_of(raw):
+        raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
     parsed = answer.get("parsed") if isinstance(answer, Mapping) else None
     if isinstance(parsed, Mapping):
         return parsed

@@ -64,8 +64,8 @@ class LangMemExtractor(Engine):
         if not answers:
             raise (calls.errors[-1] if calls.errors else error) or RuntimeError("the model was not asked")
         first = answers[0]
-        if refusal := refusal_of(first):
-            raise ModelRejected(f"the model declined: {refusal[:200]}")
+        if refusal_of(first):
+            raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
         sent = _sent(first)
         # A patched call counts for the one that it patches only when it lost nothing of it.
         if isinstance(result, Proposal) and len(answers) > 1 and len(first.tool_calls) == 1:

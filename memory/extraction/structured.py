@@ -55,8 +55,8 @@ class StructuredExtractor(Engine):
         raw, parsed = result["raw"], result.get("parsed")
         if not isinstance(raw, AIMessage):
             return Answer(raw=str(raw), problem="it is no message of a model")
-        if refusal := refusal_of(raw):
-            raise ModelRejected(f"the model declined: {refusal[:200]}")
+        if refusal_of(raw):
+            raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
         text = str(raw.text)
         if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
             return as_answer(parsed, raw=json.dumps(parsed, default=str), broken_off=is_broken_off(raw))

@@ -194,8 +194,8 @@ class Summarising:
             raise DeadlineExceeded(f"the model did not answer within {self.deadline:g} seconds") from None
         except Exception as error:
             raise translate(error, asked.secrets) from None
-        if refusal := refusal_of(answer):
-            raise ModelRejected(f"the model declined: {refusal[:200]}")
+        if refusal_of(answer):
+            raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
         told = str(answer.text)[:_MAX_ANSWER]
         text = read_summary(told)
         before = " ".join(source.text for source in task.around)

@@ -295,9 +295,10 @@ async def test_cancellation_goes_through(extractor: Extractor, openai_server: Op
 
 
 async def test_a_refusal_is_an_error(extractor: Extractor, openai_server: OpenAIServer) -> None:
-    openai_server.add(Reply(refusal="I will not do that."))
-    with pytest.raises(ModelRejected, match="I will not"):
+    openai_server.add(Reply(refusal="I will not note your PIN 4711."))
+    with pytest.raises(ModelRejected, match="the model declined") as caught:
         await extract(extractor)
+    assert "4711" not in str(caught.value), "the message goes to the log and to who watches the stream"
 
 
 async def test_a_model_that_cannot_is_refused() -> None:
