@@ -132,7 +132,6 @@ class MemoryStore(AsyncPostgresStore):
         self.vectors = DocumentVectors(pool, embedding)
         self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
         self._exact_scan_limit = exact_scan_limit
-        self._searches = Searches(exact_scan_limit, self._omit_expired)
         self._types: Types | None = None
 
     async def __aexit__(self, *error: Any) -> None:
@@ -429,6 +428,11 @@ class MemoryStore(AsyncPostgresStore):
         prefixes = [".".join(op.namespace) for _, op in gets]
         keys = [op.key for _, op in gets]
         return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self._omit_expired))
+
+    @property
+    def _searches(self) -> Searches:
+        # whether what has expired is left out may be set on a store that is open
+        return Searches(self._exact_scan_limit, self._omit_expired)
 
     async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
         statement = self._searches.statement(targets, bounded=True)

@@ -28,7 +28,7 @@ _DELETE = """
 """
 _UPSERT = """
     INSERT INTO store (prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
-    SELECT prefix, key, value::jsonb, now(), now(), now() + ttl * interval '1 minute', round(ttl)::int
+    SELECT prefix, key, value::jsonb, now(), now(), now() + ttl * interval '1 minute', ttl
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::float8[]) AS new (prefix, key, value, ttl)
     ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
         expires_at = excluded.expires_at, ttl_minutes = excluded.ttl_minutes

@@ -175,7 +175,9 @@ class TestFields:
 class TestExpiry:
     @pytest.mark.parametrize("omitted", [True, False])
     async def test_what_has_expired_and_is_not_swept(self, pool: Pool, omitted: bool) -> None:
-        store = await open_store(pool, ttl={**TTL, "omit_expired": omitted})
+        store = await open_store(pool, ttl={**TTL})
+        assert store.ttl_config is not None
+        store.ttl_config["omit_expired"] = omitted  # as on the stock store, also later
         await store.abatch([PutOp(SPACE, key, {"text": f"{key} tea"}, ttl=1) for key in ("a", "gone", "b", "c")])
         await store.aput(("app", "only"), "gone", {"text": "tea"})
         order = {"a": 1, "gone": 2, "b": 3, "c": 4}
@@ -196,6 +198,16 @@ class TestExpiry:
         after = await expiries(pool)
         assert (after["gone"] == before["gone"]) == omitted, "what is gone is not brought back"
         assert after["a"] > before["a"]
+
+    async def test_minutes_may_be_fractions_where_the_column_holds_them(self, pool: Pool) -> None:
+        store = await open_store(pool, ttl={**TTL})
+        async with pool.connection() as conn:
+            await conn.execute("ALTER TABLE store ALTER ttl_minutes TYPE float8")
+        await store.aput(SPACE, "tea", {"text": "tea"}, ttl=0.4)
+        assert await store.aget(SPACE, "tea", refresh_ttl=True) is not None
+        async with pool.connection() as conn:
+            [row] = await (await conn.execute("SELECT ttl_minutes, expires_at > now() AS alive FROM store")).fetchall()
+        assert row == {"ttl_minutes": pytest.approx(0.4), "alive": True}
 
     async def test_the_tables_are_made_again_without_harm(self, pool: Pool) -> None:
         store = await open_store(pool)
