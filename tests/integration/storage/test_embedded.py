@@ -14,13 +14,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 
 from memory.storage import unprivileged
 from memory.storage.embedded import embedded_database
 from memory.storage.errors import EmbeddedDatabaseError
+from tests.support.embedded import STOP_SECONDS, server, servers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the embedded database does not run on Windows")
 
@@ -41,7 +41,6 @@ try:
 except EmbeddedDatabaseError as error:
     print(f"refused: {error}", flush=True)
 """
-STOP_SECONDS = 30
 
 
 class User:
@@ -83,37 +82,6 @@ def start_user() -> Iterator[Callable[..., User]]:
         for stream in (user.process.stdin, user.process.stdout):
             if stream is not None:
                 stream.close()
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder whose cluster is built: that takes longer than everything else."""
-    folder = tmp_path_factory.mktemp("built")
-    user = User(folder)
-    user.said()
-    user.leave()
-    return folder
-
-
-@pytest.fixture
-def data_dir(built: Path, tmp_path: Path) -> Path:
-    """A data folder of a test's own, with a cluster."""
-    subprocess.run(["cp", "-a", f"{built}/.", tmp_path], check=True)
-    return tmp_path
-
-
-def servers(data_dir: Path) -> list[psutil.Process]:
-    """Return the servers on the folder, without the processes they forked."""
-    found = {}
-    for process in psutil.process_iter(["name", "cmdline", "ppid"]):
-        if process.info["name"] == "postgres" and str(data_dir / "pg18" / "cluster") in (process.info["cmdline"] or []):
-            found[process.pid] = process
-    return [process for process in found.values() if process.info["ppid"] not in found]
-
-
-def server(data_dir: Path) -> psutil.Process:
-    (only,) = servers(data_dir)
-    return only
 
 
 def remember(url: str, note: str) -> None:

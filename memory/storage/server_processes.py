@@ -1,0 +1,107 @@
+"""The processes of a PostgreSQL on a data folder: found, told to stop, and cleared away when their parent is dead."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+STOP_TIMEOUT = 30.0
+"""Seconds for a fast shutdown, which writes what is in memory; after that a crash recovery is the lesser evil."""
+POLL = 0.02
+
+
+class ServerProcesses:
+    """What runs on a data folder, whatever files say of it.
+
+    Args:
+        data: The folder.
+    """
+
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.pid_file = data / "postmaster.pid"
+
+    def status(self) -> str:
+        """Return what the server says of itself, such as `ready`; empty for nothing."""
+        lines = self._pid_lines()
+        return lines[7].strip() if len(lines) > 7 else ""
+
+    def server(self) -> int | None:
+        """Return the id of the PostgreSQL that runs on this folder, whatever the pid file says."""
+        import psutil  # type: ignore[import-untyped]
+
+        lines = self._pid_lines()
+        candidates: Iterator[int]
+        if lines and lines[0].strip().lstrip("-").isdigit():
+            candidates = iter([abs(int(lines[0]))])
+        elif self.pid_file.exists():
+            candidates = iter(psutil.pids())  # half a pid file names nobody: look at everybody
+        else:
+            return None
+        for pid in candidates:
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(pid)
+                if (
+                    process.status() != psutil.STATUS_ZOMBIE
+                    and process.name().startswith("postgres")
+                    and str(self.data) in process.cmdline()
+                ):
+                    return pid
+        return None
+
+    def stop(self) -> None:
+        """Shut the server down, and see it gone."""
+        pid = self.server()
+        deadline = time.monotonic() + STOP_TIMEOUT
+        if pid is not None:
+            _signal(pid, signal.SIGINT)  # fast shutdown
+        while pid is not None and self.server() == pid:
+            if time.monotonic() > deadline:
+                _signal(pid, signal.SIGQUIT)  # immediate shutdown: the next start recovers
+                return
+            time.sleep(POLL)
+
+    def end_orphans(self) -> bool:
+        """End what a server that is dead has left running, which a new one must not write beside.
+
+        Sessions end by themselves once they wait for something; one that computes does not.
+
+        Returns:
+            Whether all have ended.
+        """
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while orphans := list(self._orphans()):
+            if time.monotonic() > deadline:
+                return False
+            for pid in orphans:
+                _signal(pid, signal.SIGQUIT)  # at once; the recovery makes good what it was doing
+            time.sleep(POLL)
+        return True
+
+    def _orphans(self) -> Iterator[int]:
+        import psutil
+
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                # its title says what it does, not where; PostgreSQL's processes work in their data folder
+                if (
+                    process.name().startswith("postgres")
+                    and process.status() != psutil.STATUS_ZOMBIE
+                    and Path(process.cwd()) == self.data
+                ):
+                    yield process.pid
+
+    def _pid_lines(self) -> list[str]:
+        try:
+            return self.pid_file.read_text().splitlines()
+        except OSError:
+            return []
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):  # gone already
+        os.kill(pid, number)
