@@ -12,6 +12,7 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
+from memory.causes import scrub
 from memory.storage.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
 
 _LOST = (
@@ -113,12 +114,11 @@ def _meaning_of(error: psycopg.Error, place: str) -> DatabaseUnavailable | None:
     if isinstance(error, _LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
         return DatabaseUnavailable(
             f"The connection to the database at {place} was lost ({_says(error)}). What was being written may not be "
-            "stored; what was stored before is intact. The next attempt connects again, and starts the embedded "
-            "database again if it is that; where it fails too, check that the database runs."
+            "stored, all before it is. The next attempt connects again; if it fails too, check that the database runs."
         )
     return None
 
 
 def _says(error: Exception) -> str:
     said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
-    return (said or str(error).strip() or type(error).__name__).splitlines()[0]
+    return scrub((said or str(error).strip() or type(error).__name__).splitlines()[0])
