@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.tools import BaseTool
+from langchain_core.messages import SystemMessage
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from agents.config import AgentConfig, load_agent_config, load_agent_config_file
-from agents.resolve import build_agent, resolve_agent
+from agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
 from memory.background import background
 from memory.storage import StorageSettings, open_storage
 
@@ -25,8 +25,14 @@ async def open_agent(
     agent: str | Path | AgentConfig,
     *,
     model: BaseChatModel | None = None,
-    tools: Sequence[BaseTool] = (),
+    tools: Sequence[AgentTool] = (),
+    system_prompt: str | SystemMessage | None = None,
     response_format: Any = None,
+    state_schema: type | None = None,
+    context_schema: type | None = None,
+    name: str | None = None,
+    interrupt_before: Literal["*"] | list[str] | None = None,
+    interrupt_after: Literal["*"] | list[str] | None = None,
     store: BaseStore | None = None,
     checkpointer: Checkpointer = None,
     settings: StorageSettings | None = None,
@@ -44,7 +50,13 @@ async def open_agent(
         agent: The name of a config, the path of a YAML file, or a config.
         model: A chat model instead of the config's.
         tools: Tools beside the config's.
+        system_prompt: Instructions instead of the config's; a `SystemMessage` keeps its content blocks.
         response_format: A schema for the answer, as in `langchain.agents.create_agent`.
+        state_schema: A TypedDict with further fields of the state, as there.
+        context_schema: What a caller may say about one run, instead of `AgentContext`; see `resolve_agent`.
+        name: What the agent is called in its answers and among other agents, as there.
+        interrupt_before: The nodes before which a run waits: `reason` asks the model, `act` runs a tool.
+        interrupt_after: The nodes after which a run waits.
         store: Your own store; given with `checkpointer`, no database is opened.
         checkpointer: Your own checkpointer.
         settings: Which database to open; by default what the environment says.
@@ -57,12 +69,26 @@ async def open_agent(
         ModelConfigError: If a model cannot be loaded.
         ToolConfigError: If a tool cannot be loaded.
         StorageError: If the database cannot be opened.
+        StateSchemaError: If the state schema does not go with the manager's.
     """
     config = await asyncio.to_thread(_load, agent)
-    resolved = await asyncio.to_thread(resolve_agent, config, model=model, tools=tools, response_format=response_format)
+    resolved = await asyncio.to_thread(
+        resolve_agent,
+        config,
+        model=model,
+        tools=tools,
+        system_prompt=system_prompt,
+        response_format=response_format,
+        state_schema=state_schema,
+        context_schema=context_schema,
+        name=name,
+    )
+    options = CompileOptions(
+        store=store, checkpointer=checkpointer, interrupt_before=interrupt_before, interrupt_after=interrupt_after
+    )
     if store is not None and checkpointer is not None:
         try:
-            yield build_agent(resolved, store=store, checkpointer=checkpointer)
+            yield build_agent(resolved, **options)
         finally:
             await background().drain(config.memory.extraction_timeout)
         return
@@ -71,9 +97,9 @@ async def open_agent(
         settings = settings.model_copy(update={"embedding": config.models.embedding})
     async with open_storage(settings) as storage:
         try:
-            yield build_agent(
-                resolved, store=store or storage.memory, checkpointer=checkpointer or storage.checkpointer
-            )
+            options["store"] = store or storage.memory
+            options["checkpointer"] = checkpointer or storage.checkpointer
+            yield build_agent(resolved, **options)
         finally:
             # what is not finished in time stays durable, and the next turn takes it along
             await background().drain(config.memory.extraction_timeout)

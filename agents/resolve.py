@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as as_tool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
+from typing_extensions import TypedDict, Unpack
 
 from agents.config import AgentConfig
+from agents.context import AgentContext
 from agents.extractive import ExtractiveChatModel
 from agents.managers import MANAGERS
 from agents.model_health import ModelHealth
@@ -29,7 +33,10 @@ from agents.models import (
 from agents.text_dialect import TextDialect
 from tools.governed import under_policy
 from tools.memory_tools import forget_said
-from tools.registry import load_tools
+from tools.registry import ToolConfigError, load_tools
+
+AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
+"""What a caller gives as a tool: a tool, a function, or the description of one that the provider runs."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,12 @@ class ResolvedAgent:
         search_model: The model that decides whether a question needs the web, without a dialect; the small model unless
             the config's `memory.external_search.slm_model` names another.
         tools: Its tools.
+        provider_tools: Those that the model's provider runs, as it describes them.
+        system_prompt: Its instructions.
         response_format: What `langchain.agents.create_agent` takes as `response_format`.
+        state_schema: The fields that a caller adds to the state.
+        context_schema: What a caller may say about one run.
+        name: What its answers and its graph are called; None where the manager's name will do.
         model_name: What the chat model is called.
         fallback: The language models that are asked when it fails, in order.
         quotes: What answers after them, by quoting; None where the failure is raised.
@@ -71,7 +83,12 @@ class ResolvedAgent:
     summary_model: BaseChatModel
     search_model: BaseChatModel
     tools: tuple[BaseTool, ...]
+    provider_tools: tuple[dict[str, Any], ...] = ()
+    system_prompt: str | SystemMessage = ""
     response_format: Any = None
+    state_schema: type | None = None
+    context_schema: type = AgentContext
+    name: str | None = None
     model_name: str = ""
     fallback: tuple[NamedModel, ...] = ()
     quotes: NamedModel | None = None
@@ -112,8 +129,12 @@ def resolve_agent(
     *,
     model: BaseChatModel | None = None,
     small_model: BaseChatModel | None = None,
-    tools: Sequence[BaseTool] = (),
+    tools: Sequence[AgentTool] = (),
+    system_prompt: str | SystemMessage | None = None,
     response_format: Any = None,
+    state_schema: type | None = None,
+    context_schema: type | None = None,
+    name: str | None = None,
 ) -> ResolvedAgent:
     """Load what a config names. Blocking: it imports and reads files.
 
@@ -124,33 +145,51 @@ def resolve_agent(
         model: A chat model instead of the config's.
         small_model: A small model instead of the config's, of which `auto` is the chat model.
         tools: Tools beside the config's.
+        system_prompt: Instructions instead of the config's. A `SystemMessage` reaches the model with its content blocks
+            as they are; what is remembered comes behind them.
         response_format: As in `langchain.agents.create_agent`.
+        state_schema: As in `langchain.agents.create_agent`: a TypedDict with further fields of the state.
+        context_schema: What a caller may say about one run, instead of `AgentContext`. Memory reads `user_id` from it;
+            a subclass of `AgentContext` keeps the other settings too.
+        name: As in `langchain.agents.create_agent`: stands on the answers and in the metadata of the run.
 
     Returns:
         The agent, ready for a manager.
 
     Raises:
         ModelConfigError: If a model cannot be loaded.
-        ToolConfigError: If a tool cannot be loaded.
+        ToolConfigError: If a tool cannot be loaded, or the text dialect cannot ask for one.
     """
     chat = model or load_chat_model(config.models.chat)
     if small_model is None:
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
+    model_in_dialect = _in_dialect(chat, config)
+    provider_tools = tuple(tool for tool in tools if isinstance(tool, dict))
+    if provider_tools and isinstance(model_in_dialect, TextDialect):
+        raise ToolConfigError(
+            "a tool that the provider runs needs native tool calls: use another model, or dialect: native"
+        )
+    given = [tool if isinstance(tool, BaseTool) else as_tool(tool) for tool in tools if not isinstance(tool, dict)]
     sums_up, decides = config.memory.summaries.summary_model, config.memory.external_search.slm_model
     fallback, quotes = _fallback(config, chat)
     # it has no other way to do what it is told about its memory
     own = (forget_said,) if isinstance(chat, ExtractiveChatModel) and config.manager == "react_mem" else ()
     return ResolvedAgent(
         config=config,
-        model=_in_dialect(chat, config),
+        model=model_in_dialect,
         small_model=small_model,
         summary_model=load_chosen_model(sums_up) if sums_up else small_model,
         search_model=load_chosen_model(decides) if decides else small_model,
         tools=(
             *load_tools(config.tools, config.memory),
-            *(under_policy(one, config.memory) for one in (*tools, *own)),
+            *(under_policy(one, config.memory) for one in (*given, *own)),
         ),
+        provider_tools=provider_tools,
+        system_prompt=config.system_prompt if system_prompt is None else system_prompt,
         response_format=response_format,
+        state_schema=state_schema,
+        context_schema=context_schema or AgentContext,
+        name=name,
         model_name=name_of(chat) if model is not None else resolve_chat_spec(config.models.chat),
         fallback=fallback,
         quotes=quotes,
@@ -167,33 +206,56 @@ def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedMode
     return models, NamedModel(EXTRACTIVE, ExtractiveChatModel(stands_in=True)) if EXTRACTIVE in specs else None
 
 
+class CompileOptions(TypedDict, total=False):
+    """What a caller chooses for the compiled graph, as in `langchain.agents.create_agent`.
+
+    Args:
+        checkpointer: Keeps threads; None where a server provides it.
+        store: Keeps memories, and is handed to tools; None where a server provides it.
+        interrupt_before: The nodes before which a run waits, such as `act`, which runs the tools.
+        interrupt_after: The nodes after which a run waits.
+        transformers: Further projections of streams of events by version 3.
+    """
+
+    checkpointer: Checkpointer
+    store: BaseStore | None
+    interrupt_before: Literal["*"] | list[str] | None
+    interrupt_after: Literal["*"] | list[str] | None
+    transformers: Sequence[Callable[[tuple[str, ...]], Any]]
+
+
 class GraphBuilder(Protocol):
     """What a manager is: a function from a resolved agent to a compiled graph."""
 
     def __call__(
-        self, agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+        self, agent: ResolvedAgent, **options: Unpack[CompileOptions]
     ) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Build the graph."""
 
 
-def build_agent(
-    agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+MOST_SUPERSTEPS = 9_999
+"""LangGraph's own limit, which tools see: high enough that the one that ends a turn is `max_iterations`."""
+
+
+def build_agent(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Build the graph of an agent with the manager that its config names.
 
     Args:
         agent: The agent, with its model and tools.
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Keeps memories; None where a server provides it.
+        options: The checkpointer, the store and what else `CompileOptions` names.
 
     Returns:
         The compiled graph.
     """
     module, _, attribute = MANAGERS[agent.config.manager].partition(":")
     builder = cast("GraphBuilder", getattr(importlib.import_module(module), attribute))
-    graph = builder(agent, checkpointer=checkpointer, store=store)
+    graph = builder(agent, **options)
     # for traces, and for tools, which know their run only
-    return graph.with_config(metadata={"agent": agent.config.name})
+    metadata = {"agent": agent.config.name}
+    if agent.name:
+        # by it LangChain tells an agent that another one calls from that one
+        metadata["lc_agent_name"] = agent.name
+    return graph.with_config(metadata=metadata, recursion_limit=MOST_SUPERSTEPS)
 
 
 def _in_dialect(model: BaseChatModel, config: AgentConfig) -> BaseChatModel:

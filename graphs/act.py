@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage, convert_to_messages
 from langchain_core.tools import BaseTool
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -15,6 +17,9 @@ from graphs.state import AgentState, current_turn
 from graphs.switching.prefetch import from_ahead
 from memory import telemetry
 
+Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
+"""What a tool gives back: a message, changes of the state that hold one, or several of both."""
+
 
 def make_act(tools: Sequence[BaseTool]) -> ToolNode:
     """Return the node that runs tools.
@@ -23,34 +28,55 @@ def make_act(tools: Sequence[BaseTool]) -> ToolNode:
         tools: The agent's tools.
     """
 
-    async def observe(
-        request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[None]]]
-    ) -> ToolMessage | Command[None]:
+    async def observe(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
         ready = from_ahead(request)
         if ready is not None:
-            _tell(request, ready)
+            _tell(request, [ready])
             return ready
         # a model may call a tool that there is not by any text, which is no name to measure by
         name = request.tool.name if request.tool is not None else "unknown"
         with telemetry.span("tool", tool=name) as measured:
-            result = await execute(request)
-            if isinstance(result, ToolMessage) and result.status == "error":
+            result: Result = await execute(request)
+            messages = _messages(result)
+            if any(message.status == "error" for message in messages):
                 measured.set(error_type="ToolError")
-        if isinstance(result, ToolMessage):
-            _tell(request, result)
-        return result
+        _tell(request, messages)
+        return _on_the_way(result)
 
     return ToolNode(tools, name="act", handle_tool_errors=True, awrap_tool_call=observe)
 
 
-def _tell(request: ToolCallRequest, result: ToolMessage) -> None:
-    events.observation(
-        request.runtime.stream_writer,
-        id=result.tool_call_id,
-        name=result.name or "",
-        content=result.text,
-        error=result.status == "error",
-    )
+def _messages(result: Result) -> list[ToolMessage]:
+    """Return the messages of tools in a result."""
+    if isinstance(result, list):
+        return [message for part in result for message in _messages(part)]
+    if isinstance(result, ToolMessage):
+        return [result]
+    said = result.update.get("messages", []) if isinstance(result.update, dict) else []
+    messages = convert_to_messages(said if isinstance(said, list) else [said])
+    return [message for message in messages if isinstance(message, ToolMessage)]
+
+
+def _on_the_way(result: Result) -> Result:
+    """Return a result without a jump to the model, which is asked next anyway: it would be asked twice."""
+    if isinstance(result, list):
+        return [part if isinstance(part, ToolMessage) else _without_jump(part) for part in result]
+    return result if isinstance(result, ToolMessage) else _without_jump(result)
+
+
+def _without_jump(command: Command[Any]) -> Command[Any]:
+    return replace(command, goto=()) if command.goto == "reason" and command.graph is None else command
+
+
+def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
+    for message in messages:
+        events.observation(
+            request.runtime.stream_writer,
+            id=message.tool_call_id,
+            name=message.name or request.tool_call["name"],
+            content=message.text,
+            error=message.status == "error",
+        )
 
 
 def returns_directly(tools: Sequence[BaseTool]) -> Callable[[AgentState], bool]:

@@ -13,3 +13,7 @@ class InvalidInputError(AgentError, ValueError):
 
 class ModelCallError(AgentError):
     """The chat model failed."""
+
+
+class StateSchemaError(AgentError, ValueError):
+    """The state schema of a caller does not go with the agent's own."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NotRequired, cast
 
-from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
@@ -195,7 +195,7 @@ class MemoryNodes:
             thread=thread,
             policy=self._policy,
             window=Window.of(self._policy.context_window, named.model),
-            instructions=context.system_prompt or self._agent.config.system_prompt,
+            instructions=context.system_prompt or _words(self._agent.system_prompt),
             tool_tokens=self._tool_tokens + self._task_tokens,
             times=isinstance(named.model, ExtractiveChatModel),
         )
@@ -212,7 +212,7 @@ class MemoryNodes:
         stand_ins = self._agent.stand_ins_for(asked)
         return await search_web(self._web, text_of(thread[-1]), private, decides, writer, stand_ins)
 
-    def compose(self, state: MemState, instructions: str) -> list[BaseMessage]:
+    def compose(self, state: MemState, instructions: str | SystemMessage) -> list[BaseMessage]:
         """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.
 
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
@@ -335,3 +335,7 @@ def _web_search(settings: ExternalSearch) -> WebSearch | None:
 
 def _is_noise(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and is_empty(message)
+
+
+def _words(prompt: str | SystemMessage) -> str:
+    return prompt if isinstance(prompt, str) else prompt.text

@@ -8,37 +8,41 @@ from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer
+from typing_extensions import Unpack
 
 from agents.context import AgentContext
-from agents.resolve import ResolvedAgent
+from agents.resolve import CompileOptions, ResolvedAgent
 from graphs.act import make_act, returns_directly
+from graphs.compiling import compile_graph
 from graphs.reason import Reason, after_reason, is_empty, require_input
-from graphs.state import AgentInput, AgentOutput, AgentState
+from graphs.schemas import Schemas
+from graphs.state import AgentState
 from graphs.switching import Switching, SwitchState
 
 
-def build_graph(
-    agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Build the plain ReAct loop.
 
     Args:
         agent: The agent.
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Handed to tools; the loop itself remembers nothing.
+        options: What the caller chose. The store is handed to tools; the loop itself remembers nothing.
 
     Returns:
         The compiled graph.
+
+    Raises:
+        StateSchemaError: If the agent's state schema does not go with the manager's.
     """
+    schemas = Schemas.of(agent.state_schema, SwitchState.__annotations__)
     returned = returns_directly(agent.tools)
     switching = Switching.of(agent)
 
     def after_act(state: AgentState) -> str:
         return END if returned(state) else "reason"
 
-    graph = StateGraph(AgentState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+        schemas.state, agent.context_schema, input_schema=schemas.input, output_schema=schemas.output
+    )
     if switching is None:
         graph.add_node("reason", Reason(agent, compose))
         graph.add_node("act", make_act(agent.tools))
@@ -53,11 +57,7 @@ def build_graph(
     graph.add_conditional_edges("reason", after_reason(END), ["act", "reason", END])
     graph.add_conditional_edges("act", after_act, ["reason", END])
 
-    compiled = graph.compile(checkpointer=checkpointer, store=store, name="react")
-    if switching is not None:
-        # what the choice of tools keeps is its own
-        compiled.stream_channels = list(AgentState.__annotations__)
-    return compiled
+    return compile_graph(graph, schemas, agent.name or "react", **options)
 
 
 class _SwitchNodes:
@@ -82,7 +82,9 @@ class _SwitchNodes:
         return await self._switching.beside(state, answer)
 
 
-def compose(state: AgentState, instructions: str) -> list[BaseMessage]:
+def compose(state: AgentState, instructions: str | SystemMessage) -> list[BaseMessage]:
     """Return the prompt: the instructions and the whole thread."""
     said = [message for message in state["messages"] if not is_empty(message) or message.type != "human"]
-    return [SystemMessage(instructions), *said] if instructions else list(said)
+    if isinstance(instructions, str):
+        return [SystemMessage(instructions), *said] if instructions else list(said)
+    return [instructions, *said]

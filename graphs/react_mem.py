@@ -6,30 +6,31 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.store.base import BaseStore
-from langgraph.types import Checkpointer
+from typing_extensions import Unpack
 
-from agents.context import AgentContext
-from agents.resolve import ResolvedAgent
+from agents.resolve import CompileOptions, ResolvedAgent
 from graphs.act import make_act, returns_directly
+from graphs.compiling import compile_graph
 from graphs.memory_nodes import MemoryNodes, MemState
 from graphs.reason import after_reason
-from graphs.state import AgentInput, AgentOutput, AgentState
+from graphs.schemas import Schemas
+from graphs.state import AgentState
 
 
-def build_graph(
-    agent: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
-) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
     """Build the ReAct loop that remembers.
 
     Args:
         agent: The agent.
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Keeps memories; None where a server provides it.
+        options: What the caller chose. The store keeps the memories.
 
     Returns:
         The compiled graph.
+
+    Raises:
+        StateSchemaError: If the agent's state schema does not go with the manager's.
     """
+    schemas = Schemas.of(agent.state_schema, MemState.__annotations__)
     memory = MemoryNodes(agent)
     returned = returns_directly(agent.tools)
 
@@ -37,7 +38,9 @@ def build_graph(
         return "extract" if returned(state) else "reason"
 
     # The state is that of `react`; what only the memory nodes need is in their own schema, private to them.
-    graph = StateGraph(AgentState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+        schemas.state, agent.context_schema, input_schema=schemas.input, output_schema=schemas.output
+    )
     graph.add_node("retrieve_context", memory.retrieve_context, input_schema=MemState)
     graph.add_node("reason", memory.reason, input_schema=MemState)
     graph.add_node("act", make_act(memory.tools))
@@ -51,7 +54,4 @@ def build_graph(
     graph.add_conditional_edges("update_working_memory", after_update, ["reason", "extract"])
     graph.add_edge("extract", END)
 
-    compiled = graph.compile(checkpointer=checkpointer, store=store, name="react_mem")
-    # a drop-in replacement shows the same values; the private ones are kept in the checkpoint all the same
-    compiled.stream_channels = list(AgentState.__annotations__)
-    return compiled
+    return compile_graph(graph, schemas, agent.name or "react_mem", **options)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -27,7 +27,7 @@ from memory.storage.text import storable
 from memory.transcript import NOTICE
 from prompts import load_prompt
 
-Compose = Callable[[Any, str], list[BaseMessage]]
+Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]
 """From the state and the instructions to the messages that the model sees."""
 
 Offer = Callable[[Any], Sequence[BaseTool]]
@@ -72,7 +72,7 @@ class Reason:
         """
         require_input(state["messages"])
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
-        composed = self._compose(state, context.system_prompt or self._agent.config.system_prompt)
+        composed = self._compose(state, context.system_prompt or self._agent.system_prompt)
         prompt = close_open_calls([_sendable(message) for message in composed])
         call = ModelCall(
             self._agent,
@@ -85,10 +85,13 @@ class Reason:
         response, model = await call.answer(prompt)
         output = StructuredOutput.choose(self._agent.response_format, model)
         limit = context.max_iterations or self._agent.config.max_iterations
+        if self._agent.name:
+            response = response.model_copy(update={"name": self._agent.name})
         return self._decide(response, output, state["messages"], limit, runtime)
 
-    def _binding(self, tools: tuple[BaseTool, ...]) -> Bind:
+    def _binding(self, own: tuple[BaseTool, ...]) -> Bind:
         """Return what gives a model tools, and the agent's schema."""
+        tools: tuple[BaseTool | dict[str, Any], ...] = (*own, *self._agent.provider_tools)
 
         def bind(model: BaseChatModel) -> Runnable[Any, AIMessage]:
             output = StructuredOutput.choose(self._agent.response_format, model)
@@ -118,7 +121,7 @@ class Reason:
             response = _stopped(response, messages, stop)
             events.answer(writer, response.text)
             telemetry.turn_answered([*current_turn(messages), response])
-            return {"messages": [response]}
+            return {"messages": [response], **({} if output is None else {"structured_response": None})}
         thought = response.additional_kwargs.get("thought") or (response.text if response.tool_calls else "")
         if thought:
             events.thought(writer, thought)
@@ -138,7 +141,8 @@ class Reason:
             if isinstance(reply, ToolMessage) and reply.status == "error":
                 events.observation(writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True)
         update: dict[str, Any] = {"messages": [response, *replies]}
-        if structured is not None:
+        if output is not None:
+            # that of an earlier turn is no answer to this one
             update["structured_response"] = structured
         return update
 
@@ -237,7 +241,8 @@ def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> 
     if isinstance(last, ToolMessage) and last.status != "error":
         text = f"{text}\n{_OBSERVATION.format(observation=last.text[:500])}"
     # said by us, not by the model: it is no part of the dialogue to remember
-    return AIMessage(text.strip(), additional_kwargs={NOTICE: True}, usage_metadata=response.usage_metadata)
+    marks = {NOTICE: True}
+    return AIMessage(text.strip(), name=response.name, additional_kwargs=marks, usage_metadata=response.usage_metadata)
 
 
 def _empty_answer(response: AIMessage) -> str:

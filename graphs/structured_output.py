@@ -54,7 +54,7 @@ class StructuredOutput:
         specs = response_format.schema_specs
         return cls(response_format, {spec.name: OutputToolBinding.from_schema_spec(spec) for spec in specs})
 
-    def bind(self, model: BaseChatModel, tools: tuple[BaseTool, ...]) -> Runnable[Any, AIMessage]:
+    def bind(self, model: BaseChatModel, tools: tuple[BaseTool | dict[str, Any], ...]) -> Runnable[Any, AIMessage]:
         """Return the model with its tools and the schema."""
         if isinstance(self.strategy, ProviderStrategy):
             return model.bind_tools(list(tools), **self.strategy.to_model_kwargs())

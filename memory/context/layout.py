@@ -35,18 +35,18 @@ class Layout(TypedDict):
 
 
 def lay_out(
-    thread: Sequence[AnyMessage], layout: Layout | None, instructions: str, max_message_chars: int
+    thread: Sequence[AnyMessage], layout: Layout | None, instructions: str | SystemMessage, max_message_chars: int
 ) -> list[BaseMessage]:
     """Return the prompt: the instructions, what was retrieved, and what is shown of the thread.
 
     Args:
         thread: The messages of the conversation.
         layout: What was decided for this turn; None for the instructions and the whole thread.
-        instructions: The system prompt.
+        instructions: The system prompt; what was retrieved comes behind its content blocks, so that a mark for the
+            provider's cache in one of them holds.
         max_message_chars: What is shown of a message of an earlier turn.
     """
-    system = "\n\n".join(filter(None, (instructions, layout["retrieved"] if layout else "")))
-    head: list[BaseMessage] = [SystemMessage(system)] if system else []
+    head = _system(instructions, layout["retrieved"] if layout else "")
     if layout is None:
         return [*head, *thread]
     now = current_start(thread)
@@ -59,6 +59,18 @@ def lay_out(
         message = thread[place]
         head.append(bounded(message, max_message_chars) if place < now else _current(message, layout))
     return head
+
+
+def _system(instructions: str | SystemMessage, retrieved: str) -> list[BaseMessage]:
+    if isinstance(instructions, str):
+        system = "\n\n".join(filter(None, (instructions, retrieved)))
+        return [SystemMessage(system)] if system else []
+    if not retrieved:
+        return [instructions]
+    content = instructions.content
+    if isinstance(content, str):
+        return [instructions.model_copy(update={"content": f"{content}\n\n{retrieved}"})]
+    return [instructions.model_copy(update={"content": [*content, {"type": "text", "text": f"\n\n{retrieved}"}]})]
 
 
 def _current(message: AnyMessage, layout: Layout) -> BaseMessage:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.memory import InMemoryStore
@@ -21,6 +20,9 @@ from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 
 INLINE = MemoryPolicy(extraction="inline")
+
+THEIR_NODES = {"reason": "model", "act": "tools"}
+"""What `create_agent` calls the nodes of the loop."""
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Build = Callable[..., Graph]
@@ -35,9 +37,14 @@ def memory_store() -> InMemoryStore:
 def build_manager(
     manager: str,
     script: list[Any] | BaseChatModel,
-    tools: list[BaseTool] | None = None,
+    tools: list[Any] | None = None,
     *,
+    system_prompt: Any = "You help.",
     response_format: Any = None,
+    state_schema: type | None = None,
+    context_schema: type | None = None,
+    name: str | None = None,
+    interrupt_before: list[str] | None = None,
     **config: Any,
 ) -> Graph:
     """Return a graph of one of the managers over a scripted model, with everything in memory."""
@@ -46,21 +53,29 @@ def build_manager(
         return create_agent(
             model,
             tools or [],
-            system_prompt="You help.",
+            system_prompt=system_prompt,
             response_format=response_format,
+            state_schema=state_schema,
+            context_schema=context_schema or AgentContext,
+            name=name,
             checkpointer=InMemorySaver(),
-            context_schema=AgentContext,
+            store=memory_store(),
+            interrupt_before=[THEIR_NODES[node] for node in interrupt_before or ()],
         )
     # extraction has a script of its own: its calls must not use up the lines of the conversation
     quiet = ScriptedModel(script=["no facts here"])
     agent = resolve_agent(
-        AgentConfig(name="tester", manager=manager, system_prompt="You help.", **{"memory": INLINE, **config}),
+        AgentConfig(name="tester", manager=manager, **{"memory": INLINE, **config}),
         model=model,
         small_model=quiet,
         tools=tools or [],
+        system_prompt=system_prompt,
         response_format=response_format,
+        state_schema=state_schema,
+        context_schema=context_schema,
+        name=name,
     )
-    return build_agent(agent, store=memory_store(), checkpointer=InMemorySaver())
+    return build_agent(agent, store=memory_store(), checkpointer=InMemorySaver(), interrupt_before=interrupt_before)
 
 
 @pytest.fixture(params=["react", "react_mem"])

@@ -1,0 +1,48 @@
+"""A manager's graph compiled, with what a caller of `langchain.agents.create_agent` expects of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.graph import StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.prebuilt import ToolCallTransformer
+from typing_extensions import Unpack
+
+from agents.resolve import CompileOptions
+from graphs.schemas import Schemas
+
+_PROJECTIONS: list[Any] = [ToolCallTransformer]
+try:
+    from langchain.agents._subagent_transformer import SubagentTransformer
+except ImportError:
+    # private to LangChain: a version without it still runs every agent, and its streams do not tell subagents apart
+    pass
+else:
+    _PROJECTIONS.append(SubagentTransformer)
+
+
+def compile_graph(
+    graph: StateGraph[Any, Any, Any, Any], schemas: Schemas, name: str, **options: Unpack[CompileOptions]
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Compile a manager's graph.
+
+    Its streams of events by version 3 show tool calls and subagents apart, and its stream of values what both managers
+    share; what a manager needs for itself is kept in the checkpoint all the same.
+
+    Args:
+        graph: The graph.
+        schemas: Its schemas.
+        name: What it is called.
+        options: What the caller chose.
+    """
+    compiled = graph.compile(
+        options.get("checkpointer"),
+        store=options.get("store"),
+        interrupt_before=options.get("interrupt_before"),
+        interrupt_after=options.get("interrupt_after"),
+        transformers=[*_PROJECTIONS, *options.get("transformers", ())],
+        name=name,
+    )
+    compiled.stream_channels = list(schemas.state.__annotations__)
+    return compiled
