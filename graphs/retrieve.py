@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
+from langgraph.config import get_config
 from langgraph.types import StreamWriter
 
 from graphs import events
@@ -66,8 +67,10 @@ async def recall(
             results, opened = await asyncio.gather(
                 turns.memory.read(query), turns.open(thread, since), return_exceptions=True
             )
-        if isinstance(results, BaseException):
-            raise results
+            if isinstance(results, BaseException):
+                raise results
+            if await turns.follow(thread, since, results.tip, get_config()):
+                results = await turns.memory.read(query)
     except Exception as error:
         known = turns.memory.last_known(query)
         if known is None:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from memory.canonical import object_key
 from memory.extraction import EpisodeDraft, Extraction
+from memory.reconcile import revived
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, normalise, record_id
 from memory.statements import statements
 
@@ -81,9 +82,10 @@ def repeated(known: Fact | None, said: Fact) -> Fact:
     sources = tuple(dict.fromkeys([*known.source_ids, *said.source_ids]))
     if sources == known.source_ids:
         return known
-    revived = {"current": True, "retired_at": None, "valid_to": None}
     said_at = max(known.said_at, said.said_at)
-    return known.model_copy(update={**revived, "source_ids": sources, "support": len(sources), "said_at": said_at})
+    return known.model_copy(
+        update={**revived(known), "source_ids": sources, "support": len(sources), "said_at": said_at}
+    )
 
 
 def is_read(statement: Fact, extraction: Extraction) -> bool:

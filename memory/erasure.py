@@ -13,23 +13,19 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from memory import last_known
+from memory.branches import forgotten_branches, part_of
 from memory.changes import Change
 from memory.concepts import concepts_without
+from memory.dependents import SUPPORTED, fall
 from memory.namespaces import links_namespace, meta_namespace
-from memory.owned import WHOLE, bookmarks, everything
-from memory.records import Profile
-from memory.scopes.profile import merged_field, values_of, with_text
+from memory.owned import WHOLE, bookmarks, everything, set_aside
+from memory.records import BELIEVED, Profile
+from memory.scopes.profile import split_fields, with_text
 from memory.speakers import forget_speakers, silenced
 from memory.transactions import transact
 
-_SUPPORTED = {"fact", "skill"}
-"""Kinds that stand on several sources, and keep standing on those that are left. The text of any other kind, such as a
-summary, was made of all its sources at once, and goes with the first of them."""
-
 _LINKS = {"episode": "linked_steps", "task": "steps", "task_step": "depends_on"}
 """Fields of what is left that name other records."""
-
-_CURRENT = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
 
 
 async def delete_session(
@@ -53,7 +49,13 @@ async def delete_session(
 
     async def step() -> tuple[None, list[Change]]:
         owned = await everything(store, user_id)
-        changes = [*forgetting(owned, session_id), *(PutOp(item.namespace, item.key, None) for item in marks)]
+        aside = await set_aside(store, user_id)
+        said = [item for item in aside if item.value.get("kind") == "message"]
+        changes = [
+            *forgetting([*owned, *said], session_id),
+            *forgotten_branches(user_id, session_id, aside),
+            *(PutOp(item.namespace, item.key, None) for item in marks),
+        ]
         gone = {(change.namespace, change.key) for change in changes if change.value is None}
         left = [item for item in owned if (item.namespace, item.key) not in gone]
         return None, [*changes, *await silenced(store, user_id, left)]
@@ -82,7 +84,7 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
 
     async def step() -> tuple[None, list[Change]]:
         links = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-        items = [*await everything(store, user_id), *links, *marks]
+        items = [*await everything(store, user_id), *await set_aside(store, user_id), *links, *marks]
         return None, [PutOp(item.namespace, item.key, None) for item in items]
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
@@ -130,22 +132,14 @@ def erasing(items: Sequence[Item], erased: Collection[str], session_id: str | No
     gone: dict[str, Item] = {}
 
     def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
-        record = source.partition(":")[0]  # a part of a message, such as its steps, goes with it
+        record = part_of(source)
         if record in said_in:
             return record not in gone
         # not a record: a source that only the one who wrote this knows
         return not _is_of(value, session_id)
 
-    def falls(value: Mapping[str, Any]) -> bool:
-        sources = value.get("source_ids", ())
-        if not sources:
-            return _is_of(value, session_id)
-        kept = [source for source in sources if elsewhere(source, value)]
-        return not kept if value.get("kind") in _SUPPORTED else len(kept) < len(sources)
-
     gone |= {id_: left.pop(id_) for id_ in erased if id_ in left}
-    while falling := [id_ for id_, item in left.items() if falls(item.value)]:
-        gone |= {id_: left.pop(id_) for id_ in falling}
+    fall(left, gone, stands=elsewhere, unsourced=lambda value: _is_of(value, session_id))
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
     for item in left.values():
         value = dict(item.value)
@@ -154,12 +148,14 @@ def erasing(items: Sequence[Item], erased: Collection[str], session_id: str | No
         links = _LINKS.get(str(value.get("kind")), "")
         if any(id_ in gone for id_ in value.get(links, ())):
             value[links] = [id_ for id_ in value[links] if id_ not in gone]
-        if value.get("kind") in _SUPPORTED:
+        if value.get("kind") in SUPPORTED:
             kept = [source for source in value["source_ids"] if elsewhere(source, value)]
             if len(kept) < len(value["source_ids"]):
                 value["source_ids"] = kept
                 if value["kind"] == "fact":
-                    value["support"] = len(kept)
+                    value["support"] = max(len(kept), 1)
+            if any(not elsewhere(source, value) for source in value.get("withdrawn", ())):
+                value["withdrawn"] = [source for source in value["withdrawn"] if elsewhere(source, value)]
             if value.get("superseded_by") in gone:
                 value |= _successor(value, gone, left)
         if _is_of(value, session_id) and value.get("source_ids"):
@@ -180,21 +176,13 @@ def _successor(value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping
     id_ = value["superseded_by"]
     while id_ in gone:
         id_ = gone[id_].value.get("superseded_by")
-    return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else _CURRENT
+    return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else dict(BELIEVED)
 
 
 def _profile_without(item: Item, gone: Mapping[str, Item], session_id: str | None) -> list[Change]:
     """Return the writes that take out of a profile what only the forgotten messages say."""
     profile = Profile.from_value(item.value)
-    fields = {}
-    for name, entry in profile.fields.items():
-        kept = []
-        for value in values_of(entry):
-            sources = tuple(source for source in value.source_ids if source not in gone)
-            if sources or not value.source_ids:
-                kept.append(value.model_copy(update={"source_ids": sources}))
-        if kept:
-            fields[name] = merged_field(kept)
+    fields, _ = split_fields(profile.fields, gone)
     update = {"fields": fields, "session_id": "" if profile.session_id == session_id else profile.session_id}
     after = with_text(profile.model_copy(update=update))
     if after == profile:

@@ -14,12 +14,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
 from memory import erasure, last_known, portability, telemetry
+from memory.branches.marks import branch_key, tip_of
 from memory.causes import cause_of
 from memory.changes import Change, write
 from memory.graph.arm import with_links
 from memory.graph.reading import MemoryGraph
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
-from memory.namespaces import pending_namespace, scope_namespace
+from memory.namespaces import meta_namespace, pending_namespace, scope_namespace
 from memory.owned import WHOLE, everything
 from memory.portability import ImportReport
 from memory.retrieval.fusion import Arm
@@ -118,10 +119,13 @@ class MemoryFacade:
             for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
         ]
         operations = [operation for _, part in asked for operation in part]
-        answers = await recall(self.store, operations)
+        # beside what is asked for, where the conversation stands: whoever goes on elsewhere has forked it
+        tip = GetOp(meta_namespace(query.user_id), branch_key(query.session_id))
+        answers = await recall(self.store, [*operations, tip] if operations else [])
+        branch = answers.pop() if answers else None
         if Arm.GRAPH in self.policy.arms:
             answers = await with_links(self.store, operations, answers)
-        results = MemoryResults()
+        results = MemoryResults(tip=tip_of(branch if isinstance(branch, Item) else None))
         answers, failure = await self._reranked(answers, query.query or "")
         if failure:
             results.missing["reranker"] = failure

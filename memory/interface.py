@@ -106,11 +106,15 @@ class MemoryResults(list[MemoryResultItem]):
         items: The results.
         missing: What could not be asked, with the cause: arms of the search, or `database` where the results are the
             last ones known.
+        tip: The record of the message that memory has last of this conversation; empty where there is none.
     """
 
-    def __init__(self, items: Iterable[MemoryResultItem] = (), missing: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, items: Iterable[MemoryResultItem] = (), missing: Mapping[str, str] | None = None, tip: str = ""
+    ) -> None:
         super().__init__(items)
         self.missing: dict[str, str] = dict(missing or {})
+        self.tip = tip
 
 
 class MemoryWriteEvent(BaseModel):

@@ -1,6 +1,7 @@
 """Owner and scope -> the store's namespace. Every key the memory layer touches is built here.
 
-Layout: `("memory", <user>, <scope>)`; work that is still to be extracted: `("memory", <user>, "pending")`.
+Layout: `("memory", <user>, <scope>)`; work that is still to be extracted: `("memory", <user>, "pending")`; what was set
+aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ ROOT = "memory"
 PENDING = "pending"
 META = "meta"
 LINKS = "links"
+ABANDONED = "abandoned"
 TERMINAL = "terminal"
 
 Namespace = tuple[str, ...]
@@ -68,6 +70,16 @@ def meta_namespace(user_id: str) -> Namespace:
 def links_namespace(user_id: str) -> Namespace:
     """Return where the links between a user's memories are kept, an entry a memory."""
     return (*owner_namespace(user_id), LINKS)
+
+
+def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
+    """Return where records of branches that are no longer followed lie, out of the way of every read.
+
+    Args:
+        user_id: The owner.
+        part: The scope that the records are from, or where turns wait; by default the prefix of all of them.
+    """
+    return (*owner_namespace(user_id), ABANDONED, *filter(None, [part]))
 
 
 def terminal_namespace(user_id: str) -> Namespace:

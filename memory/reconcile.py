@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from memory.canonical import (
     counted,
@@ -23,7 +24,7 @@ from memory.canonical import (
 )
 from memory.extraction import Operation
 from memory.periods import is_over, period
-from memory.records import Fact, normalise, record_id
+from memory.records import BELIEVED, Fact, Wording, normalise, record_id
 from memory.statements import sentences
 
 _ADDITIONAL = re.compile(r"\b(?:also|too|as well|another|second|besides|cũng|thêm|ngoài ra|nữa)\b")
@@ -138,7 +139,7 @@ def reconcile(
         target = facts.get(operation.target_id) if operation.target_id else None
         if operation.op == "retract":
             if target is not None and target.current and target.said_at <= when:
-                facts[target.id] = retire(target, when, at)
+                facts[target.id] = retire(target, when, at, ended_by=operation.source_ids)
             continue
         beside = any(_is_additional(sentence) for sentence in _sentences_about(operation, cited))
         new = to_fact(operation, said_at=when, at=at, session_id=session_id, agent_id=agent_id, beside=beside)
@@ -151,14 +152,30 @@ def reconcile(
             target = facts[target.id]
             if target.current and target.said_at <= when:
                 facts[target.id] = retire(target, when, at, superseded_by=fact.id)
-        _settle(facts, fact.slot, at)
+        settle(facts, fact.slot, at)
     return [fact for id_, fact in facts.items() if stored.get(id_) != fact]
 
 
-def retire(fact: Fact, when: datetime, at: datetime, superseded_by: str | None = None) -> Fact:
-    """Return a fact as dated history: no longer true since `when`, no longer believed since `at`."""
+def retire(
+    fact: Fact, when: datetime, at: datetime, superseded_by: str | None = None, ended_by: Iterable[str] = ()
+) -> Fact:
+    """Return a fact as dated history.
+
+    Args:
+        fact: The fact.
+        when: Since when it is no longer true.
+        at: Since when it is no longer believed.
+        superseded_by: The fact that takes its place.
+        ended_by: The messages that end it, where no fact takes its place.
+    """
     return fact.model_copy(
-        update={"current": False, "retired_at": at, "valid_to": when, "superseded_by": superseded_by}
+        update={
+            "current": False,
+            "retired_at": at,
+            "valid_to": when,
+            "superseded_by": superseded_by,
+            "ended_by": tuple(ended_by),
+        }
     )
 
 
@@ -202,14 +219,42 @@ def _said_again(fact: Fact, new: Fact) -> Fact:
     update: dict[str, object] = {"source_ids": sources, "support": len(sources)}
     if (new.said_at, new.text) > (fact.said_at, fact.text):
         update |= {name: getattr(new, name) for name in ("text", "subject", "predicate", "object", "said_at")}
+        if new.text != fact.text:
+            update["wordings"] = (*fact.wordings, wording_of(fact))
     if new.exclusive and not fact.exclusive:
         # said in general before, and now as the attribute that it is
         update |= {"slot": new.slot, "object_key": new.object_key, "exclusive": True}
     if new.valid_from is not None and (fact.valid_from is None or new.said_at >= fact.said_at):
         update["valid_from"] = new.valid_from
-    if new.current and not fact.current and new.said_at > (fact.valid_to or fact.said_at):
-        update |= {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
+    if (
+        new.current
+        and not fact.current
+        and (
+            # what was withdrawn with a branch of its conversation is said again, whenever that was
+            fact.is_withdrawn or new.said_at > (fact.valid_to or fact.said_at)
+        )
+    ):
+        update |= revived(fact)
     return fact.model_copy(update=update)
+
+
+def wording_of(fact: Fact) -> Wording:
+    """Return how a fact is put."""
+    return Wording(
+        text=fact.text,
+        subject=fact.subject,
+        predicate=fact.predicate,
+        object=fact.object,
+        said_at=fact.said_at,
+        source_ids=fact.source_ids,
+    )
+
+
+def revived(fact: Fact) -> dict[str, Any]:
+    """Return what changes of a fact that is over and is said again: its end counts anew if that is ever withdrawn."""
+    if fact.current or fact.is_withdrawn:
+        return BELIEVED
+    return {**BELIEVED, "suspended": (*fact.suspended, fact.ending)}
 
 
 def _end_what_is_over(facts: dict[str, Fact], past: Fact, at: datetime) -> None:
@@ -217,11 +262,17 @@ def _end_what_is_over(facts: dict[str, Fact], past: Fact, at: datetime) -> None:
     for fact in list(facts.values()):
         same = fact.slot == past.slot and same_object(fact.object_key, past.object_key)
         if same and fact.current and fact.affirmed == past.affirmed and fact.said_at < past.said_at:
-            facts[fact.id] = retire(fact, past.said_at, at)
+            facts[fact.id] = retire(fact, past.said_at, at, ended_by=past.source_ids)
 
 
-def _settle(facts: dict[str, Fact], slot: str, at: datetime) -> None:
-    """Let the latest of what contradicts each other be current, and each one before it end where the next began."""
+def settle(facts: dict[str, Fact], slot: str, at: datetime) -> None:
+    """Let the latest of what contradicts each other be current, and each one before it end where the next began.
+
+    Args:
+        facts: All facts of the slot, by id; those that change are replaced.
+        slot: The slot.
+        at: When it is decided.
+    """
     members = [fact for fact in facts.values() if fact.slot == slot and _competes(fact, facts)]
     successors: dict[str, list[Fact]] = {}
     for chain in _contradictory(members):
@@ -235,8 +286,7 @@ def _settle(facts: dict[str, Fact], slot: str, at: datetime) -> None:
             if fact.superseded_by != successor.id or fact.valid_to != successor.said_at:
                 facts[id_] = retire(fact, successor.said_at, fact.retired_at or at, superseded_by=successor.id)
         elif not fact.current:
-            revived = {"current": True, "retired_at": None, "valid_to": None, "superseded_by": None}
-            facts[id_] = fact.model_copy(update=revived)
+            facts[id_] = fact.model_copy(update=BELIEVED)
 
 
 def _contradictory(members: Sequence[Fact]) -> list[list[Fact]]:

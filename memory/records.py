@@ -108,6 +108,8 @@ class Message(Record):
     Args:
         keywords: Words that find it which it does not say: categories, who pronouns mean, dates resolved. For the index
             only: never shown to the model or the user as something said.
+        after: The record of the message before it in the thread: the branches of a conversation follow from it
+            (`memory.branches`). Empty where nobody noted it.
     """
 
     kind: Literal["message"] = "message"
@@ -116,6 +118,7 @@ class Message(Record):
     content: str | list[dict[str, Any]]
     turn: int = Field(ge=0, description="Its place in the conversation, from 0.")
     keywords: str = ""
+    after: str = ""
 
 
 SummaryLevel = Literal["1", "2", "3", "4", "5", "6", "7", "8", "9", "master"]
@@ -139,10 +142,57 @@ class Summary(Record):
     doubts: tuple[str, ...] = Field((), description="Names and numbers in it that its sources do not have.")
 
 
+class Wording(BaseModel):
+    """How a fact was put before it was said again in other words.
+
+    Args:
+        text: The text.
+        subject: Its subject.
+        predicate: Its predicate.
+        object: Its object.
+        said_at: When it was last said so.
+        source_ids: The messages that had said it by then.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str
+    subject: str
+    predicate: str
+    object: str
+    said_at: datetime
+    source_ids: tuple[str, ...]
+
+
+class Ending(BaseModel):
+    """An end of a fact.
+
+    Args:
+        valid_to: Since when it is no longer true.
+        retired_at: Since when it is no longer believed; None where it was said to be over from the beginning.
+        superseded_by: The fact that took its place.
+        ended_by: The messages that say so, where no other fact took its place.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    superseded_by: str | None = None
+    ended_by: tuple[str, ...] = ()
+
+
 class Fact(Record):
     """A statement with two clocks: true in the world (`valid_*`) and believed by us (`created_at`, `retired_at`).
 
     A verbatim fact is a user's statement kept word for word, because no model has read it yet.
+
+    Args:
+        ended_by: The messages that ended it, where no other fact took its place.
+        withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
+        suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
+            been withdrawn itself.
+        wordings: How it was put before, the oldest first.
     """
 
     kind: Literal["fact"] = "fact"
@@ -153,6 +203,10 @@ class Fact(Record):
     valid_to: datetime | None = None
     retired_at: datetime | None = None
     superseded_by: str | None = None
+    ended_by: tuple[str, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    suspended: tuple[Ending, ...] = ()
+    wordings: tuple[Wording, ...] = ()
     support: int = Field(1, ge=1, description="How many messages said it.")
     said_at: datetime = Field(default_factory=now, description="When it was last said.")
     verbatim: bool = False
@@ -162,6 +216,31 @@ class Fact(Record):
     object_key: str = Field("", description="Its object, in one form.")
     affirmed: bool = Field(True, description="False where it denies.")
     exclusive: bool = Field(False, description="Whether its slot holds one value at a time.")
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether nobody says it any more: only branches that are no longer followed do."""
+        return bool(self.withdrawn) and not self.source_ids
+
+    @property
+    def ending(self) -> Ending:
+        """How it ended; of a fact that has."""
+        return Ending(
+            valid_to=self.valid_to,
+            retired_at=self.retired_at,
+            superseded_by=self.superseded_by,
+            ended_by=self.ended_by,
+        )
+
+
+BELIEVED: dict[str, Any] = {
+    "current": True,
+    "retired_at": None,
+    "valid_to": None,
+    "superseded_by": None,
+    "ended_by": (),
+}
+"""What a fact that is believed again has in place of its end."""
 
 
 class Episode(Record):
@@ -325,6 +404,7 @@ class PendingTurn(Record):
     retry_at: datetime | None = Field(None, description="Not before; None for at once.")
     claimed_by: str = ""
     claimed_until: datetime | None = None
+    forked: bool = Field(False, description="Whether it may have left a branch of the conversation behind.")
 
 
 class Conversation(Record):

@@ -71,7 +71,17 @@ def _said_at(message: BaseMessage) -> datetime | None:
 
 def message_record_id(session_id: str, message: BaseMessage) -> str:
     """Return the id of a message's record: the ids of messages are unique within their conversation only."""
-    return record_id("message", session_id, str(message.id))
+    return record_of(session_id, str(message.id))
+
+
+def record_of(session_id: str, message_id: str) -> str:
+    """Return the id of the record of the message with this id in a conversation."""
+    return record_id("message", session_id, message_id)
+
+
+def is_said(message: BaseMessage) -> bool:
+    """Return whether a message has a record: what the user says and the agent answers, not the steps between."""
+    return _role(message) is not None and bool(text_of(message))
 
 
 def text_of(message: BaseMessage) -> str:

@@ -20,8 +20,10 @@ from datetime import timedelta
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 
 from memory import drafts, telemetry
+from memory.branches import BranchesOf, follow
 from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
@@ -49,7 +51,7 @@ from memory.summaries.folding import fold
 from memory.summaries.joining import join
 from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.transactions import Guard, GuardedStore, transact
-from memory.transcript import message_record_id, to_records
+from memory.transcript import is_said, message_record_id, to_records
 from memory.unread import offer_unread
 from memory.workers import worker_name
 
@@ -156,7 +158,34 @@ class Turns:
             steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
             task_steps: The records of the task's steps that were taken in it.
         """
-        await self._store(thread, since, steps, task_steps)
+        await self._store(thread, since, steps, task_steps, ends=True)
+
+    async def follow(
+        self,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        tip: str,
+        config: RunnableConfig,
+        *,
+        blocking: bool = False,
+    ) -> bool:
+        """Let memory follow a thread that was forked: edited, answered anew, or continued from an earlier checkpoint.
+
+        What only the branch that was left said is no longer believed, until that is continued. Most often there is no
+        fork, which what has been read tells without asking anybody.
+
+        Args:
+            thread: The messages of the conversation.
+            since: The id of the last message that memory had when the thread was where it is.
+            tip: The record of the message that memory has last, as a read returned it.
+            config: The run's config, which tells a thread that was forked at its beginning from a new one.
+            blocking: Whether the agent runs outside of an event loop.
+
+        Returns:
+            Whether what is believed may have changed.
+        """
+        conversation = BranchesOf(self.memory.store, self.user_id, self.session_id)
+        return await conversation.follow(thread, since, tip, config, blocking=blocking)
 
     async def extract(self) -> TurnReport:
         """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.
@@ -213,6 +242,7 @@ class Turns:
     async def _draw(turns: Turns, due: Sequence[PendingTurn], worker: str) -> TurnReport:
         """Draw from turns of one conversation, claimed by this worker."""
         try:
+            due = await turns._on_path(due, worker)
             due, messages = await turns._index(due, worker)
             if not due:
                 # forgotten meanwhile, taken over, or part of a turn that has its answer by now
@@ -242,6 +272,13 @@ class Turns:
             except Exception as again:
                 log.warning("the turns stay claimed until the claim runs out: %s", cause_of(again))
             raise
+
+    async def _on_path(self, due: Sequence[PendingTurn], worker: str) -> Sequence[PendingTurn]:
+        """Return the turns that the conversation has not left behind; what it has is no longer believed."""
+        if not any(turn.forked for turn in due):
+            return due
+        await follow(self.memory.store, self.user_id, self.session_id)
+        return await self._still_mine(due, worker)
 
     async def _release(self, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None) -> None:
         async def step() -> tuple[None, list[Change]]:
@@ -292,6 +329,8 @@ class Turns:
         since: str | None,
         steps: Sequence[AgentStep],
         task_steps: Sequence[str] = (),
+        *,
+        ends: bool = False,
     ) -> None:
         """Store the messages that are new, with a note that they are still to be drawn from, in one batch.
 
@@ -311,6 +350,9 @@ class Turns:
             new = [record for record in new if record.id not in known]
         if not new:
             return
+        conversation = BranchesOf(store, self.user_id, self.session_id)
+        new = conversation.linked(records, new, since, found=since is None or first > 0)
+        forked, marks = await conversation.reached(thread[:start], records[-1].id, since) if ends else (False, [])
         # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
         changes = [put(self.user_id, MemoryScope.DIALOG, record, indexed=False) for record in new]
         said = " ".join(record.text for record in records if record.role == "user")
@@ -324,8 +366,9 @@ class Turns:
             session_id=self.session_id,
             agent_id=self.agent_id,
             source_ids=ids,
+            forked=forked,
         )
-        changes.append(put_pending(self.user_id, pending))
+        changes += [put_pending(self.user_id, pending), *marks]
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= asked for record in records)
         changes += [delete_pending(self.user_id, _note_id(ids[:end])) for end in range(asking, len(ids))]
@@ -562,8 +605,8 @@ def _sources(turns: Sequence[PendingTurn]) -> list[str]:
 
 
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
-    """Return the mark up to which memory has a conversation once it has stored these messages."""
-    return str(thread[-1].id) if thread else None
+    """Return the mark up to which memory has a conversation once it has stored these messages: the last it stores."""
+    return next((str(message.id) for message in reversed(thread) if is_said(message)), None)
 
 
 def _enriched(messages: Sequence[Message], extraction: Extraction) -> list[Message]:

@@ -30,6 +30,7 @@ from langchain.agents.middleware.types import (
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
@@ -72,9 +73,18 @@ class MemoryState(AgentState[Any]):
 
 @dataclass
 class _Outcome:
-    """What a hook came to: gathered wherever it ran, told where the agent runs."""
+    """What a hook came to: gathered wherever it ran, told where the agent runs.
+
+    Args:
+        update: Of the state.
+        config: The run's config.
+        blocking: Whether the agent runs outside of an event loop.
+        events: What is told.
+    """
 
     update: dict[str, Any] = field(default_factory=dict)
+    config: RunnableConfig = field(default_factory=RunnableConfig)
+    blocking: bool = False
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def tell(self, operation: Operation, status: str, message: str = "", **details: Any) -> None:
@@ -196,6 +206,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     ) -> dict[str, Any]:
         turns, outcome = self._open(state, runtime, operation)
         if turns is not None:
+            outcome.blocking = True
 
             async def run() -> None:
                 await work(turns, state, outcome)
@@ -208,8 +219,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     def _open(self, state: MemoryState, runtime: Runtime[Any], operation: Operation) -> tuple[Turns | None, _Outcome]:
         """Return the turns of the run's owner, and an outcome that forgets the turn before."""
-        outcome = _Outcome({"memory_layout": None})
-        identity = identify(runtime, get_config())
+        outcome = _Outcome({"memory_layout": None}, get_config())
+        identity = identify(runtime, outcome.config)
         if identity is None or runtime.store is None:
             if operation == "retrieve":
                 outcome.tell(operation, "off", why_off(runtime, get_config()))
@@ -244,8 +255,10 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
                 read, opened = await asyncio.gather(
                     turns.memory.read(query), turns.open(said, mark and mark["id"]), return_exceptions=True
                 )
-            if isinstance(read, BaseException):
-                raise read
+                if isinstance(read, BaseException):
+                    raise read
+                if await turns.follow(said, mark and mark["id"], read.tip, outcome.config, blocking=outcome.blocking):
+                    read = await turns.memory.read(query)
             results, stored = read, opened is None
             if isinstance(opened, BaseException):
                 # what could not be stored stays in the prompt, with the whole thread

@@ -8,6 +8,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from typing_extensions import TypedDict
 
+from memory.transcript import is_said
+
 _MADE_BY_MIDDLEWARE = "lc_source"
 """LangChain marks what its middleware puts into a thread, such as a summary in the user's name: nobody said that."""
 
@@ -16,7 +18,7 @@ class Mark(TypedDict):
     """Up to where memory has a thread.
 
     Args:
-        id: The id of the last message that it has.
+        id: The id of the last message that it has a record of.
         place: Its place in the conversation.
     """
 
@@ -43,7 +45,8 @@ def as_said(thread: Sequence[AnyMessage], mark: Mark | None) -> list[AnyMessage]
 
 def mark_of(said: Sequence[AnyMessage]) -> Mark | None:
     """Return the mark up to which memory has a thread once it has these messages, as `as_said` returned them."""
-    return Mark(id=str(said[-1].id), place=len(said) - 1) if said else None
+    place = next((place for place in range(len(said) - 1, -1, -1) if is_said(said[place])), None)
+    return Mark(id=str(said[place].id), place=place) if place is not None else None
 
 
 def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -185,6 +185,29 @@ def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
     return ProfileField(
         value=last.value, source_ids=last.source_ids, updated_at=last.updated_at, previous=tuple(previous)
     )
+
+
+def split_fields(
+    fields: Mapping[str, ProfileValue], gone: Container[str]
+) -> tuple[dict[str, ProfileField], dict[str, ProfileField]]:
+    """Return what the fields of a profile hold without some of their sources, and what only these say.
+
+    Args:
+        fields: The fields.
+        gone: The sources that do not count.
+    """
+    kept: dict[str, list[ProfileValue]] = {}
+    dropped: dict[str, list[ProfileValue]] = {}
+    for name, entry in fields.items():
+        for value in values_of(entry):
+            without = tuple(source for source in value.source_ids if source not in gone)
+            if without or not value.source_ids:
+                kept.setdefault(name, []).append(value.model_copy(update={"source_ids": without}))
+            if len(without) < len(value.source_ids):
+                only = tuple(source for source in value.source_ids if source in gone)
+                dropped.setdefault(name, []).append(value.model_copy(update={"source_ids": only}))
+    left, out = ({name: merged_field(values) for name, values in part.items()} for part in (kept, dropped))
+    return left, out
 
 
 def with_text(profile: Profile) -> Profile:

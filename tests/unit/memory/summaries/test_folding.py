@@ -151,18 +151,23 @@ async def test_what_was_said_while_summaries_were_off_is_caught_up_with() -> Non
     assert len(await talk.reachable()) == len(set(await talk.reachable()))
 
 
-async def test_a_branch_of_a_conversation_joins_its_chain() -> None:
+async def test_a_branch_of_a_conversation_takes_the_place_of_the_one_that_was_left() -> None:
     talk = Conversation(InMemoryStore()).shaped(window="oldest")
     await talk.say(*facts(12))
-    said = [str(message.content) for message in talk.thread]
+    left = list(talk.thread)
     # the user goes back to the second turn and says something else
-    branch = talk.thread[:4]
-    talk.thread = [*branch]
+    branch = [str(message.content) for message in talk.thread[:4]]
+    talk.thread = talk.thread[:4]
     known = talk.thread[-1].id
     talk.thread += [HumanMessage("No: a dog.", id="other"), AIMessage("A dog, then.", id="answer")]
     await talk.turns.close(talk.thread, known)
     await talk.turns.extract()
-    assert sorted(await talk.reachable()) == sorted([*said, "No: a dog.", "A dog, then."])
+    assert sorted(await talk.reachable()) == sorted([*branch, "No: a dog.", "A dog, then."])
+    # and back again, where there were summaries
+    talk.thread = [*left, HumanMessage("Twelve it is.", id="back"), AIMessage("ok", id="end")]
+    await talk.turns.close(talk.thread, left[-1].id)
+    await talk.turns.extract()
+    assert sorted(await talk.reachable()) == sorted(str(message.content) for message in talk.thread)
 
 
 async def test_turns_without_a_thread_join_one_after_the_other() -> None:

@@ -1,0 +1,79 @@
+"""The tree of a conversation: what is on the path that is followed, and what has been left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+
+from memory.records import record_id
+
+
+def start_of(session_id: str, message_id: str) -> str:
+    """Return what stands before the first message of a conversation: the root of its tree, which is no record."""
+    return record_id("start", session_id, message_id)
+
+
+def root_of(id_: str, after: Mapping[str, str]) -> str:
+    """Return what the tree of a message begins with.
+
+    Args:
+        id_: The message.
+        after: What each known message follows on; empty where nobody noted it.
+    """
+    seen = {id_}
+    while (before := after.get(id_)) and before not in seen:
+        seen.add(before)
+        id_ = before
+    return id_
+
+
+def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ()) -> set[str]:
+    """Return the messages that a conversation has left behind: those of the same tree that are not on its path.
+
+    Args:
+        after: What each message of the conversation follows on, by id.
+        tip: The message that the conversation goes on from.
+        shown: More messages that are on its path, whatever they follow on.
+    """
+    on_path = {*shown, *_line(tip, after)}
+    roots = {root_of(id_, after) for id_ in {tip, *shown}}
+    return {id_ for id_ in after if id_ not in on_path and root_of(id_, after) in roots}
+
+
+def with_trunk(after: Mapping[str, str], trunk: Sequence[str]) -> dict[str, str]:
+    """Return what each message follows on, with what a thread held before its messages were noted.
+
+    Args:
+        after: What each message follows on.
+        trunk: What the thread began with, in order; the first stands before the first message.
+    """
+    known = {id_: before for before, id_ in pairwise(trunk)}
+    return known | {id_: before for id_, before in after.items() if before or id_ not in known}
+
+
+def following(id_: str, after: Mapping[str, str]) -> set[str]:
+    """Return all that follows on a message.
+
+    Args:
+        id_: The message.
+        after: What each message follows on, by id.
+    """
+    children: dict[str, list[str]] = {}
+    for child, before in after.items():
+        children.setdefault(before, []).append(child)
+    found: set[str] = set()
+    waiting = [id_]
+    while waiting:
+        new = [child for child in children.get(waiting.pop(), ()) if child not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
+def _line(id_: str, after: Mapping[str, str]) -> set[str]:
+    """Return a message and all that it follows on."""
+    line: set[str] = set()
+    while id_ and id_ not in line:
+        line.add(id_)
+        id_ = after.get(id_, "")
+    return line

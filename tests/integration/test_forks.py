@@ -1,0 +1,265 @@
+"""A thread that is edited, answered anew or continued from an earlier checkpoint: what was taken back is not true."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
+
+from agents.config import AgentConfig
+from agents.extractive import ExtractiveChatModel
+from agents.resolve import build_agent, resolve_agent
+from memory.adapters import MemoryMiddleware
+from memory.background import background
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import pending_namespace, scope_namespace
+from tests.contract.conftest import Graph
+from tests.contract.test_loop import ANN
+from tests.support.scripted_model import ScriptedModel
+from tests.support.stores import open_any_store
+
+HUE, HANOI = "I live in Hue.", "I live in Hanoi."
+
+
+class Thread:
+    """One thread of an agent, and what memory believes."""
+
+    def __init__(self, graph: Graph, model: ScriptedModel, store: BaseStore, name: str = "1") -> None:
+        self.graph, self.model, self.store, self.name = graph, model, store, name
+
+    def named(self, name: str) -> Thread:
+        return Thread(self.graph, self.model, self.store, name)
+
+    @property
+    def config(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.name}}
+
+    async def say(self, text: str | None, at: RunnableConfig | None = None) -> RunnableConfig:
+        """Say something, on the latest checkpoint or another one; return the one that this led to."""
+        asked = {"messages": [HumanMessage(text)]} if text is not None else None
+        await self.graph.ainvoke(asked, at or self.config, context=ANN)
+        return (await self.graph.aget_state(self.config)).config
+
+    async def before(self, text: str) -> RunnableConfig:
+        """Return the checkpoint before something was said, as a chat client takes it: before the message was there."""
+        earlier: RunnableConfig | None = None
+        async for state in self.graph.aget_state_history(self.config):
+            if all(message.text != text for message in state.values.get("messages", ())):
+                earlier = state.config
+                break
+        assert earlier is not None
+        return earlier
+
+    async def before_the_answer(self) -> RunnableConfig:
+        """Return the checkpoint from which the last answer was given."""
+        last = (await self.graph.aget_state(self.config)).values["messages"][-1]
+        assert isinstance(last, AIMessage)
+        async for state in self.graph.aget_state_history(self.config):
+            if last not in state.values.get("messages", ()):
+                return state.config
+        raise AssertionError("there is none")
+
+    async def facts(self, *, current: bool = True) -> list[str]:
+        found = await self.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
+        return sorted(item.value["text"] for item in found if item.value["current"] is current)
+
+    async def said(self) -> list[str]:
+        found = await self.store.asearch(
+            scope_namespace("ann", MemoryScope.DIALOG), filter={"kind": "message"}, limit=100
+        )
+        return sorted(item.value["text"] for item in found)
+
+    async def pending(self) -> int:
+        return len(await self.store.asearch(pending_namespace("ann"), limit=100))
+
+    def prompt(self) -> str:
+        return str([message.text for message in self.model.prompts[-1]])
+
+
+def agent(kind: str, store: BaseStore, model: ScriptedModel, **policy: Any) -> Graph:
+    rules = {"extraction": "inline", "read_timeout": 30, **policy}
+    if kind == "middleware":
+        memory = MemoryMiddleware(policy=rules)
+        return create_agent(model, [], middleware=[memory], store=store, checkpointer=InMemorySaver())
+    config = AgentConfig(name="tester", manager="react_mem", memory=MemoryPolicy.model_validate(rules))
+    resolved = resolve_agent(config, model=model, small_model=ExtractiveChatModel(), tools=())
+    return build_agent(resolved, store=store, checkpointer=InMemorySaver())
+
+
+@pytest.fixture(params=["in memory", "memory store"])
+async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
+    async with open_any_store(request.param, database_url) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["react_mem", "middleware"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def talk(kind: str, store: BaseStore) -> Thread:
+    model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
+    return Thread(agent(kind, store, model), model, store)
+
+
+async def test_what_was_edited_is_history_and_a_new_thread_is_not_told(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    assert await talk.facts() == [HANOI, "My name is Ann."]
+    assert await talk.facts(current=False) == [HUE]
+    assert HUE not in await talk.said()
+    await talk.named("2").say("Where do I live?")
+    assert HANOI in talk.prompt()
+    assert HUE not in talk.prompt()
+
+
+async def test_the_first_message_can_be_edited(talk: Thread) -> None:
+    await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    assert await talk.facts() == [HANOI]
+    assert await talk.facts(current=False) == [HUE]
+
+
+async def test_a_question_in_the_place_of_a_statement_is_not_answered_with_it(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say("Where do I live?", at=await talk.before(HUE))
+    assert HUE not in talk.prompt()
+
+
+async def test_a_state_that_was_updated_at_an_earlier_checkpoint_is_a_fork(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    forked = await talk.graph.aupdate_state(await talk.before(HUE), {"messages": [HumanMessage("I own a boat.")]})
+    await talk.graph.ainvoke({"messages": [HumanMessage(HANOI)]}, forked, context=ANN)
+    assert await talk.facts() == [HANOI, "I own a boat.", "My name is Ann."]
+
+
+async def test_a_branch_that_is_continued_is_believed_again(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    old = await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    await talk.say("I like tea.", at=old)
+    assert await talk.facts() == ["I like tea.", HUE, "My name is Ann."]
+    assert await talk.facts(current=False) == [HANOI]
+    assert HUE in await talk.said()
+    await talk.named("2").say("Where do I live?")
+    assert HUE in talk.prompt()
+    assert HANOI not in talk.prompt()
+
+
+async def test_what_is_said_elsewhere_too_stays_with_less_support(talk: Thread) -> None:
+    await talk.named("2").say(HUE)
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say("I like tea.", at=await talk.before(HUE))
+    [fact] = [
+        item.value
+        for item in await talk.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
+        if item.value["text"] == HUE
+    ]
+    assert fact["current"]
+    assert fact["support"] == len(fact["source_ids"]) == 1
+
+
+async def test_another_answer_takes_the_place_of_the_first(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    [*_, first] = [text for text in await talk.said() if text.startswith("noted")]
+    await talk.say(None, at=await talk.before_the_answer())
+    assert await talk.facts() == [HUE, "My name is Ann."]
+    answers = [text for text in await talk.said() if text.startswith("noted")]
+    assert len(answers) == 2
+    assert first not in answers
+
+
+async def test_trimming_the_thread_retracts_nothing(talk: Thread) -> None:
+    await talk.say(HUE)
+    await talk.say("I like tea.")
+    for _ in range(2):
+        messages = (await talk.graph.aget_state(talk.config)).values["messages"]
+        gone = {"messages": [RemoveMessage(str(message.id)) for message in messages[:-1]]}
+        await talk.graph.aupdate_state(talk.config, gone)
+        await talk.say("I have a cat.")
+    messages = (await talk.graph.aget_state(talk.config)).values["messages"]
+    await talk.graph.aupdate_state(talk.config, {"messages": [RemoveMessage(str(m.id)) for m in messages]})
+    await talk.say("I own a boat.")
+    assert await talk.facts() == ["I have a cat.", "I like tea.", HUE, "I own a boat."]
+    assert await talk.facts(current=False) == []
+
+
+async def test_after_trimming_a_fork_is_still_told(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say("I like tea.")
+    messages = (await talk.graph.aget_state(talk.config)).values["messages"]
+    await talk.graph.aupdate_state(talk.config, {"messages": [RemoveMessage(str(m.id)) for m in messages[:2]]})
+    await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    assert await talk.facts() == ["I like tea.", HANOI, "My name is Ann."]
+
+
+async def test_a_thread_that_begins_anew_under_the_same_id_retracts_nothing(kind: str, store: BaseStore) -> None:
+    model = ScriptedModel(script=["noted"] * 10)
+    first = Thread(agent(kind, store, model), model, store)
+    await first.say(HUE)
+    # the process has restarted, and its threads were in memory
+    again = Thread(agent(kind, store, model), model, store)
+    await again.say("I like tea.")
+    await again.say("I have a cat.")
+    assert await again.facts() == ["I have a cat.", "I like tea.", HUE]
+    # a fork of the new thread is one of the new thread only
+    await again.say("I have a dog.", at=await again.before("I have a cat."))
+    assert await again.facts() == ["I have a dog.", "I like tea.", HUE]
+
+
+async def test_a_copy_of_a_thread_is_a_conversation_of_its_own(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    messages = (await talk.graph.aget_state(talk.config)).values
+    copy = talk.named("copy")
+    await copy.graph.aupdate_state(copy.config, messages)
+    await copy.say("I like tea.")
+    await copy.say("I like coffee.", at=await copy.before("I like tea."))
+    assert await talk.facts() == ["I like coffee.", HUE, "My name is Ann."]
+
+
+async def test_a_turn_that_waits_on_a_branch_that_was_left_is_not_drawn_from(kind: str, store: BaseStore) -> None:
+    model = ScriptedModel(script=["noted"] * 10)
+    talk = Thread(agent(kind, store, model, extraction="background", debounce=600), model, store)
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    assert await talk.pending() == 2
+    assert await background().drain(60)
+    assert await talk.facts() == [HANOI, "My name is Ann."]
+    assert await talk.facts(current=False) == []
+
+
+async def test_forgetting_the_conversation_forgets_its_branches(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    memory = MemoryFacade(talk.store)
+    await memory.delete_session("ann", "1")
+    left = await talk.store.asearch(("memory", "ann"), limit=1000)
+    assert [item.value for item in left if item.namespace[2] != "meta"] == []
+    await talk.named("2").say(HUE)
+    await memory.forget_user("ann")
+    assert await talk.store.asearch(("memory", "ann"), limit=1000) == []
+
+
+async def test_forgetting_the_user_forgets_the_branches(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    await MemoryFacade(talk.store).forget_user("ann")
+    assert await talk.store.asearch(("memory", "ann"), limit=1000) == []

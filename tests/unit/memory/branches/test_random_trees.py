@@ -1,0 +1,134 @@
+"""Whatever is edited, continued and trimmed, in whatever order: believed is what the branch that is followed says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
+
+from memory.extraction import Extraction, Operation, ProfileChange
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.reconcile import Said, reconcile
+from memory.records import Fact
+from memory.turns import Turns
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+THINGS = ["lives_in Hue", "lives_in Hanoi", "lives_in Saigon", "likes tea", "likes dogs", "dislikes tea", "was_in Hue"]
+
+
+def operation(thing: str, source: str) -> Operation:
+    predicate, _, what = thing.partition(" ")
+    if predicate == "was_in":
+        return Operation("add", None, "user", "lives_in", what, f"User used to live in {what}.", (source,))
+    return Operation("add", None, "user", predicate, what, f"User {predicate} {what}.", (source,))
+
+
+class Reader:
+    """Draws exactly what a message says, as `operation` has it."""
+
+    async def extract(self, messages: Sequence[Any], existing: Sequence[Any], **_: Any) -> Extraction:
+        said = [message for message in messages if message.role == "user"]
+        return Extraction(
+            ops=tuple(operation(message.text, message.id) for message in said),
+            profile_changes=tuple(ProfileChange(message.text, message.text, (message.id,)) for message in said),
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """A checkpoint: what the thread holds, what was said on the way to it, and up to where memory had it."""
+
+    thread: tuple[BaseMessage, ...]
+    path: tuple[tuple[str, str], ...]
+    since: str | None
+
+
+class World:
+    """One thread with its checkpoints, and what a model of memory says should be believed."""
+
+    def __init__(self) -> None:
+        self.store = InMemoryStore()
+        memory = MemoryFacade(self.store, MemoryPolicy(extraction="inline", read_timeout=60))
+        self.turns = Turns(memory, Reader(), "ann", "1", "tester")  # type: ignore[arg-type]
+        self.places = [Place((), (), None)]
+        self.said: dict[str, Said] = {}
+
+    async def say(self, place: Place, thing: str, *, drawn: bool) -> None:
+        number = len(self.said)
+        at = START + timedelta(days=number)
+        asked = HumanMessage(thing, id=f"q{number}", additional_kwargs={"said_at": at.isoformat()})
+        thread = [*place.thread, asked]
+        query = MemoryQuery(user_id="ann", session_id="1", agent_id="tester", scopes=[MemoryScope.SEMANTIC])
+        found, _ = await asyncio.gather(self.turns.memory.read(query), self.turns.open(thread, place.since))
+        await self.turns.follow(thread, place.since, found.tip, {})
+        thread.append(AIMessage("ok", id=f"a{number}"))
+        await self.turns.close(thread, asked.id)
+        if drawn:
+            await self.turns.extract()
+        id_ = f"m{number}"
+        self.said[id_] = Said(thing, at)
+        self.places.append(Place(tuple(thread), (*place.path, (id_, thing)), thread[-1].id))
+
+    async def facts(self) -> list[Fact]:
+        found = await self.store.asearch(
+            scope_namespace("ann", MemoryScope.SEMANTIC), filter={"kind": "fact"}, limit=1000
+        )
+        return [Fact.from_value(item.value) for item in found]
+
+    async def believed(self) -> list[str]:
+        while (await self.turns.extract()).waiting:
+            pass
+        return sorted(f"{fact.predicate} {fact.object}" for fact in await self.facts() if fact.current)
+
+    def expected(self, place: Place) -> list[str]:
+        """Return what is believed of one who said nothing but what is on the path."""
+        facts: dict[str, Fact] = {}
+        for id_, thing in place.path:
+            changed = reconcile(
+                [operation(thing, id_)], facts, at=START, session_id="1", agent_id="tester", said=self.said
+            )
+            facts |= {fact.id: fact for fact in changed}
+        return sorted(f"{fact.predicate} {fact.object}" for fact in facts.values() if fact.current)
+
+
+Step = tuple[str, int, str, bool]
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["on", "on", "fork", "trim"]), st.integers(0, 20), st.sampled_from(THINGS), st.booleans()
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(STEPS)
+def test_what_is_believed_is_what_the_branch_that_is_followed_says(steps: list[Step]) -> None:
+    async def run() -> None:
+        world = World()
+        await world.say(world.places[0], "likes rice", drawn=True)
+        for kind, which, thing, drawn in steps:
+            place = world.places[-1]
+            if kind == "fork":
+                # any checkpoint but the empty one, the end of a branch that was left among them
+                place = world.places[1 + which % (len(world.places) - 1)]
+            elif kind == "trim":
+                place = replace(place, thread=place.thread[which % (len(place.thread) + 1) :])
+            await world.say(place, thing, drawn=drawn)
+        assert await world.believed() == world.expected(world.places[-1])
+        profile = await world.turns.memory.profile.get_profile("ann")
+        assert profile is not None
+        assert set(profile.fields) == {thing for _, thing in world.places[-1].path}
+        for fact in await world.facts():
+            assert fact.current or fact.retired_at or not fact.source_ids or "used to" in fact.text
+
+    asyncio.run(run())
