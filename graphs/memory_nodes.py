@@ -260,7 +260,7 @@ class MemoryNodes:
         identity = identify(runtime, get_config())
         task = state.get("task")
         if self._tasks is not None and task is not None:
-            done["task"] = task = await self._tasks.finish(state["messages"], task, identity, runtime)
+            done["task"] = self._tasks.finish(task)
         if identity is None or runtime.store is None:
             return done
         notes = state.get("working_memory")

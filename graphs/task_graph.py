@@ -30,9 +30,9 @@ from memory.tasks import (
     Planner,
     TaskGraph,
     TaskKeeper,
-    answered,
     asks_to_go_on,
     context_of,
+    meant,
     merge,
     observed,
 )
@@ -118,7 +118,7 @@ class TaskGraphs:
                 events.task(writer, "degraded", "The turn goes on without a plan: the small model can only quote.")
                 return _resting(before)
             plan = await self._ask(thread[:-1], request, known.graph if known else None, ())
-            notes = _planned(plan, known, thread, keeper) if plan else None
+            notes = _planned(plan, request, known, thread, keeper) if plan else None
             if plan is None or notes is None:
                 # talk in between: the task that is known waits for its next turn
                 return _resting(_notes(known) if known else None)
@@ -170,23 +170,13 @@ class TaskGraphs:
             notes["shown"] = _shown(after, notes["current"])
         return await self._moved(notes, graph, after, thread, identity, runtime)
 
-    async def finish(
-        self, thread: Sequence[AnyMessage], notes: TaskNotes, identity: Identity | None, runtime: Runtime[Any]
-    ) -> TaskNotes:
-        """Return the task after the answer.
+    def finish(self, notes: TaskNotes) -> TaskNotes:
+        """Return the task after the answer, which does no step of it by itself: it waits for the next turn.
 
         Args:
-            thread: The messages of the conversation, the answer last.
             notes: The task.
-            identity: The user and the conversation; None where nothing is remembered.
-            runtime: The run.
         """
-        if not notes["shown"]:
-            return notes
-        graph = TaskGraph.from_json(notes["graph"])
-        said = "" if isinstance(thread[-1], HumanMessage) else text_of(thread[-1])
-        done = await self._moved(notes, graph, answered(graph, said), thread, identity, runtime)
-        return {**done, "shown": "", "noted": 0, "asked": 0}
+        return {**notes, "shown": "", "noted": 0, "asked": 0}
 
     def _keeper(self, identity: Identity | None, runtime: Runtime[Any]) -> TaskKeeper | None:
         if identity is None or runtime.store is None:
@@ -266,7 +256,7 @@ def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
 
 
 def _planned(
-    plan: Plan, known: KeptTask | None, thread: Sequence[AnyMessage], keeper: TaskKeeper | None
+    plan: Plan, request: str, known: KeptTask | None, thread: Sequence[AnyMessage], keeper: TaskKeeper | None
 ) -> TaskNotes | None:
     if known is not None and plan.goes_on:
         return _notes(KeptTask(known.id, merge(known.graph, plan.graph)))
@@ -274,6 +264,9 @@ def _planned(
         return None
     # nothing has been done for it yet, whatever the model says
     graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
+    if known is not None and meant(request, [known.graph.goal]) is not None:
+        # who asks to go on with it has set no new one, even if the model takes it for one
+        return _notes(KeptTask(known.id, merge(known.graph, graph)))
     source = _source(thread, keeper)
     return _notes(KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph))
 

@@ -2,10 +2,10 @@
 
 from memory.tasks.asking import Planner
 from memory.tasks.context import context_of
-from memory.tasks.cues import asks_to_go_on
+from memory.tasks.cues import asks_to_go_on, meant
 from memory.tasks.graph import MAX_STEPS, Step, TaskGraph, merge, woven
 from memory.tasks.keeping import KeptTask, TaskKeeper
-from memory.tasks.progress import answered, observed
+from memory.tasks.progress import observed
 from memory.tasks.reading import Plan, Refusal, parse
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "Step",
     "TaskGraph",
     "TaskKeeper",
-    "answered",
     "asks_to_go_on",
     "context_of",
+    "meant",
     "merge",
     "observed",
     "parse",

@@ -1,4 +1,8 @@
-"""How far a task is, by what its agent did: told without a model where a tool takes a step."""
+"""How far a task is, by what its agent did: told without a model where a tool takes a step.
+
+That an answer was given proves nothing of the steps that no tool takes. How far those are the planner tells with the
+next request, from what the user and the agent said.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +34,6 @@ def observed(task: TaskGraph, steps: Sequence[Mapping[str, Any]]) -> tuple[TaskG
         error = " ".join(str(done["error"]).split())[:_MAX_ERROR]
         task = task.marked(step.id, "failed" if error else "done", error)
     return task, current
-
-
-def answered(task: TaskGraph, answer: str) -> TaskGraph:
-    """Return a task as it is after the agent's answer.
-
-    The steps that no tool takes, such as telling the result, are done with the answer: unless it asks the user
-    something, or a step that a tool takes is still to be done.
-
-    Args:
-        task: The task.
-        answer: The answer; empty where there is none.
-    """
-    asks = answer.rstrip(" *_)\"'”").endswith(("?", "？"))
-    if not answer.strip() or asks or any(step.tool and not step.is_over for step in task.steps):
-        return task
-    for step in task.steps:
-        task = task if step.is_over else task.marked(step.id, "done")
-    return task
 
 
 def _taken(task: TaskGraph, done: Mapping[str, Any]) -> Step | None:

@@ -16,7 +16,6 @@ from memory.tasks import (
     Refusal,
     Step,
     TaskGraph,
-    answered,
     asks_to_go_on,
     context_of,
     merge,
@@ -208,14 +207,6 @@ def test_a_call_does_the_step_that_it_speaks_of() -> None:
     assert [(s.status, s.error) for s in after.steps] == [("failed", "no network"), ("done", ""), ("pending", "")]
     after, _ = observed(after, [deed("search", query="flights"), deed("book", hotel="x"), deed("other")])
     assert after.is_over
-
-
-def test_an_answer_does_what_no_tool_does() -> None:
-    task = woven("g", [Step("1", "search", tool="search"), Step("2", "tell the user", ("1",))])[0]
-    assert answered(task, "Here it is.") == task
-    done = task.marked("1", "done")
-    assert answered(done, "Shall I go on?") == answered(done, "") == done
-    assert answered(done, "Here it is.").is_over
 
 
 @pytest.mark.parametrize(
