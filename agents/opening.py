@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from agents.config import AgentConfig, load_agent_config, load_agent_config_file
+from agents.embedding import check_embedding
 from agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
 from memory.background import background
 from memory.storage import StorageSettings, open_storage
@@ -65,7 +66,7 @@ async def open_agent(
         The compiled graph of the config's manager.
 
     Raises:
-        AgentConfigError: If the config is not valid.
+        AgentConfigError: If the config is not valid, or names another embedding model than your store has.
         ModelConfigError: If a model cannot be loaded.
         ToolConfigError: If a tool cannot be loaded.
         StorageError: If the database cannot be opened.
@@ -86,6 +87,8 @@ async def open_agent(
     options = CompileOptions(
         store=store, checkpointer=checkpointer, interrupt_before=interrupt_before, interrupt_after=interrupt_after
     )
+    if store is not None:
+        check_embedding(config, store)
     if store is not None and checkpointer is not None:
         try:
             yield build_agent(resolved, **options)

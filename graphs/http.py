@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse
 from langgraph.config import get_store
 
 from agents.config import AgentConfigError
+from agents.embedding import check_served_embeddings
 from agents.models import ModelConfigError
 from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from graphs.chat_summary_route import router as chat_summary
@@ -40,6 +41,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.store = None
     if app.state.store is None:
         log.warning("the server shows its routes no store: chat summaries go without profiles and stored prompts")
+    else:
+        await check_served_embeddings(app.state.store)
     try:
         await asyncio.to_thread(summarizer_for, DEFAULT_AGENT)
     except (AgentConfigError, ModelConfigError, ToolConfigError) as error:

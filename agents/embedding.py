@@ -1,0 +1,61 @@
+"""Whether a store embeds with the model that an agent is configured with: one store has one embedding model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from langgraph.store.base import BaseStore
+
+from agents.config import AgentConfig, AgentConfigError, available_agents, load_agent_config
+from memory.storage.embeddings import embedding_of, means_same_embedding
+
+log = logging.getLogger(__name__)
+
+
+def check_embedding(config: AgentConfig, store: BaseStore) -> None:
+    """Refuse a store that embeds with another model than an agent's config names.
+
+    Args:
+        config: The agent's config; `auto` takes whatever the store has.
+        store: The store. One that does not tell its model is taken, with a warning.
+
+    Raises:
+        AgentConfigError: If its model is another one.
+    """
+    wanted, served = config.models.embedding, embedding_of(store)
+    if wanted == "auto" or means_same_embedding(wanted, served):
+        return
+    if served is None:
+        log.warning(
+            "the agent %r has models.embedding: %s, which is not looked at: its store embeds by itself and does not "
+            "tell with what; write auto",
+            config.name,
+            wanted,
+        )
+        return
+    raise AgentConfigError(
+        f"the agent {config.name!r} has models.embedding: {wanted}, but its memories are embedded with {served}, and a "
+        f"store has one embedding model for all agents. Write auto, or set EMBEDDING_MODEL={wanted} and re-embed what "
+        f"is there: python -m memory.storage.reembed --to {wanted}"
+    )
+
+
+async def check_served_embeddings(store: BaseStore) -> None:
+    """Say at the start of a server which agents do not get the embedding model that they name.
+
+    They run nonetheless, on what the store has: an agent without memories to search loses nothing by it.
+
+    Args:
+        store: The store that the server has opened.
+    """
+    for name in await asyncio.to_thread(available_agents):
+        try:
+            config = await asyncio.to_thread(load_agent_config, name)
+        except AgentConfigError:
+            # said where agents are built
+            continue
+        try:
+            check_embedding(config, store)
+        except AgentConfigError as error:
+            log.error("%s", error)
