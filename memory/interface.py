@@ -173,8 +173,9 @@ class MemoryPolicy(BaseModel):
         0.7,
         ge=0,
         le=1,
-        description="How similar a memory must be to the question to be found by that alone; shared words find it "
-        "anyway. 0.5 is unrelated, 0.7 what nine in ten answers reach, with any embedding model.",
+        description="How similar a memory must be to the question to be found by that alone; words that it, or what "
+        "was said around it, shares with the question find it anyway, as does a time that the question names. 0.5 is "
+        "unrelated, 0.7 what nine in ten answers reach, with any embedding model that tells them apart at all.",
     )
     arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
     reranker: Annotated[str, AfterValidator(check_reranker)] = Field(

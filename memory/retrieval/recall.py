@@ -10,8 +10,13 @@ from langgraph.store.base import BaseStore, Op, Result, SearchItem, SearchOp
 
 from memory.retrieval.fusion import ALL_ARMS, Arm
 from memory.retrieval.question import Question
+from memory.retrieval.stock import StockScales, near_enough, similarity_of
+from memory.storage.calibration import Calibration
 
 Namespace = tuple[str, ...]
+
+_SCALES = StockScales()
+"""Of the embedders of this process; what is measured of one holds wherever it is used."""
 
 
 class RecallOp(NamedTuple):
@@ -103,9 +108,11 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
     if isinstance(store, RecallStore):
         answers = await store.arecall(ops)
     else:
+        filtered = any(isinstance(op, RecallOp) and op.similarity for op in ops)
+        calibration = _SCALES.calibration(store) if filtered else None
         found = await store.abatch([_as_search(op) if isinstance(op, RecallOp) else op for op in ops])
         answers = [
-            _as_recall(op, cast("list[SearchItem]", answer)) if isinstance(op, RecallOp) else answer
+            _as_recall(op, cast("list[SearchItem]", answer), calibration) if isinstance(op, RecallOp) else answer
             for op, answer in zip(ops, found, strict=True)
         ]
     return [
@@ -121,8 +128,16 @@ def _as_search(op: RecallOp) -> SearchOp:
     return SearchOp(op.namespace, dict(op.conditions) or None, room, 0, op.question.text)
 
 
-def _as_recall(op: RecallOp, items: Sequence[SearchItem]) -> Recall:
-    found = [item for item in items if item.key not in op.without][: op.limit]
+def _as_recall(op: RecallOp, items: Sequence[SearchItem], calibration: Calibration | None) -> Recall:
+    new = [item for item in items if item.key not in op.without]
+    found = near_enough(new, (term for term, _ in op.question.terms), op.similarity, calibration)[: op.limit]
     return Recall(
-        [Recalled(item, arms={} if item.score is None else {Arm.VECTOR: item.score}, similarity=None) for item in found]
+        [
+            Recalled(
+                item,
+                arms={} if item.score is None else {Arm.VECTOR: item.score},
+                similarity=similarity_of(item, calibration),
+            )
+            for item in found
+        ]
     )

@@ -101,6 +101,8 @@ MIGRATIONS: Sequence[str] = (
     # And again: a time far from everything said is no error.
     RECALL_FUNCTION,
     MISSING_INDEX,
+    # And again: the threshold of similarity holds for the neighbours of what is found, too.
+    RECALL_FUNCTION,
 )
 
 _VECTORS_TABLE = """

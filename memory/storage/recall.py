@@ -201,6 +201,9 @@ WITH texts AS MATERIALIZED (
                 extract(epoch FROM c.said_at - p.last), 0) / 86400 / decay, 700)))
             FROM unnest(starts, ends) AS p (first, last)), 0) + w_when * (c.marks & when_bit <> 0)::int AS said
     FROM gathered c
+    -- a neighbour of what was proposed that is too far itself has at least a word about it, or the time
+    WHERE w_cosine = 0 OR c.cosine IS NULL OR c.cosine >= min_cosine OR c.worded > 0 OR EXISTS (
+        SELECT FROM unnest(starts, ends) AS p (first, last) WHERE c.said_at BETWEEN p.first AND p.last)
 ), summed AS (
     SELECT s.*, v.key, v.field_name, s.lexical + s.vector + s.around + s.speaker + s.said AS score
     FROM scored s, LATERAL (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -97,6 +98,8 @@ async def test_a_read_of_every_scope_is_one_batch_and_one_embedding(name: str, d
         await memory.read(everything)
         if isinstance(store, MemoryStore):
             await store.scale.settle()
+        else:
+            await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
         counts.clear()
         found = await memory.read(everything)
         assert {item.scope for item in found} == set(MemoryScope)

@@ -359,3 +359,18 @@ async def test_nobody_finds_what_is_another_users(store: MemoryStore) -> None:
         assert len(not_mine.found) == 2
     assert keys(await recalled(store, "zebra", namespace=("memory", "ann"))) == [], "nor what is below a namespace"
     assert keys(await recalled(store, "zebra", namespace=("memory",))) == []
+
+
+class TestTheThreshold:
+    async def test_a_neighbour_that_is_too_far_and_has_no_word_is_not_found(self, store: MemoryStore) -> None:
+        said = {
+            "near": message("a terrier", 0),
+            "beside": message("Quite another matter", 1, role="assistant"),
+            "worded": message("My puppy is asleep", 0, session="tuesday"),
+            "beside the word": message("Quite another matter", 1, role="assistant", session="tuesday"),
+        }
+        await put(store, said)
+        everything = await recalled(store, "puppy", similarity=0.0)
+        assert set(keys(everything)) == set(said)
+        assert set(keys(await recalled(store, "puppy", similarity=0.7))) == {"near", "worded", "beside the word"}
+        assert set(keys(await recalled(store, "puppy", similarity=1.0))) == {"worded", "beside the word"}

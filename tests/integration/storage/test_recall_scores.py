@@ -81,6 +81,9 @@ class Reference:
             if number not in proposed and not set(near) & set(proposed):
                 continue
             arms = self._arms(number, op, question)
+            if Arm.VECTOR in op.arms and number not in proposed and not arms[Arm.LEXICAL] > 0:
+                # the threshold of similarity holds for neighbours too
+                continue
             key = self.texts[number].key
             if key not in found or sum(arms.values()) > sum(found[key].values()):
                 found[key] = arms

@@ -1,0 +1,124 @@
+"""`similarity_threshold` on stores that only compare vectors: what is too far and shares no word is not found."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import SearchItem
+from langgraph.store.memory import InMemoryStore
+
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.retrieval.stock import near_enough
+from memory.storage.calibration import KNOWN, reference_questions
+from memory.storage.embeddings import LOCAL_MODEL, MeasuredEmbeddings
+
+SCALE = KNOWN[LOCAL_MODEL]
+NEAR, LIKELY, FAR = "Purring pet at home", "Furry roommate", "Quarterly steel output"
+SIMILARITIES = {NEAR: 0.9, LIKELY: 0.75, FAR: 0.55}
+QUESTION = "Which animal lives with whom?"
+
+
+class Placed(Embeddings):
+    """Puts each text at the angle to any question that has a given similarity on the scale of the local model."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self._at(SCALE.cosine(SIMILARITIES.get(text, 0.5))) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0]
+
+    @staticmethod
+    def _at(cosine: float) -> list[float]:
+        return [cosine, math.sqrt(1 - cosine**2)]
+
+
+def store_of(embeddings: Embeddings, dims: int = 2) -> InMemoryStore:
+    return InMemoryStore(index={"dims": dims, "embed": embeddings, "fields": ["text"]})
+
+
+async def found(store: InMemoryStore, threshold: float, question: str = QUESTION) -> set[str]:
+    memory = MemoryFacade(store, MemoryPolicy(similarity_threshold=threshold))
+    query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=question)
+    return {str(item.payload["text"]) for item in await memory.read(query)}
+
+
+async def kept(store: InMemoryStore) -> InMemoryStore:
+    for text in SIMILARITIES:
+        event = MemoryWriteEvent(
+            user_id="ann", session_id="s", agent_id="a", scope=MemoryScope.SEMANTIC, data={"text": text}
+        )
+        await MemoryFacade(store).write(event)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [(0.0, {NEAR, LIKELY, FAR}), (0.7, {NEAR, LIKELY}), (0.8, {NEAR}), (0.99, set())],
+)
+async def test_a_stock_store_finds_what_is_similar_enough(threshold: float, expected: set[str]) -> None:
+    store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
+    assert await found(store, threshold) == expected
+
+
+async def test_a_shared_word_finds_what_is_far() -> None:
+    store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
+    assert await found(store, 0.99, "How much steel?") == {FAR}
+
+
+async def test_the_similarity_of_a_stock_store_is_told_on_the_common_scale() -> None:
+    store = await kept(store_of(MeasuredEmbeddings(LOCAL_MODEL, Placed())))
+    query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=QUESTION)
+    results = await MemoryFacade(store).read(query)
+    assert {str(item.payload["text"]): round(item.similarity or 0, 2) for item in results} == {NEAR: 0.9, LIKELY: 0.75}
+
+
+class Telling(Embeddings):
+    """Tells the answers of the reference pairs from everything else, and has no name."""
+
+    def __init__(self) -> None:
+        self._questions = reference_questions()
+        self._texts: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if len(texts) == len(self._questions):
+            return [self._axis(place) for place in range(len(texts))]
+        return [self._axis(len(self._questions)) for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        if text in self._questions:
+            return self._axis(self._questions.index(text), lean=0.3)
+        return self._axis(0)
+
+    def _axis(self, place: int, lean: float = 0.0) -> list[float]:
+        vector = [lean / (len(self._questions) + 1)] * (len(self._questions) + 1)
+        vector[place] = 1.0
+        return vector
+
+
+async def test_the_scale_of_an_embedder_that_nobody_knows_is_measured_behind_the_first_question() -> None:
+    embeddings = Telling()
+    store = await kept(store_of(embeddings, dims=len(reference_questions()) + 1))
+    assert await found(store, 0.7) == set(SIMILARITIES), "nothing is filtered by a scale that is not known"
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+    assert await found(store, 0.7) == set()
+
+
+@given(
+    scores=st.lists(st.floats(-1, 1), max_size=10),
+    least=st.floats(0, 1),
+    more=st.floats(0, 1),
+)
+def test_a_higher_threshold_never_finds_more(scores: list[float], least: float, more: float) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    items = [SearchItem(("n",), str(n), {"text": FAR}, now, now, score) for n, score in enumerate(scores)]
+    low, high = sorted((least, more))
+    many, few = (near_enough(items, ["cat"], bound, SCALE) for bound in (low, high))
+    assert set(map(id, few)) <= set(map(id, many))
+    assert near_enough(items, ["steel"], 1.0, SCALE) == items
