@@ -12,6 +12,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from agents.resolve import ResolvedAgent
 from graphs import events
 from graphs.state import AgentState, current_turn
 from graphs.switching.prefetch import from_ahead
@@ -79,15 +80,26 @@ def _tell(request: ToolCallRequest, messages: Sequence[ToolMessage]) -> None:
         )
 
 
-def returns_directly(tools: Sequence[BaseTool]) -> Callable[[AgentState], bool]:
-    """Return a test whether everything that the model last called was a `return_direct` tool, which ends the turn."""
-    direct = {tool.name for tool in tools if tool.return_direct}
+def after_tools(agent: ResolvedAgent, end: str) -> Callable[[AgentState], str]:
+    """Return the edge behind the tools: to the end where the answer is there, else to the model.
 
-    def test(state: AgentState) -> bool:
+    It is there when everything that the model last called was a `return_direct` tool, and when it filled the agent's
+    schema beside its calls.
+
+    Args:
+        agent: The agent.
+        end: Where an answered turn goes.
+    """
+    direct = {tool.name for tool in agent.tools if tool.return_direct}
+
+    def route(state: AgentState) -> str:
+        # each answer of the model sets or clears it, where the agent has a schema
+        if agent.response_format is not None and state.get("structured_response") is not None:
+            return end
         called = _last_called(state["messages"])
-        return bool(called) and called <= direct
+        return end if called and called <= direct else "reason"
 
-    return test
+    return route
 
 
 def _last_called(messages: Sequence[AnyMessage]) -> set[str]:

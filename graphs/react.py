@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 
 from agents.context import AgentContext
 from agents.resolve import CompileOptions, ResolvedAgent
-from graphs.act import make_act, returns_directly
+from graphs.act import after_tools, make_act
 from graphs.compiling import compile_graph
 from graphs.reason import Reason, after_reason, is_empty, require_input
 from graphs.schemas import Schemas
@@ -34,11 +34,7 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         StateSchemaError: If the agent's state schema does not go with the manager's.
     """
     schemas = Schemas.of(agent.state_schema, SwitchState.__annotations__)
-    returned = returns_directly(agent.tools)
     switching = Switching.of(agent)
-
-    def after_act(state: AgentState) -> str:
-        return END if returned(state) else "reason"
 
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         schemas.state, agent.context_schema, input_schema=schemas.input, output_schema=schemas.output
@@ -55,7 +51,7 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
         graph.add_edge(START, "switch")
         graph.add_edge("switch", "reason")
     graph.add_conditional_edges("reason", after_reason(END), ["act", "reason", END])
-    graph.add_conditional_edges("act", after_act, ["reason", END])
+    graph.add_conditional_edges("act", after_tools(agent, END), ["reason", END])
 
     return compile_graph(graph, schemas, agent.name or "react", **options)
 

@@ -9,12 +9,11 @@ from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import Unpack
 
 from agents.resolve import CompileOptions, ResolvedAgent
-from graphs.act import make_act, returns_directly
+from graphs.act import after_tools, make_act
 from graphs.compiling import compile_graph
 from graphs.memory_nodes import MemoryNodes, MemState
 from graphs.reason import after_reason
 from graphs.schemas import Schemas
-from graphs.state import AgentState
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -32,10 +31,6 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     """
     schemas = Schemas.of(agent.state_schema, MemState.__annotations__)
     memory = MemoryNodes(agent)
-    returned = returns_directly(agent.tools)
-
-    def after_update(state: AgentState) -> str:
-        return "extract" if returned(state) else "reason"
 
     # The state is that of `react`; what only the memory nodes need is in their own schema, private to them.
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
@@ -51,7 +46,7 @@ def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
     graph.add_edge("retrieve_context", "reason")
     graph.add_conditional_edges("reason", after_reason("extract"), ["act", "reason", "extract"])
     graph.add_edge("act", "update_working_memory")
-    graph.add_conditional_edges("update_working_memory", after_update, ["reason", "extract"])
+    graph.add_conditional_edges("update_working_memory", after_tools(agent, "extract"), ["reason", "extract"])
     graph.add_edge("extract", END)
 
     return compile_graph(graph, schemas, agent.name or "react_mem", **options)
