@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -10,6 +11,7 @@ from langgraph.store.base import SearchItem
 
 from memory import drafts
 from memory.changes import Change, delete, put
+from memory.coverage import Coverage, settle_verbatim
 from memory.drafts import Origin
 from memory.extraction import ExtractionError, TranscriptMessage
 from memory.facade import MemoryFacade
@@ -55,16 +57,17 @@ async def end_conversation(turns: Turns) -> TurnReport:
     origin = Origin(turns.session_id, turns.agent_id, now())
     sources = tuple(message.id for message in messages)
     said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
-
-    verbatim = drafts.verbatim_facts(messages, origin)
+    coverage = Coverage(extraction, {}, {id_: message.text for id_, message in said.items()})
 
     async def step() -> tuple[list[str], list[Change]]:
         if not await _is_as_read(turns, record.id, known, messages[-1]):
             return [], []
-        unread = [fact.id for fact in verbatim]
-        stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, unread)
+        store = turns.memory.store
+        stored = await load_facts(store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
+        verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
+        unread = await asyncio.to_thread(coverage.unread, verbatim)
         # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
-        open_ = {source for fact in verbatim if fact.id in stored for source in fact.source_ids}
+        open_ = {source for fact in verbatim for source in fact.source_ids}
         facts = reconcile(
             [operation for operation in extraction.ops if open_ & set(operation.source_ids)],
             stored,
@@ -73,10 +76,10 @@ async def end_conversation(turns: Turns) -> TurnReport:
             agent_id=turns.agent_id,
             said=said,
         )
-        changes = await fact_changes(turns.memory.store, turns.user_id, facts)
         # what was kept word for word, and has now been read in its conversation
-        read = [fact.id for fact in verbatim if fact.id in stored and drafts.is_read(fact, extraction)]
-        changes += [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
+        kept, read = settle_verbatim(verbatim, unread, stored.values(), sources)
+        changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
+        changes += await fact_changes(store, turns.user_id, [*facts, *kept])
         if extraction.episode is not None and turns.memory.policy.use_episodic:
             whole = drafts.episode(replace(extraction.episode, level=Level.CONVERSATION), sources, origin)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.canonical import object_key
-from memory.extraction import EpisodeDraft, Extraction
+from memory.extraction import EpisodeDraft
+from memory.extraction.grounding import is_negative
+from memory.extraction.mood import moods
 from memory.reconcile import revived
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, normalise, record_id
 from memory.statements import statements
@@ -55,7 +57,7 @@ def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
         if message.role != "user":
             continue
         for sentence in statements(whole_text(message), MAX_VERBATIM):
-            id_ = record_id("statement", normalise(sentence))
+            id_ = _statement_id(sentence)
             said = facts.get(id_)
             sources = tuple(dict.fromkeys([*(said.source_ids if said else ()), message.id]))
             facts[id_] = Fact(
@@ -75,6 +77,17 @@ def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
     return list(facts.values())
 
 
+def part_of(statement: Fact, text: str) -> Fact:
+    """Return a verbatim fact of a part of a statement; the statement itself where it is the whole."""
+    if text == statement.text:
+        return statement
+    return statement.model_copy(update={"id": _statement_id(text), "text": text, "object": text})
+
+
+def _statement_id(text: str) -> str:
+    return record_id("statement", normalise(text))
+
+
 def repeated(known: Fact | None, said: Fact) -> Fact:
     """Return a verbatim fact that is stored already, with what supports it now; as it is where nothing is new."""
     if known is None:
@@ -88,23 +101,6 @@ def repeated(known: Fact | None, said: Fact) -> Fact:
     )
 
 
-def is_read(statement: Fact, extraction: Extraction) -> bool:
-    """Return whether a model has dealt with a statement: with everything, or with what this one says.
-
-    Args:
-        statement: A verbatim fact.
-        extraction: What the model made of its messages.
-    """
-    if extraction.complete and not extraction.rejected:
-        return True
-    sources = set(statement.source_ids)
-    accepted = [operation for operation in extraction.ops if sources & set(operation.source_ids)]
-    if accepted and not any(sources & set(rejected.source_ids) for rejected in extraction.rejected):
-        return True
-    said = normalise(statement.text)
-    return any(normalise(operation.object) in said for operation in accepted if operation.object)
-
-
 def is_known(statement: Fact, known: Iterable[Fact]) -> bool:
     """Return whether a verbatim statement says nothing beyond a fact that is believed already.
 
@@ -112,10 +108,16 @@ def is_known(statement: Fact, known: Iterable[Fact]) -> bool:
         statement: A verbatim fact.
         known: Facts.
     """
-    said = set(object_key(_REMINDER.sub(" ", statement.text)).split())
+    text = _REMINDER.sub(" ", statement.text)
+    said = set(object_key(text).split())
     for fact in known:
         words = set(object_key(fact.text).split()) - _NOBODYS
-        if fact.current and not fact.verbatim and words and words <= said and said - words <= _SAYS_NOTHING:
+        if not fact.current or fact.verbatim or not words or not said - words <= _SAYS_NOTHING:
+            continue
+        # all of it, or a part of it that is meant alike
+        if words <= said or (
+            said & words and is_negative(text) is is_negative(fact.text) and moods(text) == moods(fact.text)
+        ):
             return True
     return False
 

@@ -23,7 +23,12 @@ _SLOT_LIMIT = 1_000
 
 
 async def load_facts(
-    store: BaseStore, user_id: str, operations: Sequence[Operation], ids: Sequence[str] = ()
+    store: BaseStore,
+    user_id: str,
+    operations: Sequence[Operation],
+    ids: Sequence[str] = (),
+    *,
+    verbatim_in: str | None = None,
 ) -> dict[str, Fact]:
     """Return the stored facts that these operations may change, and those with the given ids, in one round trip.
 
@@ -32,12 +37,16 @@ async def load_facts(
         user_id: The owner.
         operations: What is to be reconciled.
         ids: More facts to return.
+        verbatim_in: A conversation of which the statements that are kept word for word are returned as well.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     ops: list[Op] = [
         SearchOp(namespace, filter={"slot": slot}, limit=_SLOT_LIMIT, refresh_ttl=False) for slot in slots(operations)
     ]
     ops += [GetOp(namespace, id_) for id_ in dict.fromkeys([*targets(operations), *ids])]
+    if verbatim_in is not None:
+        said = {"verbatim": True, "session_id": verbatim_in}
+        ops.append(SearchOp(namespace, filter=said, limit=_SLOT_LIMIT, refresh_ttl=False))
     found: dict[str, Fact] = {}
     for answer in await store.abatch(ops) if ops else []:
         items = answer if isinstance(answer, list) else [answer]

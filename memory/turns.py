@@ -27,6 +27,7 @@ from memory.branches import BranchesOf, follow
 from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
+from memory.coverage import Coverage, settle_verbatim
 from memory.drafts import Origin
 from memory.extraction import (
     ExistingMemory,
@@ -484,13 +485,17 @@ class Turns:
         origin = Origin(self.session_id, self.agent_id, now())
         said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
         sources = tuple(message.id for message in messages)
-        verbatim = drafts.verbatim_facts(messages, origin)
+        verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
+        coverage = Coverage(extraction, {fact.id: fact.text for fact in related}, _texts(said))
+        unread = await asyncio.to_thread(coverage.unread, verbatim, related)
+        spoken = [fact.id for fact in (*verbatim, *unread)]
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
             if not mine:
                 return TurnReport(calls=extraction.calls), []
-            stored = await load_facts(self.memory.store, self.user_id, extraction.ops, [fact.id for fact in verbatim])
+            store = self.memory.store
+            stored = await load_facts(store, self.user_id, extraction.ops, spoken, verbatim_in=self.session_id)
             facts = reconcile(
                 extraction.ops,
                 stored,
@@ -499,15 +504,10 @@ class Turns:
                 agent_id=self.agent_id,
                 said=said,
             )
-            # What the model left unread is kept word for word; what it has read stays in its message alone.
-            read: list[Change] = []
-            for fact in verbatim:
-                known = stored.get(fact.id)
-                if not drafts.is_read(fact, extraction) and not drafts.is_known(fact, [*related, *facts]):
-                    facts += [kept] if (kept := drafts.repeated(known, fact)) != known else []
-                elif known is not None:
-                    read.append(delete(self.user_id, MemoryScope.SEMANTIC, known.id))
-            changes = [*read, *await fact_changes(self.memory.store, self.user_id, facts)]
+            kept, read = settle_verbatim(verbatim, unread, stored.values(), sources)
+            facts += kept
+            changes = [delete(self.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
+            changes += await fact_changes(store, self.user_id, facts)
             if extraction.episode is not None and self.memory.policy.use_episodic:
                 # a task that has been forgotten meanwhile is not linked to
                 linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
@@ -527,7 +527,7 @@ class Turns:
                 stored=[fact.text for fact in facts if fact.current],
                 retired=[fact.text for fact in facts if not fact.current],
                 calls=extraction.calls,
-                problem="; ".join(filter(None, [_rejections(extraction), *refused])),
+                problem="; ".join(filter(None, [_left_out(extraction, bool(unread)), *refused])),
             )
             return report, changes
 
@@ -543,7 +543,8 @@ class Turns:
     ) -> TurnReport:
         """Keep the user's statements word for word: for good without a model, until it works again after a failure."""
         error = in_short(failure) if failure else ""
-        verbatim = drafts.verbatim_facts(messages, Origin(self.session_id, self.agent_id, now()))
+        origin = Origin(self.session_id, self.agent_id, now())
+        verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -624,8 +625,15 @@ def _in_words(step: AgentStep) -> str:
     return f"{step['action']}({step['arguments']}) -> {result}"[:_MAX_STEP]
 
 
-def _rejections(extraction: Extraction) -> str:
+def _left_out(extraction: Extraction, kept: bool) -> str:
+    """Return what of a model's answer was not taken, for the user, and what became of it."""
     reasons = list(dict.fromkeys(rejected.reason for rejected in extraction.rejected))
-    if reasons:
-        return f"{len(extraction.rejected)} proposals were refused ({'; '.join(reasons)}); the words are kept as said"
-    return "" if extraction.complete else "not everything could be read; the words are kept as said"
+    if extraction.complete and not reasons:
+        return ""
+    count = len(extraction.rejected)
+    what = f"{count} proposals were refused ({'; '.join(reasons)})" if reasons else "not everything could be read"
+    return f"{what}; the words that no fact covers are kept as said" if kept else what
+
+
+def _texts(said: Mapping[str, Said]) -> dict[str, str]:
+    return {id_: message.text for id_, message in said.items()}

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
+from memory.clauses import COORDINATORS
 from memory.extraction.mood import Mood, allowed_moods, is_conditional, moods
 from memory.statements import is_question, sentences
 
@@ -46,9 +48,7 @@ _NEGATION = re.compile(
 _UNACCENTED = re.compile(r"\b(?:chua|chang|ghet|kieng)\b")
 _SUPPOSED = re.compile(r"\b(?:suppose|supposing|imagine|pretend|hypothetically)\b")
 
-_CLAUSE = re.compile(
-    r"\s*(?:[,;:–—]\s|\b(?:and|but|or|because|so|though|although|while|nhưng|mà|và|vì|nên|còn|chứ|hoặc|hay)\b)\s*"
-)
+_CLAUSE = re.compile(rf" ?(?:[,;:–—] |\b(?:{COORDINATORS})\b) ?")
 _ANEW = re.compile(
     r"^(?:i|i'm|i've|i'd|we|my|he|she|it|they|but|only|just|instead|"
     r"tôi|mình|tớ|em|anh|chị|con|nó|họ|chúng|chỉ|nhưng|mà|còn)\b"
@@ -79,6 +79,10 @@ _MEANT: dict[Mood, str] = {
 _MIN_STEM = 4
 """Letters of a stem: shorter ones belong to different words, as in car, care and caring."""
 
+_COMMON_START = 3
+"""Letters that all forms of a word begin with, for `_similar`."""
+
+_MIN_INSIDE = 5
 _MAX_LEAD_WORDS = 5
 """A clause before a comma that is no longer than this says when or how of what follows: "next month, I move"."""
 
@@ -103,8 +107,7 @@ def fold(text: str) -> str:
 
 def content_words(text: str) -> list[str]:
     """Return the words that carry content; all words where none does."""
-    spelt = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
-    return _words(" ".join(word for word in spelt if word not in _STOP)) or _words(text)
+    return _words(" ".join(word for word in _spelt(text) if word not in _STOP)) or _words(text)
 
 
 def is_grounded(claim: str, source: str) -> bool:
@@ -115,21 +118,29 @@ def is_grounded(claim: str, source: str) -> bool:
     >>> is_grounded("Hà Nội", "toi o Hanoi")
     True
     """
-    needed = content_words(claim)
-    return bool(needed) and (coverage(claim, source) == 1 or _is_written_together(claim, source))
+    needed, said = content_words(claim), _wording(source)
+    return bool(needed) and (all(map(said.has, needed)) or said.has_inside("".join(needed)))
 
 
 def coverage(claim: str, source: str) -> float:
     """Return the share of the claim's content words that occur in the source."""
-    needed = content_words(claim)
-    said = set(_words(source))
-    together = "".join(_words(source))
-    return sum(_occurs(word, said, together) for word in needed) / len(needed) if needed else 0.0
+    needed, said = content_words(claim), _wording(source)
+    return sum(map(said.has, needed)) / len(needed) if needed else 0.0
 
 
 def shares_words(one: str, other: str) -> bool:
     """Tell whether two texts have a content word in common."""
-    return any(_similar(a, b) for a in set(content_words(one)) for b in set(content_words(other)))
+    said = _Wording(content_words(other))
+    return any(map(said.has_form_of, set(content_words(one))))
+
+
+def says_something(text: str) -> bool:
+    """Tell whether a text has a word that carries content.
+
+    >>> says_something("I love tea"), says_something("and you")
+    (True, False)
+    """
+    return any(word not in _STOP for word in _spelt(text))
 
 
 def is_negative(text: str) -> bool:
@@ -193,10 +204,15 @@ def objection(about: str, negative: bool, source: str, *, assented: bool = False
     return ""
 
 
-def _clauses(source: str) -> Iterator[_Clause]:
+@lru_cache(maxsize=16)
+def _clauses(source: str) -> tuple[_Clause, ...]:
+    return tuple(_read_clauses(source))
+
+
+def _read_clauses(source: str) -> Iterator[_Clause]:
     for sentence in sentences(source):
         asks = is_question(sentence)
-        plain = _plain(sentence)
+        plain = " ".join(_plain(sentence).split())
         for left in _LEFT_BEHIND.finditer(plain):
             yield _Clause(left[1], negative=True, asserted=not asks)
         plain = _LEFT_BEHIND.sub(lambda left: left[0].removesuffix(left[1]), plain)
@@ -245,17 +261,35 @@ def _words(text: str) -> list[str]:
     return [_NUMBERS.get(word, word) for word in _WORD.findall(fold(text))]
 
 
-def _occurs(word: str, said: set[str], together: str) -> bool:
-    return word in said or any(_similar(word, other) for other in said) or _is_inside(word, together)
+def _spelt(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
 
 
-def _is_inside(word: str, together: str) -> bool:
-    # "Hanoi" for "Hà Nội", and scripts that put no space between words; a short Latin word would be anywhere
-    return word in together and (len(word) >= 5 or not word.isascii())
+class _Wording:
+    """The words of a text, as they are looked for: many times in the same text."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = frozenset(words)
+        self._together = "".join(words)
+        self._alike: dict[str, list[str]] = {}
+        for word in self.words:
+            self._alike.setdefault(word[:_COMMON_START], []).append(word)
+
+    def has(self, word: str) -> bool:
+        return self.has_form_of(word) or self.has_inside(word)
+
+    def has_form_of(self, word: str) -> bool:
+        return word in self.words or any(_similar(word, other) for other in self._alike.get(word[:_COMMON_START], ()))
+
+    def has_inside(self, word: str) -> bool:
+        # "Hanoi" for "Hà Nội", and scripts that put no space between words; a short Latin word would be anywhere
+        return (len(word) >= _MIN_INSIDE or not word.isascii()) and word in self._together
 
 
-def _is_written_together(claim: str, source: str) -> bool:
-    return _is_inside("".join(content_words(claim)), "".join(_words(source)))
+@lru_cache(maxsize=256)
+def _wording(text: str) -> _Wording:
+    # twenty proposals are judged against the same message, and each of its clauses
+    return _Wording(_words(text))
 
 
 def _similar(one: str, other: str) -> bool:

@@ -117,7 +117,7 @@ def takes_back(target: str, said: str) -> bool:
     """
     if not shares_words(target, said):
         return False
-    if _is_named(target, asked_to_forget(said)):
+    if is_named(target, asked_to_forget(said)):
         return True
     words = content_words(target)
     common = " ".join(word for word in words if is_grounded(word, said))
@@ -154,12 +154,12 @@ def named_best(targets: dict[str, str], proposed: str, said: str) -> str:
     """
     asked = asked_to_forget(said)
     words = {alias: frozenset(content_words(text)) for alias, text in targets.items()}
-    whole = [alias for alias, text in targets.items() if asked and is_grounded(text, asked) and _is_named(text, asked)]
+    whole = [alias for alias, text in targets.items() if asked and is_grounded(text, asked) and is_named(text, asked)]
     best = [one for one in whole if not any(words[one] < words[other] for other in whole)]
     if len(best) != 1:
         return proposed
     said_of_proposed = {word for word in words[proposed] if is_grounded(word, asked)}
-    misses = not _is_named(targets[proposed], asked) or said_of_proposed < words[best[0]]
+    misses = not is_named(targets[proposed], asked) or said_of_proposed < words[best[0]]
     return best[0] if misses else proposed
 
 
@@ -191,7 +191,8 @@ def _replaces(wrong: str, right: str) -> bool:
     return named or _share_topic(wrong, right) or wrong.split()[:2] == right.split()[:2]
 
 
-def _is_named(target: str, said: str) -> bool:
+def is_named(target: str, said: str) -> bool:
+    """Tell whether what was said names what a known fact is about, by a word that few other facts have."""
     words = content_words(target)
     own = [word for word in words if word not in _COMMON] or words
     return bool(said) and any(is_grounded(word, said) for word in own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -100,7 +100,15 @@ def make(store: type[GatedStore], monkeypatch: pytest.MonkeyPatch, **policy: Any
         # what such a store promises, it promises between processes
         monkeypatch.setattr(transactions, "_locks", Separate())
     monkeypatch.setattr(transactions, "_LONGEST_WAIT", 0)
-    return Conversation(store(Schedule()), **policy)
+    schedule = Schedule()
+
+    async def in_turn(work: Callable[..., Any], *arguments: Any) -> Any:
+        """Work in another thread, which takes as long as the schedule wants."""
+        await schedule.gate()
+        return work(*arguments)
+
+    monkeypatch.setattr(asyncio, "to_thread", in_turn)
+    return Conversation(store(schedule), **policy)
 
 
 def contiguous(before: int, move: str = "go") -> Iterable[Choice]:
