@@ -22,6 +22,7 @@ from agents.terminal.context import add_context_parser, run_context
 from agents.terminal.demo import hold_conversation, run_demo
 from agents.terminal.memory import MemoryCommandError, add_parser, run_memory
 from agents.terminal.stats import add_stats_parser, run_stats
+from agents.terminal.worker import add_worker_parsers, run_maintain, run_worker
 from memory.storage import StorageError, StorageSettings
 from tools.registry import ToolConfigError
 
@@ -51,6 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             if arguments.conversation is None:
                 return run_demo(settings, console)
             return asyncio.run(hold_conversation(arguments.conversation, arguments.user, settings, console))
+        if arguments.command == "worker":
+            return run_worker(settings, console)
+        if arguments.command == "maintain":
+            return run_maintain(arguments, settings, console)
         path = arguments.agent.endswith((".yaml", ".yml"))
         config = load_agent_config_file(Path(arguments.agent)) if path else load_agent_config(arguments.agent)
         if arguments.command == "memory":
@@ -89,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     add_parser(commands, _user_id, _user_name())
     add_context_parser(commands, _user_id, _user_name())
     add_stats_parser(commands, _user_id)
+    add_worker_parsers(commands, _user_id)
     return parser
 
 

@@ -17,7 +17,6 @@ from langgraph.types import Checkpointer
 from agents.config import AgentConfig, load_agent_config, load_agent_config_file
 from agents.embedding import check_embedding
 from agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
-from memory.background import background
 from memory.storage import StorageSettings, open_storage
 
 
@@ -46,6 +45,9 @@ async def open_agent(
                 context={"user_id": "ann"},
                 config={"configurable": {"thread_id": "1"}},
             )
+
+    What happens behind the turns is done while it is open. Closing waits for it a few seconds; what is not finished by
+    then stays in the store, and is taken over by the next process that opens the agent, or by `react-mem worker`.
 
     Args:
         agent: The name of a config, the path of a YAML file, or a config.
@@ -90,22 +92,20 @@ async def open_agent(
     if store is not None:
         check_embedding(config, store)
     if store is not None and checkpointer is not None:
-        try:
-            yield build_agent(resolved, **options)
-        finally:
-            await background().drain(config.memory.extraction_timeout)
+        graph = build_agent(resolved, **options)
+        async with resolved.work.running(store):
+            yield graph
         return
     settings = settings or StorageSettings.from_env()
     if config.models.embedding != "auto":
         settings = settings.model_copy(update={"embedding": config.models.embedding})
     async with open_storage(settings) as storage:
-        try:
-            options["store"] = store or storage.memory
-            options["checkpointer"] = checkpointer or storage.checkpointer
-            yield build_agent(resolved, **options)
-        finally:
-            # what is not finished in time stays durable, and the next turn takes it along
-            await background().drain(config.memory.extraction_timeout)
+        memory = store or storage.memory
+        options["store"] = memory
+        options["checkpointer"] = checkpointer or storage.checkpointer
+        graph = build_agent(resolved, **options)
+        async with resolved.work.running(memory):
+            yield graph
 
 
 def _load(agent: str | Path | AgentConfig) -> AgentConfig:

@@ -31,6 +31,7 @@ from agents.models import (
     supports_native_tools,
 )
 from agents.text_dialect import TextDialect
+from memory.work.agent import AgentWork
 from tools.governed import under_policy
 from tools.memory_tools import forget_said
 from tools.registry import ToolConfigError, load_tools
@@ -75,6 +76,7 @@ class ResolvedAgent:
         fallback: The language models that are asked when it fails, in order.
         quotes: What answers after them, by quoting; None where the failure is raised.
         health: Which models fail at the moment.
+        work: The work behind its turns, which a manager that remembers says how to do.
     """
 
     config: AgentConfig
@@ -93,6 +95,7 @@ class ResolvedAgent:
     fallback: tuple[NamedModel, ...] = ()
     quotes: NamedModel | None = None
     health: ModelHealth = field(default_factory=ModelHealth, repr=False)
+    work: AgentWork = field(default_factory=AgentWork, repr=False)
     _overrides: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
     def stand_ins_for(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:

@@ -37,10 +37,10 @@ from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, SYSTEM_PROMPT
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings, InstantModel, question
-from memory.background import background
 from memory.facade import MemoryFacade
 from memory.storage import StorageSettings, open_storage
 from memory.storage.embedded import embedded_database
+from memory.work.worker import drain
 from tests.support.dev_server import DevServer
 
 USERS = (10, 50, 200)
@@ -157,7 +157,7 @@ async def in_process(manager: str, users: int, turns: int, url: str) -> Metrics:
         await Tally().turn(say("somebody", "warm-up", "Hello."))
         metrics = await all_at_once(users, turns, say)
         start = time.perf_counter()
-        if not await background().drain(_BEHIND_SECONDS):
+        if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what is done behind the turns took more than {_BEHIND_SECONDS:.0f} seconds")
         return {**metrics, "behind_s": round(time.perf_counter() - start, 2), **resources(storage.pool)}
 

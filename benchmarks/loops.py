@@ -25,11 +25,11 @@ from agents.resolve import build_agent, resolve_agent
 from benchmarks.filling import fill, in_batches, in_bulk, memories
 from benchmarks.locomo.databases import new_database
 from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, question
-from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy
 from memory.storage import Storage, StorageSettings, open_storage
 from memory.storage.embedded import embedded_database
+from memory.work.worker import drain
 
 MANAGERS = ("react", "react_mem")
 PEERS = ("create_agent", "langmem")
@@ -115,7 +115,7 @@ class System:
         if self.small is None:
             return turn
         start, computed = time.perf_counter(), time.process_time()
-        if not await background().drain(_BEHIND_SECONDS):
+        if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
         done = replace(
             turn,

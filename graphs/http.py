@@ -23,9 +23,13 @@ from langgraph.config import get_store
 from agents.config import AgentConfigError
 from agents.embedding import check_served_embeddings
 from agents.models import ModelConfigError
+from agents.runners import configured_runners
 from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from graphs.chat_summary_route import router as chat_summary
+from graphs.conversations_route import router as conversations
 from graphs.metrics_route import router as metrics
+from memory.work.agent import CLOSING_SECONDS
+from memory.work.worker import Worker
 from tools.registry import ToolConfigError
 
 log = logging.getLogger(__name__)
@@ -33,28 +37,41 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Take the store that the server has opened, and build what the first request would wait for."""
+    """Take the store that the server has opened, build what the first request waits for, and do the work behind turns.
+
+    The server ends this before it closes the store. Every process of a deployment runs it, those of the run queue too.
+    """
     # Here and not in a request: the server shows requests the store of its default configuration, not langgraph.json's.
     try:
         app.state.store = get_store()
     except (KeyError, RuntimeError):
         app.state.store = None
     if app.state.store is None:
-        log.warning("the server shows its routes no store: chat summaries go without profiles and stored prompts")
+        log.warning(
+            "the server shows its routes no store: nothing is done behind the turns here (`react-mem worker` does it), "
+            "and chat summaries go without profiles and stored prompts"
+        )
     else:
         await check_served_embeddings(app.state.store)
     try:
         await asyncio.to_thread(summarizer_for, DEFAULT_AGENT)
     except (AgentConfigError, ModelConfigError, ToolConfigError) as error:
         log.warning("the agent %r cannot sum up chats: %s", DEFAULT_AGENT, error)
-    yield
+    if app.state.store is None:
+        yield
+        return
+    worker = Worker(app.state.store, await asyncio.to_thread(configured_runners))
+    try:
+        yield
+    finally:
+        await worker.close(CLOSING_SECONDS)
 
 
 # The server serves the documentation of all routes itself, at /docs and /openapi.json.
 app = FastAPI(title="react-mem", lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for router in (chat_summary, metrics):
+for router in (chat_summary, conversations, metrics):
     app.router.routes.extend(router.routes)
 
 

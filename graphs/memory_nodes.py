@@ -21,7 +21,6 @@ from agents.context import AgentContext
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import ResolvedAgent
 from graphs import events
-from graphs.background import extract_later
 from graphs.reason import Reason, is_empty, require_input
 from graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
 from graphs.state import AgentState, current_turn
@@ -36,9 +35,11 @@ from memory.facade import MemoryFacade
 from memory.identity import Identity, identify, why_off
 from memory.interface import MemoryScope
 from memory.learning import record_turn
+from memory.maintenance import Reflecting
 from memory.summaries.summarise import Summariser
 from memory.transcript import NOTICE, message_record_id, text_of
 from memory.turns import Turns, last_id
+from memory.work.runner import AgentRunner
 from prompts import load_prompt
 from tools.routing.switch import Choice
 from tools.working_memory import recall_step
@@ -89,6 +90,11 @@ class MemoryNodes:
         self._reason = Reason(agent, self.compose, self.offer)
         self._tasks = TaskGraphs.of(agent)
         self._task_tokens = TASK_TOKENS if self._tasks else 0
+        quotes = isinstance(agent.small_model, ExtractiveChatModel)
+        names = tuple(tool.name for tool in agent.tools)
+        small, stand_ins = agent.small_model, agent.stand_ins_for(agent.small_model)
+        reflecting = Reflecting(None if quotes else small, stand_ins, names)
+        agent.work.register(agent.config.name, AgentRunner(self.turns, reflecting))
 
     def _make_extractor(self) -> Extractor | None:
         if isinstance(self._agent.small_model, ExtractiveChatModel):
@@ -266,6 +272,9 @@ class MemoryNodes:
         notes = state.get("working_memory")
         turns = self.turns(runtime.store, identity)
         writer = runtime.stream_writer
+        if runtime.server_info is None:
+            # a server has a worker for all agents
+            self._agent.work.ensure(runtime.store)
         try:
             async with asyncio.timeout(self._policy.read_timeout):
                 steps = notes["steps"] if notes else ()
@@ -273,8 +282,6 @@ class MemoryNodes:
                 await self._log_outcome(turns, state, steps)
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":
-                async with asyncio.timeout(self._policy.read_timeout):
-                    await extract_later(turns, self._policy, on_server=runtime.server_info is not None)
                 note = "What was said is stored, and read behind the turn."
                 events.memory(writer, "extract", "ok", note, stored=[], retired=[], waiting=1)
                 return remembered

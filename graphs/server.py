@@ -2,7 +2,7 @@
 
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`
-- `extractor`, `maintenance`: what happens behind the turns
+- `maintenance`: what the server's worker does behind the turns, now, for a cron or by hand
 - `planner_worker`: an example of two agents over one memory
 - `smart_buyer`: an example of learning: a flow that plans until it knows
 - `chat_summary`: a conversation summed up, its newest message completed; also served as a route (see `graphs.http`)
@@ -21,7 +21,7 @@ from react_mem_start import check_packages
 check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
 
 from graphs.chat_summary import build_chat_summary
-from graphs.maintenance import build_extractor, build_maintenance
+from graphs.maintenance import build_maintenance
 from graphs.planner_worker import shipped_team
 from graphs.serving import serve_agent, serve_all
 from graphs.smart_buyer import shipped_buyer
@@ -32,7 +32,6 @@ DEFAULT_AGENT = "assistant"
 serve_all()
 react = serve_agent("plain")
 react_mem = serve_agent("assistant")
-extractor = build_extractor()
 maintenance = build_maintenance()
 planner_worker = shipped_team()
 smart_buyer = shipped_buyer()

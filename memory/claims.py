@@ -33,6 +33,19 @@ def is_due(turn: PendingTurn, at: datetime) -> bool:
     return turn.failures < MAX_FAILURES and not waits and not _is_claimed(turn, at)
 
 
+def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
+    """Return when a turn may be claimed, at the earliest; None for one that is parked.
+
+    Args:
+        turn: A turn that waits.
+        at: Now.
+    """
+    if turn.failures >= MAX_FAILURES:
+        return None
+    waits = [turn.retry_at, turn.claimed_until if _is_claimed(turn, at) else None]
+    return max((time for time in waits if time is not None), default=at)
+
+
 def _is_claimed(turn: PendingTurn, at: datetime) -> bool:
     return turn.claimed_until is not None and turn.claimed_until >= at and not is_dead(turn.claimed_by)
 

@@ -23,6 +23,7 @@ from memory.records import BELIEVED, Profile
 from memory.scopes.profile import split_fields, with_text
 from memory.speakers import forget_speakers, silenced
 from memory.transactions import transact
+from memory.work.items import forgotten_work
 
 _LINKS = {"episode": "linked_steps", "task": "steps", "task_step": "depends_on"}
 """Fields of what is left that name other records."""
@@ -58,7 +59,8 @@ async def delete_session(
         ]
         gone = {(change.namespace, change.key) for change in changes if change.value is None}
         left = [item for item in owned if (item.namespace, item.key) not in gone]
-        return None, [*changes, *await silenced(store, user_id, left)]
+        work = await forgotten_work(store, user_id, session_id)
+        return None, [*changes, *await silenced(store, user_id, left), *work]
 
     await transact(store, user_id, step)
     forget(store, user_id)
@@ -85,7 +87,8 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
     async def step() -> tuple[None, list[Change]]:
         links = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
         items = [*await everything(store, user_id), *await set_aside(store, user_id), *links, *marks]
-        return None, [PutOp(item.namespace, item.key, None) for item in items]
+        gone = [PutOp(item.namespace, item.key, None) for item in items]
+        return None, [*gone, *await forgotten_work(store, user_id)]
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
     await transact(store, user_id, step)

@@ -220,7 +220,7 @@ class MemoryPolicy(BaseModel):
     )
     debounce: float = Field(2.0, ge=0, le=3600, description="Seconds of quiet before a background extraction.")
     quiet_after: float = Field(
-        1800.0, ge=0, description="Seconds of quiet after which `maintenance` takes a conversation for ended."
+        1800.0, ge=0, description="Seconds of quiet after which a conversation counts as ended, and is concluded."
     )
     engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
     keywords: bool = Field(

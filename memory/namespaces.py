@@ -1,7 +1,8 @@
 """Owner and scope -> the store's namespace. Every key the memory layer touches is built here.
 
-Layout: `("memory", <user>, <scope>)`; work that is still to be extracted: `("memory", <user>, "pending")`; what was set
-aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`.
+Layout: `("memory", <user>, <scope>)`; turns that are still to be extracted: `("memory", <user>, "pending")`; what was
+set aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`; what there is to do behind the
+turns: `("memory_work", <user>)`, apart from memory, because workers search it across owners.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ META = "meta"
 LINKS = "links"
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
+WORK = "memory_work"
 
 Namespace = tuple[str, ...]
 
@@ -85,3 +87,8 @@ def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
 def terminal_namespace(user_id: str) -> Namespace:
     """Return where the terminal keeps which conversation a user left, below it one entry an agent."""
     return (TERMINAL, encode(user_id))
+
+
+def work_namespace(user_id: str) -> Namespace:
+    """Return where the work behind a user's turns is kept."""
+    return (WORK, encode(user_id))

@@ -61,6 +61,31 @@ class GuardedStore(Protocol):
         """Write the batch and return True, or write nothing and return False where the guard does not hold."""
 
 
+async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] | None) -> bool:
+    """Replace an item if it still holds what it held; no other item is touched, and it is not indexed.
+
+    On a store without guarded writes it holds between those of this event loop who use this function.
+
+    Args:
+        store: The store.
+        guard: The item, and what it must still hold.
+        value: What it is to hold; None removes it.
+
+    Returns:
+        Whether it was replaced.
+    """
+    change = PutOp(guard.namespace, guard.key, value, index=False)
+    if isinstance(store, GuardedStore):
+        return await store.abatch_if([change], guard)
+    lock = _locks.setdefault((id(asyncio.get_running_loop()), f"{guard.namespace}/{guard.key}"), asyncio.Lock())
+    async with lock:
+        item = await store.aget(guard.namespace, guard.key, refresh_ttl=False)
+        if (item.value if item is not None else None) != guard.value:
+            return False
+        await store.abatch([change])
+        return True
+
+
 async def transact(
     store: BaseStore,
     user_id: str,

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -54,6 +54,7 @@ from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import is_said, message_record_id, to_records
 from memory.unread import offer_unread
+from memory.work.items import Work, announce, put_work
 from memory.workers import worker_name
 
 _BATCH = 8
@@ -74,6 +75,9 @@ _MAX_NOTE = 600
 
 _CLAIM_MARGIN = 30.0
 """Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
+
+END_CONVERSATION = "end_conversation"
+"""The tool with which an agent says that a conversation ends with this turn."""
 
 AgentStep = Mapping[str, Any]
 
@@ -333,7 +337,7 @@ class Turns:
         *,
         ends: bool = False,
     ) -> None:
-        """Store the messages that are new, with a note that they are still to be drawn from, in one batch.
+        """Store the messages that are new, with a note and the work of drawing from them, in one batch.
 
         Nothing here waits for a worker, which may be reading or writing notes at this moment. So a note is never
         extended: its id says which messages it names, and the note of a turn that has gone on replaces the one before.
@@ -379,6 +383,8 @@ class Turns:
             changes += [put(self.user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done]
         changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
         changes += speaker_changes(store, self.user_id, new)
+        works = self._work(closed=ends, last=any(step["action"] == END_CONVERSATION for step in steps))
+        changes += [put_work(self.user_id, work) for work in works]
         if guarded is None:
             await self.memory.apply(changes)
         else:
@@ -386,6 +392,23 @@ class Turns:
             with telemetry.span("write") as measured:
                 measured.set(changes=len(changes))
                 await guarded.abatch_if(changes, unknown)
+        announce(self.user_id, works)
+
+    def _work(self, *, closed: bool, last: bool) -> list[Work]:
+        """Return what is to be done for this conversation, and when: nothing new if it is said again meanwhile."""
+        policy = self.memory.policy
+
+        def work(kind: Literal["extract", "conclude", "maintain"], seconds: float) -> Work:
+            due_at = int((now().timestamp() + seconds) * 1000)
+            return Work(kind=kind, agent=self.agent_id, session=self.session_id, due_at=due_at)
+
+        if not closed:
+            # for a turn that a crash leaves open
+            return [work("maintain", policy.recover_after)]
+        # what is drawn from inline is due only if that fails
+        soon = policy.recover_after if policy.extraction == "inline" else policy.debounce
+        ending = [work("conclude", policy.debounce)] if last else []
+        return [work("extract", soon), *ending, work("maintain", policy.quiet_after)]
 
     def _said_before(self, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
         """Return the ids of the last records before a place, without going through the whole thread."""

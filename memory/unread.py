@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from memory.changes import Change, put, put_pending
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.records import Fact, Message, PendingTurn, record_id
+from memory.records import Fact, Message, PendingTurn, now, record_id
 from memory.transactions import transact
+from memory.work.items import Work, put_work
 
 if TYPE_CHECKING:
     from memory.turns import Turns
@@ -47,6 +48,10 @@ async def offer_unread(turns: Turns) -> int:
         said = [Message.from_value(value) for value in values if value["kind"] == "message"]
         changes = [put(user_id, MemoryScope.SEMANTIC, fact.model_copy(update={"unread": False})) for fact in facts]
         changes += [put_pending(user_id, _waiting(message, turns.agent_id)) for message in said]
+        at = int(now().timestamp() * 1000)
+        for session_id in dict.fromkeys(message.session_id for message in said):
+            work = Work(kind="extract", agent=turns.agent_id, session=session_id, due_at=at)
+            changes.append(put_work(user_id, work))
         return len(said), changes
 
     return await transact(memory.store, user_id, step)

@@ -18,6 +18,7 @@ BUILT_IN: dict[str, str] = {
     "calculator": "tools.calculator:calculator",
     "compress_working_memory": "tools.working_memory:compress_working_memory",
     "current_time": "tools.clock:current_time",
+    "end_conversation": "tools.conversation:end_conversation",
     "forget": "tools.memory_tools:forget",
     "recall_episodes": "tools.memory_tools:recall_episodes",
     "recall_step": "tools.working_memory:recall_step",

@@ -149,6 +149,7 @@ class Chat:
         if line == "/memory":
             await self._show_memory(agent)
         elif line == "/new":
+            await sessions.end(thread_id)
             thread_id = await sessions.new()
             self._console.print(Text("a new conversation", style="dim"))
         elif line == "/forget":

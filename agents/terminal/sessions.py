@@ -9,6 +9,7 @@ from agents.terminal.turn import Agent
 from memory.facade import MemoryFacade
 from memory.namespaces import encode, terminal_namespace
 from memory.records import now
+from memory.work.ending import conclude_soon
 
 _LAST = "last"
 
@@ -46,6 +47,10 @@ class Sessions:
             value = {"thread_id": thread_id, "started": now().isoformat()}
             await self._store.aput(self._namespace, key, value, index=False)
         return thread_id
+
+    async def end(self, thread_id: str) -> None:
+        """End a conversation: what it came to is remembered behind the next one."""
+        await conclude_soon(self._store, self._user_id, thread_id)
 
     async def forget(self) -> None:
         """Forget all about the user: memories, threads, and which conversations there were, with every agent."""

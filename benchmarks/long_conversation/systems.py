@@ -19,9 +19,8 @@ from agents.context import AgentContext
 from agents.resolve import build_agent, resolve_agent
 from benchmarks.long_conversation.conversation import look_up
 from benchmarks.long_conversation.model import CHAT, SMALL
-from graphs.background import extractor_thread
-from memory.background import background
 from memory.storage import Storage
+from memory.work.worker import drain
 from tests.support.dev_server import DevServer
 from tools.registry import load_tools
 
@@ -88,7 +87,7 @@ class GraphTalk:
 
     async def rest(self, turn: int) -> None:
         """Do now what waits for a moment of quiet."""
-        if not await background().drain(_BEHIND_SECONDS):
+        if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
 
 
@@ -103,6 +102,7 @@ class ServerTalk:
 
     def __init__(self, server: DevServer) -> None:
         self.degraded = 0
+        self._server = server
         self._client = server.client()
         self._thread = ""
 
@@ -129,12 +129,8 @@ class ServerTalk:
         if turn % _PAUSE_EVERY:
             return
         async with asyncio.timeout(_BEHIND_SECONDS):
-            while await self._waiting():  # noqa: ASYNC110 - a server tells nobody that it is done
+            while await self._server.work_left(USER, self._thread):  # noqa: ASYNC110 - a server tells nobody that it is done
                 await asyncio.sleep(_POLL_SECONDS)
-
-    async def _waiting(self) -> bool:
-        runs = await self._client.runs.list(extractor_thread(USER, self._thread), limit=1)
-        return any(run["status"] in ("pending", "running") for run in runs)
 
 
 def in_process(storage: Storage, base_url: str) -> list[Talk]:

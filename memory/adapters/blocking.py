@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore
 
-from memory.background import background
+from memory.work.worker import drain
 
 Result = TypeVar("Result")
 
@@ -84,10 +84,7 @@ def drain_blocking(within: float) -> bool:
     if _own is None or _own[0] != os.getpid():
         return True
 
-    async def drain() -> bool:
-        return await background().drain(within)
-
-    return asyncio.run_coroutine_threadsafe(drain(), _own[1]).result()
+    return asyncio.run_coroutine_threadsafe(drain(within), _own[1]).result()
 
 
 def home_of(store: BaseStore) -> asyncio.AbstractEventLoop | None:

@@ -38,7 +38,6 @@ from langgraph.store.base import BaseStore
 from memory import telemetry
 from memory.adapters.blocking import drain_blocking, run_blocking
 from memory.adapters.thread import Mark, as_said, mark_of, steps_of
-from memory.background import background
 from memory.causes import cause_of
 from memory.context import Frame, Layout, Window, assemble, lay_out
 from memory.context.budget import ASSUMED_WINDOW
@@ -47,8 +46,12 @@ from memory.facade import MemoryFacade
 from memory.identity import Identity, identify, why_off
 from memory.interface import MemoryPolicy, MemoryResults
 from memory.last_known import DATABASE
+from memory.maintenance import Reflecting
 from memory.summaries.summarise import Summariser
 from memory.turns import TurnReport, Turns
+from memory.work.agent import AgentWork
+from memory.work.runner import AgentRunner
+from memory.work.worker import drain
 from prompts import load_prompt
 
 Operation = Literal["retrieve", "store", "extract"]
@@ -135,6 +138,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             profile = {name: spec.description for name, spec in self._policy.profile.items()}
             self._extractor = create_extractor(self._policy.engine, model, profile)
         self._summariser = Summariser([model] if model is not None else [])
+        self._work = AgentWork()
+        self._work.register(agent_id, AgentRunner(self._turns, Reflecting(model)))
         # read now: an event loop must not read files
         for prompt in ("memories", "summaries", "web_pages", "cut_message", "cut_current"):
             load_prompt(prompt)
@@ -193,7 +198,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     async def adrain(self, within: float = 60.0) -> bool:
         """Finish what is to be drawn from turns of this event loop; see `drain`."""
-        return await background().drain(within)
+        return await drain(within)
 
     # What they have in common
 
@@ -300,6 +305,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def _end(self, turns: Turns, state: MemoryState, outcome: _Outcome) -> None:
         thread, mark = state["messages"], state.get("memory_mark")
         said = as_said(thread, mark)
+        self._work.ensure(turns.memory.store)
         try:
             async with asyncio.timeout(self._policy.read_timeout):
                 await turns.close(said, mark and mark["id"], steps_of(thread))
@@ -307,9 +313,6 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             if self._policy.extraction == "inline":
                 _report(await turns.extract(), outcome)
                 return
-            # no separator that either could hold as well: two users must never share one
-            key = f"{self._agent_id}\x1f{len(turns.user_id)}:{turns.user_id}\x1f{turns.session_id}"
-            background().schedule(key, self._policy.debounce, turns.extract)
         except Exception as error:
             outcome.degrade("extract", error)
             return

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from memory.changes import Change, put
 from memory.interface import MemoryScope
 from memory.learning.traces import match
-from memory.records import Skill
+from memory.records import Skill, now
 from memory.scopes.experience import TurnOutcome
 from memory.skill_life import after_use
 from memory.transactions import transact
+from memory.work.items import Work, announce, put_work
 
 if TYPE_CHECKING:
     from memory.facade import MemoryFacade
@@ -77,9 +78,15 @@ async def record_turn(
         )
         used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
         changes = [put(user_id, MemoryScope.EXPERIENCE, outcome, indexed=False)]
+        changes.append(put_work(user_id, learning))
         return used, [*changes, *(memory.procedural.put(user_id, skill) for skill in used)]
 
-    return await transact(memory.store, user_id, step)
+    # what was done is learnt from once it is quiet; a flow has no conversation that would be concluded then
+    due_at = int((now().timestamp() + memory.policy.quiet_after) * 1000)
+    learning = Work(kind="maintain", agent=agent_id, session=session_id, due_at=due_at)
+    used = await transact(memory.store, user_id, step)
+    announce(user_id, [learning])
+    return used
 
 
 def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, success: bool) -> dict[str, bool]:

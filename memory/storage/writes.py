@@ -57,7 +57,8 @@ _UPSERT_ROWS = f"""
 
 # The lock makes two writers queue even where the item does not exist yet and there is no row to lock.
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
-_HOLDS = "SELECT value FROM store WHERE prefix = %s AND key = %s"
+# A writer that does not guard takes no such lock: the row is locked as well, so that it cannot change after this look.
+_HOLDS = "SELECT value FROM store WHERE prefix = %s AND key = %s FOR UPDATE"
 
 
 class IndexRow(NamedTuple):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import NotFoundError
+from psycopg import AsyncConnection
 
-from graphs.background import extractor_thread
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
+from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
 pytestmark = pytest.mark.e2e
 
@@ -59,7 +62,7 @@ async def test_what_was_said_is_recalled_at_once_and_becomes_a_fact_of_its_owner
     assert recalled(events, "semantic") == recalled(events, "dialog") == []
 
 
-async def test_turns_in_quick_succession_are_read_in_one_go(server: DevServer, request: pytest.FixtureRequest) -> None:
+async def test_turns_in_quick_succession_are_read_and_leave_no_threads_of_their_own(server: DevServer) -> None:
     client = server.client("carl")
     thread, _ = await say(client, "carl", "I live in Huế.")
     await say(client, "carl", "I work as a nurse.", thread)
@@ -69,11 +72,8 @@ async def test_turns_in_quick_succession_are_read_in_one_go(server: DevServer, r
             await asyncio.sleep(0.5)  # the interval of a poll
             _, events = await say(client, "carl", "Where do I live and work?")
             facts = set(recalled(events, "semantic"))
-    behind = extractor_thread("carl", thread)
-    assert [run["status"] for run in await client.runs.list(behind)] == ["success"]
-    if "authenticated" in request.node.name:
-        with pytest.raises(NotFoundError):
-            await server.client("mallory").runs.list(behind)
+    threads = await client.threads.search(limit=1000)
+    assert {thread["metadata"]["graph_id"] for thread in threads} == {"react_mem"}
 
 
 async def test_maintenance_concludes_nothing_that_is_still_going_on(server: DevServer) -> None:
@@ -82,3 +82,99 @@ async def test_maintenance_concludes_nothing_that_is_still_going_on(server: DevS
     thread = await client.threads.create()
     done: Any = await client.runs.wait(thread["thread_id"], "maintenance", input={})
     assert done["problems"] == []
+
+
+# --- with a model -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[OpenAIServer]:
+    with OpenAIServer() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def quick(database_server: str, model: OpenAIServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """A server with a model and an agent that takes a conversation for ended after some seconds."""
+    folder = tmp_path_factory.mktemp("quick")
+    agents = folder / "agents"
+    agents.mkdir()
+    (agents / "quick.yaml").write_text("manager: react_mem\nmemory: {debounce: 0.2, quiet_after: 3}\n")
+    with database_for_a_server(database_server) as url:
+        environment = {
+            "DATABASE_URL": url,
+            "OPENAI_BASE_URL": model.base_url,
+            "EMBEDDING_MODEL": "local",
+            "REACT_MEM_AGENTS": str(agents),
+        }
+        with dev_server(folder, environment) as running:
+            yield running
+
+
+def drawn(request: Request) -> Reply:
+    """Propose a fact of what the user said, and that the conversation was an episode."""
+    rows = [json.loads(line) for line in request.text.splitlines() if line.startswith('{"id"')]
+    [said, *_] = [row for row in rows if row.get("role") == "user"]
+    fact = {"subject": "user", "predicate": "plans", "object": "a trip to Huế", "text": "User plans a trip to Huế."}
+    operation = {"op": "add", "target_id": None, "source_ids": [said["id"]], **fact}
+    episode = {
+        "goal": "Plan a trip to Huế",
+        "situation": "",
+        "steps": [],
+        "outcome": "a trip to Huế is planned",
+        "lessons": [],
+        "level": "conversation",
+        "importance": 0.5,
+    }
+    return Reply(json={"ops": [operation], "profile_changes": [], "episode": episode, "summary": ""})
+
+
+async def answer_to(client: LangGraphClient, user: str, text: str, thread: str) -> str:
+    given: Any = {"messages": [{"role": "user", "content": text}]}
+    context = {"user_id": user, "agent": "quick"}
+    done: Any = await client.runs.wait(thread, "agent", input=given, context=context)
+    return str(done["messages"][-1]["content"])
+
+
+async def stored(server: DevServer, user: str, scope: str) -> list[dict[str, Any]]:
+    """Return what is in a scope of a user, as the database has it."""
+    async with await AsyncConnection.connect(server.database_url) as conn:
+        found = await conn.execute("SELECT value FROM store WHERE prefix = %s", (f"memory.{user}.{scope}",))
+        return [value for (value,) in await found.fetchall()]
+
+
+async def test_turns_are_answered_while_what_is_behind_others_hangs_and_it_ends_by_itself(
+    quick: DevServer, model: OpenAIServer
+) -> None:
+    gate, client = threading.Event(), quick.client()
+
+    def held(request: Request) -> Reply:
+        return replace(drawn(request), hold=gate)
+
+    model.add(held, when=Match(schema=True), repeat=True)
+    model.add(Reply(text="noted"), when=Match(schema=False), repeat=True)
+
+    async def concluded(user: str) -> bool:
+        episodes = [value["level"] for value in await stored(quick, user, "episodic")]
+        return "conversation" in episodes and not await quick.work_left(user, threads[0], "maintain")
+
+    threads = [str((await client.threads.create())["thread_id"]) for _ in range(2)]
+    try:
+        await answer_to(client, "ann", "I plan a trip to Huế.", threads[0])
+        async with asyncio.timeout(PATIENCE):
+            while not [request for request in model.chats() if request.schema]:  # noqa: ASYNC110 - a server tells nobody
+                await asyncio.sleep(0.1)  # the interval of a poll
+        # its work hangs from here on: it was a job of the server's, and the next turns of anybody waited behind it
+        async with asyncio.timeout(PATIENCE):
+            assert await answer_to(client, "ann", "By train, I think.", threads[0]) == "noted"
+            assert await answer_to(client, "bob", "Hello.", threads[1]) == "noted"
+        assert await stored(quick, "ann", "semantic") == []
+    finally:
+        gate.set()
+    async with asyncio.timeout(60):
+        while not await concluded("ann"):  # noqa: ASYNC110 - a server tells nobody
+            await asyncio.sleep(0.2)  # the interval of a poll
+    facts = [value["text"] for value in await stored(quick, "ann", "semantic") if value["kind"] == "fact"]
+    assert facts == ["User plans a trip to Huế."]
+    assert await stored(quick, "ann", "links")
+    assert {thread["thread_id"] for thread in await client.threads.search(limit=1000)} == set(threads)

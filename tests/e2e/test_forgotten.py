@@ -71,8 +71,9 @@ def settings(database_url: str, openai_server: OpenAIServer, monkeypatch: pytest
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.delenv("CHAT_MODEL", raising=False)
-    # the third extraction fails: its turn waits, with the user's words kept beside it
-    openai_server.add(extract, extract, Reply(status=401, error="no"), when=Match(schema=True))
+    # the third extraction fails, and when it is tried again: its turn waits, with the user's words kept beside it
+    openai_server.add(extract, extract, when=Match(schema=True))
+    openai_server.add(Reply(status=401, error="no"), when=Match(schema=True), repeat=True)
     openai_server.add(answer, when=Match(schema=False), repeat=True)
     return StorageSettings.model_validate({"database_url": database_url, "embedding": "local"})
 

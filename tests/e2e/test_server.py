@@ -18,7 +18,6 @@ from langgraph_sdk.client import LangGraphClient
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
-from graphs.background import extractor_thread
 from tests.support.dev_server import DevServer, database_for_a_server, dev_server
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 
@@ -356,9 +355,8 @@ async def test_an_interrupted_thread_survives_a_restart_and_nothing_in_it_is_wor
 
     # from its end to its next turns; a blocking call on the event loop would be reported here, too
     lines = [json.loads(line) for line in server.log()[logged:].splitlines() if line.startswith("{")]
-    # what an earlier test left to the extractor may end meanwhile, on a thread of its own
     ended = [line["thread_id"] for line in lines if line["event"] == "Background run succeeded"]
-    assert sorted(id_ for id_ in ended if id_ in threads.values()) == sorted(threads.values())
+    assert sorted(ended) == sorted(threads.values())
     # how long a user's own agent takes to build, at its first use, is up to how busy the machine is
     worrying = [line for line in lines if line["level"] not in {"debug", "info"}]
     assert [line for line in worrying if not line["event"].startswith("Slow graph load")] == []
@@ -379,26 +377,23 @@ def lives_in(city: str) -> Callable[[Request], Any]:
     return learn
 
 
-async def until_read(client: LangGraphClient, user_id: str, thread: str) -> None:
+async def until_read(server: DevServer, user_id: str, thread: str) -> None:
     """Wait until what was said in a thread has been drawn from, behind the turn."""
     async with asyncio.timeout(60):
-        while True:
-            runs = await client.runs.list(extractor_thread(user_id, thread))
-            if runs and all(run["status"] == "success" for run in runs):
-                return
+        while await server.work_left(user_id, thread):  # noqa: ASYNC110 - a server tells nobody
             await asyncio.sleep(0.2)  # the interval of a poll
 
 
 @pytest.mark.parametrize("target", [REACT_MEM, Target("agent", "assistant")], ids=named)
 async def test_what_a_model_learnt_in_one_thread_is_used_in_another_by_the_same_user_only(
-    target: Target, client: LangGraphClient, script: Script
+    target: Target, client: LangGraphClient, server: DevServer, script: Script
 ) -> None:
     ann, mark = f"ann{script.mark}", script.mark
     script.say(*(Reply(text=text) for text in ("nice", "in Nam Định", "a", "b", "c")), learn=lives_in("Nam Định"))
     thread = await new_thread(client)
     taught = await events_of(client, target, f"I live in Nam Định. {mark}", thread, user_id=ann)
     assert memory_event(taught, "extract")["status"] == "ok"
-    await until_read(client, ann, thread)
+    await until_read(server, ann, thread)
 
     asked = await events_of(client, target, f"Where do I live? {mark}", user_id=ann)
     assert "User lives in Nam Định." in [item["text"] for item in memory_event(asked, "retrieve")["items"]]

@@ -22,12 +22,12 @@ from agents import AgentConfig, AgentConfigError, available_agents, load_agent_c
 from agents.config import ModelsConfig
 from agents.models import ModelConfigError, load_chat_model
 from graphs.errors import InvalidInputError, ModelCallError
-from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryScope
 from memory.namespaces import owner_namespace, scope_namespace
 from memory.records import now
 from memory.storage import StorageError, StorageSettings
+from memory.work.worker import drain
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 
 USER = "ann"
@@ -79,7 +79,7 @@ async def ask(agent: Any, content: Any, thread: str = "1") -> str:
 
 async def kept(agent: Any) -> Counter[str]:
     """Return what the store holds of the dialogue: how often each text; nothing waits to be drawn from."""
-    assert await background().drain(20)
+    assert await drain(20)
     items = await agent.store.asearch(scope_namespace(USER, MemoryScope.DIALOG), limit=100)
     assert await MemoryFacade(agent.store).pending(USER) == []
     return Counter(item.value["text"] for item in items if item.value["kind"] == "message")
@@ -237,7 +237,7 @@ async def test_an_extraction_that_fails_keeps_the_words(
         model.add(Reply(json=NOTHING), when=Match(schema=True), repeat=True)
         async with opened(model=impatient()) as agent:
             assert await ask(agent, FIRST) == "nice"
-            assert await background().drain(20)
+            assert await drain(20)
             facts = await agent.store.asearch(scope_namespace(USER, MemoryScope.SEMANTIC))
             assert [fact.value["text"] for fact in facts] == [FIRST]
             # a model that was down is asked again after a while

@@ -20,10 +20,10 @@ from agents.config import ModelsConfig
 from agents.models import LIMITS
 from graphs.errors import ModelCallError
 from graphs.model_call import ANSWERED_BY
-from memory.background import background
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
 from memory.storage import StorageSettings
+from memory.work.worker import drain
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 
 KEY = "sk-secret-0123456789abcdef"
@@ -181,7 +181,7 @@ async def test_the_shipped_agent_quotes_what_it_remembers_while_its_model_is_dow
         assert "“My cat is called Miu.”" in answer.text
         _, [event], answer = await turn(agent, "And now?", thread="2")
         assert (answer.text, event["status"]) == ("I am back.", "ok")
-        assert await background().drain(20)
+        assert await drain(20)
         dialog = await agent.store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=100)
     said = [item.value["text"] for item in dialog if item.value["kind"] == "message"]
     assert sorted(said) == sorted(

@@ -19,13 +19,13 @@ from psycopg_pool import AsyncConnectionPool
 
 from agents.config import AgentConfig
 from agents.resolve import build_agent, resolve_agent
-from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from memory.retrieval.fusion import Arm
 from memory.speakers import forget_speakers
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.postgres import MemoryStore
+from memory.work.worker import drain
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database
 from tests.support.scripted_model import ScriptedModel
 
@@ -353,7 +353,7 @@ class TestTurns:
             )
             events = [event async for event in stream]
             assert {"type": "answer", "text": "fine"} in events
-            await background().drain(20)
+            await drain(20)
             return {event["operation"]: event for event in events if event["type"] == "memory"}
 
         return run

@@ -18,7 +18,9 @@ from typing import Any, Self
 import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
+from psycopg import AsyncConnection
 
+from memory.namespaces import work_namespace
 from tests.support.databases import fresh_database
 from tests.support.interrupts import hear_interrupts
 
@@ -63,6 +65,21 @@ class DevServer:
     def client(self, token: str | None = None) -> LangGraphClient:
         """Return a client, authenticated by a bearer token if one is given."""
         return get_client(url=self.url, headers={"authorization": f"Bearer {token}"} if token else None)
+
+    @property
+    def database_url(self) -> str:
+        """Where its store is."""
+        return self._environment["DATABASE_URL"]
+
+    async def work_left(self, user_id: str, session_id: str, kind: str = "extract") -> bool:
+        """Return whether there is still work to do behind the turns of a conversation."""
+        prefix = ".".join(work_namespace(user_id))
+        async with await AsyncConnection.connect(self.database_url) as conn:
+            found = await conn.execute(
+                "SELECT FROM store WHERE prefix = %s AND value ->> 'session' = %s AND value ->> 'kind' = %s",
+                (prefix, session_id, kind),
+            )
+            return found.rowcount > 0
 
     def log(self) -> str:
         """Return what it has logged, since it was first started."""

@@ -12,7 +12,6 @@ from langgraph.store.memory import InMemoryStore
 
 from agents.config import AgentConfig
 from agents.resolve import ResolvedAgent, build_agent, resolve_agent
-from graphs import maintenance
 from memory.changes import put, write
 from memory.concepts import find_concepts
 from memory.consolidation import load_knowledge
@@ -20,9 +19,10 @@ from memory.extraction import Operation
 from memory.facade import MemoryFacade
 from memory.facts import write_facts
 from memory.interface import MemoryPolicy, MemoryScope
+from memory.maintenance import Reflecting, reflect
 from memory.owned import everything
 from memory.records import Message, now, record_id
-from memory.turns import Turns
+from memory.turns import TurnReport, Turns
 from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"
@@ -43,6 +43,11 @@ def an_agent(**policy: object) -> ResolvedAgent:
 def turns_of(agent: ResolvedAgent, store: BaseStore) -> Turns:
     memory = MemoryFacade(store, agent.config.memory)
     return Turns(memory=memory, extractor=None, user_id=USER, session_id="maintenance", agent_id=agent.config.name)
+
+
+async def reflect_as(agent: ResolvedAgent, store: BaseStore) -> TurnReport:
+    tools = [tool.name for tool in agent.tools]
+    return await reflect(turns_of(agent, store), Reflecting(agent.small_model, (), tools))
 
 
 async def say(store: BaseStore, session_id: str, *said: tuple[str, str, str]) -> None:
@@ -86,9 +91,9 @@ async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(stor
     for session, taste in enumerate(tastes):
         await say(store, str(session), taste)
     agent = an_agent(consolidate="rules", use_summaries=False)
-    await maintenance._reflect(turns_of(agent, store), agent)
+    await reflect_as(agent, store)
     drawn = await load_knowledge(store, USER)
-    again = await maintenance._reflect(turns_of(agent, store), agent)
+    again = await reflect_as(agent, store)
     assert again.stored == []
     memory = MemoryFacade(store)
     for session in range(len(tastes)):
@@ -101,7 +106,7 @@ async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(stor
 async def test_off_it_draws_nothing(store: BaseStore) -> None:
     await say(store, "1", *[("user", "likes", f"{kind} tea") for kind in ("iced", "black", "strong", "weak")])
     agent = an_agent()
-    report = await maintenance._reflect(turns_of(agent, store), agent)
+    report = await reflect_as(agent, store)
     assert (report.stored, report.calls, report.problem) == ([], 0, "")
     assert await load_knowledge(store, USER) == {}
 

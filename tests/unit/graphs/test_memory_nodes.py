@@ -11,10 +11,10 @@ from langgraph.store.memory import InMemoryStore
 
 from agents.config import AgentConfig
 from agents.resolve import build_agent, resolve_agent
-from memory.background import background
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
+from memory.work.worker import drain
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
@@ -141,7 +141,7 @@ async def test_extraction_off_stores_the_words_and_asks_no_model() -> None:
     store = memory_store()
     small = ScriptedModel(script=["never asked"])
     await events(build(ScriptedModel(script=["hello"]), store, small=small, extraction="off"), "My cat is Mimi.")
-    assert await background().drain(5)
+    assert await drain(5)
     assert small.prompts == []
     assert len(await store.asearch(scope_namespace("ann", MemoryScope.DIALOG))) == 2
     assert await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC)) == []

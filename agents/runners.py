@@ -1,0 +1,49 @@
+"""Who does the work behind the turns of the agents that have a config: for a server and for `react-mem worker`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+
+from agents.config import available_agents, load_agent_config
+from agents.resolve import build_agent, resolve_agent
+from memory.work.runner import AgentRunner
+
+
+class ConfiguredRunners:
+    """The runners of agents by name, each built at its first work.
+
+    Args:
+        names: The agents.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
+
+    def names(self) -> Sequence[str]:
+        """Return the agents."""
+        return self._names
+
+    async def get(self, agent: str) -> AgentRunner | None:
+        """Return who does the work of an agent; None for one that does not remember.
+
+        Raises:
+            AgentConfigError: If its config is not valid.
+            ModelConfigError: If a model of it cannot be loaded.
+            ToolConfigError: If a tool of it cannot be loaded.
+        """
+        return await asyncio.to_thread(_runner, agent)
+
+
+@cache
+def _runner(agent: str) -> AgentRunner | None:
+    resolved = resolve_agent(load_agent_config(agent))
+    # a manager that remembers says how its work is done
+    build_agent(resolved)
+    return resolved.work.runner(agent)
+
+
+def configured_runners() -> ConfiguredRunners:
+    """Return the runners of every agent there is. Blocking: it lists folders."""
+    return ConfiguredRunners(available_agents())

@@ -1,0 +1,94 @@
+"""`react-mem worker` and `react-mem maintain`: the work behind the turns, in a process of its own, or once and now."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.text import Text
+
+from agents.runners import configured_runners
+from agents.terminal.memory import Subparsers
+from memory.storage import StorageSettings, open_storage
+from memory.work.agent import CLOSING_SECONDS
+from memory.work.everything import maintain_all
+from memory.work.worker import Worker
+
+
+def add_worker_parsers(commands: Subparsers, user: Callable[[str], str]) -> None:
+    """Add the subcommands to a command line.
+
+    Args:
+        commands: Where.
+        user: Checks a user's id.
+    """
+    commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
+    maintain = commands.add_parser("maintain", help="do now what is done when a conversation has gone quiet, and end")
+    maintain.add_argument("--user", type=user, help="only this user's memory; everybody's by default")
+
+
+def run_worker(settings: StorageSettings, console: Console) -> int:
+    """Work until the process is told to stop.
+
+    Args:
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        AgentConfigError: If the folder of the agents does not exist.
+        StorageError: If the database cannot be opened.
+    """
+    asyncio.run(_work(settings, console))
+    return 0
+
+
+async def _work(settings: StorageSettings, console: Console) -> None:
+    stopped = asyncio.Event()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
+            asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    runners = await asyncio.to_thread(configured_runners)
+    async with open_storage(settings) as storage:
+        worker = Worker(storage.memory, runners)
+        console.print(Text(f"working for {', '.join(runners.names())}; Ctrl-C stops", style="dim"), soft_wrap=True)
+        try:
+            await stopped.wait()
+        finally:
+            # what is not finished by then is taken over by another worker
+            await worker.close(CLOSING_SECONDS)
+
+
+def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+    """Pick up what crashes left, conclude what has gone quiet, and reflect.
+
+    Args:
+        arguments: As `add_worker_parsers` read them.
+        settings: The database.
+        console: Where to draw.
+
+    Returns:
+        The exit code: 1 if something could not be done.
+
+    Raises:
+        AgentConfigError: If the folder of the agents does not exist.
+        StorageError: If the database cannot be opened.
+    """
+    return asyncio.run(_maintain(arguments.user, settings, console))
+
+
+async def _maintain(user_id: str | None, settings: StorageSettings, console: Console) -> int:
+    runners = await asyncio.to_thread(configured_runners)
+    async with open_storage(settings) as storage:
+        done = await maintain_all(storage.memory, runners, user_id)
+    counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"
+    console.print(Text(counts))
+    if done.problem:
+        console.print(Text(done.problem, style="yellow"), soft_wrap=True)
+    return 1 if done.problem else 0

@@ -1,0 +1,69 @@
+"""`POST /conversations/{thread_id}/end`: conclude a conversation now, instead of when it has gone quiet."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, HTTPException, Request
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel, Field
+
+from memory.identity import development_user
+from memory.interface import OwnerId
+from memory.work.ending import conclude_soon
+
+router = APIRouter(tags=["Conversations"])
+
+
+class EndBody(BaseModel):
+    """Whose conversation ends.
+
+    Args:
+        user_id: The owner.
+    """
+
+    user_id: OwnerId | None = Field(
+        None, description="Whose conversation it is. Ignored where the server authenticates users: then it is theirs."
+    )
+
+
+class Ending(BaseModel):
+    """What becomes of the conversation."""
+
+    status: str = Field(description="`ending`: it is concluded behind this answer.")
+
+
+@router.post(
+    "/conversations/{thread_id}/end",
+    operation_id="end_conversation",
+    summary="End a conversation",
+    status_code=202,
+    responses={
+        401: {"description": "Where the server authenticates users: nobody is authenticated."},
+        404: {"description": "This user has no such conversation, or none that is remembered."},
+        503: {"description": "This server has no store."},
+    },
+)
+async def end_conversation(thread_id: str, request: Request, body: EndBody | None = None) -> Ending:
+    """Have a conversation concluded: what it came to is recorded as an episode, and facts of it are looked at anew.
+
+    The user can still go on with it; it is then concluded again.
+    """
+    owner = _owner(request, body)
+    if owner is None:
+        raise HTTPException(404, "no user is named (user_id), so there is no conversation of theirs")
+    store: BaseStore | None = getattr(request.app.state, "store", None)
+    if store is None:
+        raise HTTPException(503, "this server has no store")
+    if not await conclude_soon(store, owner, thread_id):
+        raise HTTPException(404, "this user has no such conversation that is remembered")
+    return Ending(status="ending")
+
+
+def _owner(request: Request, body: EndBody | None) -> str | None:
+    user = request.scope.get("user")
+    if user is None:
+        # Nobody has looked who calls, though the server may authenticate its users: `enable_custom_route_auth` is off.
+        return None
+    # as graphs see it: whoever the server says it is
+    if user.identity:
+        return str(user.identity)
+    return (body.user_id if body else None) or development_user() or None

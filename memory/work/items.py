@@ -1,0 +1,127 @@
+"""Items of work: what there is to do for a conversation, and when; written with the turn that makes it necessary."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, Self
+
+from langgraph.store.base import BaseStore, PutOp
+from pydantic import BaseModel, ConfigDict, Field
+
+from memory.namespaces import Namespace, work_namespace
+from memory.records import record_id
+
+Kind = Literal["extract", "conclude", "maintain"]
+Place = tuple[Namespace, str]
+"""Where an item is: its namespace and its key."""
+
+_ALL = 100_000
+"""No owner has more items of work: there are three at most for each of their conversations that is going on."""
+
+
+class Work(BaseModel):
+    """One item of work.
+
+    Times are whole milliseconds since 1970: LangGraph's own PostgreSQL store compares them as text, which is right for
+    numbers of the same length.
+
+    Args:
+        kind: `extract`: draw from what was said. `maintain`: the same for a turn that was never closed, and once the
+            conversation is quiet, conclude it and reflect. `conclude`: do so now.
+        agent: The agent whose model and policy it takes.
+        session: The conversation.
+        due_at: When it is to be looked at next. While somebody has it: when their lease runs out.
+        lease_by: The worker that has it.
+        attempts: How often it has failed.
+        last_error: The type of the last failure; never its text, which may quote the user.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    kind: Kind
+    agent: str
+    session: str
+    due_at: int
+    lease_by: str = ""
+    attempts: int = Field(0, ge=0)
+    last_error: str = ""
+
+    @property
+    def key(self) -> str:
+        """The item's key, the same for equal work."""
+        return record_id("work", self.kind, self.agent, self.session)
+
+    def place(self, user_id: str) -> Place:
+        """Return where the item is."""
+        return work_namespace(user_id), self.key
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the item as the JSON object that the store keeps."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_value(cls, value: dict[str, Any]) -> Self:
+        """Read an item back from the store."""
+        return cls.model_validate(value)
+
+
+def put_work(user_id: str, work: Work) -> PutOp:
+    """Return the write of an item; nobody searches it by meaning."""
+    namespace, key = work.place(user_id)
+    return PutOp(namespace, key, work.to_value(), index=False)
+
+
+async def forgotten_work(store: BaseStore, user_id: str, session_id: str | None = None) -> list[PutOp]:
+    """Return the removals of an owner's work: of one conversation, or all of it.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation; None for all.
+    """
+    namespace = work_namespace(user_id)
+    chosen = {"session": session_id} if session_id is not None else None
+    found = await store.asearch(namespace, filter=chosen, limit=_ALL, refresh_ttl=False)
+    return [PutOp(item.namespace, item.key, None) for item in found]
+
+
+Listener = Callable[[Sequence[tuple[str, Work]]], None]
+
+_lock = threading.Lock()
+_listeners: set[Listener] = set()
+"""The running workers of this process, whichever event loop and store they have: a worker that is told of work in
+another database finds nothing there."""
+
+
+def listen(listener: Listener) -> Callable[[], None]:
+    """Be told of work that this process writes; callable from any thread.
+
+    Args:
+        listener: Called with pairs of owner and work, in the thread that wrote it.
+
+    Returns:
+        Ends it.
+    """
+    with _lock:
+        _listeners.add(listener)
+
+    def end() -> None:
+        with _lock:
+            _listeners.discard(listener)
+
+    return end
+
+
+def announce(user_id: str, works: Iterable[Work]) -> None:
+    """Tell the workers of this process about work that has just been written, so that none has to look for it.
+
+    Args:
+        user_id: The owner.
+        works: The items.
+    """
+    pairs = [(user_id, work) for work in works]
+    with _lock:
+        listeners = list(_listeners)
+    for listener in listeners:
+        listener(pairs)

@@ -1,0 +1,208 @@
+"""What runs behind the turns keeps users apart, and starts by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import Op, Result
+from langgraph.store.memory import InMemoryStore
+from pydantic import Field
+
+from agents.config import AgentConfig
+from agents.extractive import ExtractiveChatModel
+from agents.opening import open_agent
+from agents.runners import configured_runners
+from graphs.maintenance import MaintenanceContext, build_maintenance
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import pending_namespace, scope_namespace, work_namespace
+from memory.turns import Turns
+from memory.work.ending import conclude_soon
+from memory.work.worker import drain
+from tests.support.scripted_model import ScriptedModel, calls
+from tools.conversation import end_conversation
+
+
+def turns(store: InMemoryStore, user_id: str, session_id: str = "1", **policy: Any) -> Turns:
+    return Turns(MemoryFacade(store, MemoryPolicy(**policy)), None, user_id, session_id, "tester")
+
+
+async def say(one: Turns, text: str) -> None:
+    await one.close([HumanMessage(text, id="q"), AIMessage("ok", id="a")], None)
+
+
+async def test_maintenance_goes_on_with_the_next_user_where_one_cannot_be_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CHAT_MODEL", "extractive")
+    store = InMemoryStore()
+    await store.aput(pending_namespace("aaa"), "broken", {"kind": "pending", "id": "broken", "created_at": ""})
+    maintenance = build_maintenance()
+    maintenance.store = store
+    fine = replace(turns(store, "bob"), agent_id="assistant")
+    await say(fine, "I have a cat.")
+    waiting = [{**value, "created_at": "2020-01-01T00:00:00Z"} for value in await fine.memory.pending("bob")]
+    for value in waiting:
+        await store.aput(pending_namespace("bob"), value["id"], value)
+    done = await maintenance.ainvoke({}, context=MaintenanceContext())
+    assert len(done["problems"]) == 1
+    assert await fine.memory.pending("bob") == []
+
+
+class Hanging(ScriptedModel):
+    """Answers once, and then never: the call behind the turn hangs."""
+
+    script: list[Any] = Field(default_factory=lambda: ["hello"])
+    asked: asyncio.Event = Field(default_factory=asyncio.Event)
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        if self.prompts:
+            self.asked.set()
+            await asyncio.Event().wait()
+        return self._generate(messages)
+
+    async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+        yield ChatGenerationChunk(message=AIMessageChunk((await self._agenerate(messages)).generations[0].text))
+
+
+class Watched(InMemoryStore):
+    """A store that says when it was written to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = asyncio.Event()
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        results = await super().abatch(ops)
+        self.written.set()
+        return results
+
+    async def until(self, holds: Callable[[], Awaitable[bool]]) -> None:
+        while not await holds():
+            self.written.clear()
+            await self.written.wait()
+
+
+def config(**policy: Any) -> AgentConfig:
+    return AgentConfig(name="tester", manager="react_mem", memory=MemoryPolicy(debounce=0, **policy))
+
+
+ANN = {"context": {"user_id": "ann"}, "config": {"configurable": {"thread_id": "1"}}}
+
+
+async def told(agent: Any, text: str) -> None:
+    await agent.ainvoke({"messages": [("user", text)]}, **ANN)
+
+
+async def test_closing_an_agent_does_not_wait_for_a_model_that_hangs_and_the_next_one_takes_over() -> None:
+    store, hanging = Watched(), Hanging()
+    async with asyncio.timeout(20):  # the model may take 60 seconds
+        async with open_agent(config(), model=hanging, store=store, checkpointer=InMemorySaver()) as agent:
+            await told(agent, "My cat is called Mimi.")
+            await hanging.asked.wait()
+    memory = MemoryFacade(store)
+    [waiting] = await memory.pending("ann")
+    assert (waiting["claimed_by"], waiting["attempts"]) == ("", 0)
+    work = [item.value for item in await store.asearch(work_namespace("ann"))]
+    assert {value["kind"]: value["lease_by"] for value in work} == {"extract": "", "maintain": ""}
+
+    async def read() -> bool:
+        return await memory.pending("ann") == []
+
+    quoting = ExtractiveChatModel()
+    async with open_agent(config(), model=quoting, store=store, checkpointer=InMemorySaver()):
+        # nothing is said: it takes over what was left
+        await store.until(read)
+    facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
+    assert [item.value["text"] for item in facts] == ["My cat is called Mimi."]
+
+
+async def test_a_conversation_that_has_gone_quiet_is_concluded_by_itself() -> None:
+    store = Watched()
+
+    async def concluded() -> bool:
+        return await ended(store, "ann") and await store.asearch(work_namespace("ann")) == []
+
+    given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
+    async with open_agent(config(quiet_after=0), **given) as agent:
+        await told(agent, "My cat is called Mimi.")
+        await store.until(concluded)
+        # and when something is said in it again
+        await told(agent, "My dog is called Rex.")
+        await store.until(concluded)
+
+
+async def test_an_agent_that_ends_a_conversation_has_it_concluded_at_once() -> None:
+    store, model = Watched(), ScriptedModel(script=[calls(("end_conversation", {})), "Goodbye."])
+
+    async def concluded() -> bool:
+        return await ended(store, "ann")
+
+    # it would count as quiet in half an hour
+    given = {"tools": [end_conversation], "store": store, "checkpointer": InMemorySaver()}
+    async with open_agent(config(extraction="off"), model=model, **given) as agent:
+        await told(agent, "That is all, goodbye.")
+        await store.until(concluded)
+
+
+async def test_only_the_owner_ends_a_conversation() -> None:
+    store = Watched()
+    given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
+
+    async def concluded() -> bool:
+        return await ended(store, "ann")
+
+    async with open_agent(config(), **given) as agent:
+        await told(agent, "My cat is called Mimi.")
+        assert not await conclude_soon(store, "bob", "1")
+        assert not await conclude_soon(store, "ann", "2")
+        assert await conclude_soon(store, "ann", "1")
+        await store.until(concluded)
+
+
+async def ended(store: InMemoryStore, user_id: str) -> bool:
+    state = scope_namespace(user_id, MemoryScope.STATE)
+    return bool(await store.asearch(state, filter={"kind": "conversation", "ended": True}))
+
+
+async def test_a_turn_that_a_crash_left_open_is_read_though_nobody_comes_back() -> None:
+    store = Watched()
+    one = turns(store, "ann", recover_after=0)
+    await one.open([HumanMessage("My cat is called Mimi.", id="q")], None)
+
+    async def read() -> bool:
+        return await one.memory.pending("ann") == []
+
+    given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
+    async with open_agent(config(recover_after=0), **given):
+        await store.until(read)
+    facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
+    assert [item.value["text"] for item in facts] == ["My cat is called Mimi."]
+
+
+async def test_every_config_that_remembers_has_somebody_to_do_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_MODEL", "extractive")
+    runners = configured_runners()
+    assert await runners.get("assistant") is not None
+    assert await runners.get("plain") is None
+
+
+async def test_a_model_that_refuses_is_not_asked_again_at_once() -> None:
+    store, model = Watched(), ScriptedModel(script=["hello", "no JSON at all"])
+    async with open_agent(config(), model=model, store=store, checkpointer=InMemorySaver()) as agent:
+        await told(agent, "My cat is called Mimi.")
+        assert await drain(5)
+        asked = len(model.prompts)
+        assert await drain(5)
+    [work] = [item.value for item in await store.asearch(work_namespace("ann"), filter={"kind": "extract"})]
+    assert (work["lease_by"], work["attempts"]) == ("", 1)
+    assert work["due_at"] > time.time() * 1000 + 5000
+    assert len(model.prompts) == asked

@@ -1,0 +1,251 @@
+"""The queue of work: debounced, leased, taken over, and never lost, whoever does it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
+
+from memory.facade import MemoryFacade
+from memory.interface import MemoryScope
+from memory.namespaces import pending_namespace, scope_namespace, work_namespace
+from memory.records import Conversation, PendingTurn, now
+from memory.work.items import Work, put_work
+from memory.work.queue import Held, WorkQueue
+from memory.work.sweep import sweep
+
+NAMES = ("tester",)
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def work(at: float, session: str = "1", agent: str = "tester", **fields: Any) -> Work:
+    return Work(kind="extract", agent=agent, session=session, due_at=int(at * 1000), **fields)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def store() -> InMemoryStore:
+    return InMemoryStore()
+
+
+@pytest.fixture
+def queue(store: InMemoryStore, clock: Clock) -> WorkQueue:
+    return WorkQueue(store, clock, lease_seconds=30)
+
+
+async def put(store: InMemoryStore, user: str, one: Work) -> None:
+    await store.abatch([put_work(user, one)])
+
+
+async def due(queue: WorkQueue) -> list[tuple[str, str]]:
+    return [(held.user_id, held.work.session) for held in await queue.due(NAMES, 10)]
+
+
+async def test_equal_work_is_one_item_whose_due_time_moves(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    await put(store, "ann", work(clock() + 2))
+    await put(store, "ann", work(clock() + 5))
+    clock.seconds += 3
+    assert await due(queue) == []
+    clock.seconds += 2
+    assert await due(queue) == [("ann", "1")]
+
+
+async def test_owners_and_conversations_with_similar_names_are_not_mixed_up(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    await put(store, "ann/b", work(clock(), "c"))
+    await put(store, "ann", work(clock(), "b/c"))
+    await put(store, "ann.b", work(clock(), "c"))
+    assert sorted(await due(queue)) == [("ann", "b/c"), ("ann.b", "c"), ("ann/b", "c")]
+
+
+async def test_of_two_workers_one_gets_an_item(queue: WorkQueue, store: InMemoryStore, clock: Clock) -> None:
+    await put(store, "ann", work(clock()))
+    [held] = await queue.due(NAMES, 10)
+    assert await queue.claim(held, "one") is not None
+    assert await queue.claim(held, "two") is None
+    assert await due(queue) == []
+
+
+async def test_a_lease_that_is_not_renewed_runs_out_and_one_that_is_does_not(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    await put(store, "ann", work(clock()))
+    [held] = await queue.due(NAMES, 10)
+    first = await queue.claim(held, "one")
+    assert first is not None
+    clock.seconds += 20
+    renewed = await queue.renew(first)
+    assert renewed is not None
+    clock.seconds += 20
+    assert await due(queue) == []
+    clock.seconds += 11
+    [left] = await queue.due(NAMES, 10)
+    assert await queue.claim(left, "two") is not None
+    assert await queue.renew(renewed) is None
+    assert not await queue.finish(renewed)
+    assert [item.value["lease_by"] for item in await store.asearch(work_namespace("ann"))] == ["two"]
+
+
+async def test_what_was_asked_for_again_meanwhile_stays_due(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    await put(store, "ann", work(clock()))
+    [held] = await queue.due(NAMES, 10)
+    claimed = await queue.claim(held, "one")
+    assert claimed is not None
+    await put(store, "ann", work(clock() + 1))
+    assert not await queue.finish(claimed)
+    await queue.failed(claimed, "ValueError")
+    await queue.release(claimed)
+    clock.seconds += 1
+    assert await due(queue) == [("ann", "1")]
+
+
+async def test_what_fails_is_tried_again_later_and_later(queue: WorkQueue, store: InMemoryStore, clock: Clock) -> None:
+    await put(store, "ann", work(clock()))
+    waits = []
+    for _ in range(12):
+        [held] = await queue.due(NAMES, 10)
+        claimed = await queue.claim(held, "one")
+        assert claimed is not None
+        after = await queue.failed(claimed, "ValueError")
+        assert after is not None
+        waits.append(after.work.due_at / 1000 - clock())
+        clock.seconds = after.work.due_at / 1000
+    assert waits == [15, 30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, 3600]
+    assert (await queue.due(NAMES, 10))[0].work.last_error == "ValueError"
+
+
+async def test_work_of_an_agent_that_is_not_known_here_is_left_and_hides_nothing(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    for number in range(50):
+        await put(store, f"u{number}", work(clock(), agent="elsewhere"))
+    await put(store, "ann", work(clock()))
+    assert await due(queue) == [("ann", "1")]
+
+
+async def test_what_has_waited_longest_is_not_hidden_by_what_came_later(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    # on the first page are those that this store lists first
+    for number in range(50):
+        await put(store, f"u{number}", work(clock() - 1))
+    await put(store, "old", work(clock() - 7200))
+    [first, *_] = await due(queue)
+    assert first == ("old", "1")
+
+
+async def test_the_lease_of_a_dead_process_of_this_machine_is_ended_at_once(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    ended = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await ended.wait()
+    host = socket.gethostname()
+    await put(store, "ann", work(clock() + 30, lease_by=f"{host}/{ended.pid}/x"))
+    await put(store, "bob", work(clock() + 30, lease_by="elsewhere/1/x"))
+    await queue.abandoned(NAMES)
+    assert await due(queue) == [("ann", "1")]
+
+
+async def test_forgetting_takes_the_work_along(store: InMemoryStore, clock: Clock) -> None:
+    for session in ("1", "2"):
+        await put(store, "ann", work(clock(), session))
+    await put(store, "bob", work(clock(), "1"))
+    memory = MemoryFacade(store)
+    await memory.delete_session("ann", "1")
+    assert [item.value["session"] for item in await store.asearch(work_namespace("ann"))] == ["2"]
+    await memory.forget_user("ann")
+    assert await store.asearch(work_namespace("ann")) == []
+    assert len(await store.asearch(work_namespace("bob"))) == 1
+
+
+async def test_what_waited_before_there_was_a_queue_is_given_work_once_a_day(
+    queue: WorkQueue, store: InMemoryStore, clock: Clock
+) -> None:
+    told: dict[str, Any] = {"text": "", "session_id": "1", "agent_id": "tester"}
+    turn = PendingTurn(id="p", source_ids=("m",), **told)
+    talk = Conversation(id="c", last_said_at=now(), **told)
+    for user in ("ann", "bob.c"):
+        await store.aput(pending_namespace(user), "p", turn.to_value())
+        await store.aput(scope_namespace(user, MemoryScope.STATE), "c", talk.to_value())
+    later = Work(kind="maintain", agent="tester", session="1", due_at=int(clock() * 1000) + 9000)
+    await put(store, "ann", later)
+    await sweep(store, queue.now())
+    found = [(held.user_id, held.work.kind) for held in await queue.due(NAMES, 10)]
+    # work that is there already keeps its time
+    assert sorted(found) == [("ann", "extract"), ("bob.c", "extract"), ("bob.c", "maintain")]
+
+    await MemoryFacade(store).forget_user("ann")
+    await store.aput(pending_namespace("ann"), "p", turn.to_value())
+    await sweep(store, queue.now())
+    assert "ann" not in [user for user, _ in await due(queue)]
+    clock.seconds += 24 * 3600
+    await sweep(store, queue.now())
+    assert "ann" in [user for user, _ in await due(queue)]
+
+
+STEPS = st.sampled_from(["put", "wait", "claim", "renew", "finish", "fail", "release", "crash"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(STEPS, st.booleans()), max_size=40))
+async def test_an_item_goes_only_when_it_was_begun_after_the_last_time_it_was_asked_for(
+    steps: list[tuple[str, bool]],
+) -> None:
+    clock, store = Clock(), InMemoryStore()
+    queue = WorkQueue(store, clock, lease_seconds=30)
+    leases: dict[bool, Held] = {}
+    begun: dict[bool, int] = {}
+    last_asked = -1
+    asked_for = False
+    for number, (step, who) in enumerate(steps):
+        lease = leases.get(who)
+        if step == "put":
+            await put(store, "ann", work(clock()))
+            last_asked, asked_for = number, True
+        elif step == "wait":
+            clock.seconds += 16
+        elif step == "claim":
+            found = await queue.due(NAMES, 10)
+            claimed = await queue.claim(found[0], f"worker {who}") if found else None
+            if claimed is not None:
+                leases[who], begun[who] = claimed, number
+        elif lease is None:
+            continue
+        elif step == "renew":
+            leases[who] = await queue.renew(lease) or lease
+        elif step == "finish":
+            if await queue.finish(leases.pop(who)):
+                assert begun[who] > last_asked
+                asked_for = False
+        elif step == "fail":
+            await queue.failed(leases.pop(who), "ValueError")
+        elif step == "release":
+            await queue.release(leases.pop(who))
+        else:
+            leases.pop(who)
+    clock.seconds += 7200
+    assert await due(queue) == ([("ann", "1")] if asked_for else [])

@@ -1,0 +1,17 @@
+"""Ending a conversation: the agent's way to say that nothing more is to come."""
+
+from __future__ import annotations
+
+from langchain_core.tools import tool
+
+from memory.turns import END_CONVERSATION
+
+
+@tool(END_CONVERSATION)
+def end_conversation() -> str:
+    """End this conversation with this answer: when the user says goodbye, or what they came for is done.
+
+    What the conversation came to is then remembered as a whole. The user can still go on with it.
+    """
+    # the turn that is stored with this step in it is what ends the conversation
+    return "The conversation ends with this answer."
