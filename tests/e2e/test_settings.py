@@ -1,0 +1,185 @@
+"""Every setting of an agent's memory, from its YAML to what runs: in Python, and on `langgraph dev`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+from pydantic import BaseModel
+
+from agents import open_agent
+from agents.config import load_agent_config_file
+from memory.interface import MemoryPolicy
+from tests.support.dev_server import database_for_a_server, dev_server
+from tests.support.openai_server import OpenAIServer, Reply, ToolCall
+from tests.support.scripted_model import ScriptedModel, calls
+
+pytestmark = pytest.mark.e2e
+
+# Each other than its default. What would make a turn ask for more than a tool stays harmless: there is no such server.
+CHANGED: dict[str, Any] = {
+    "use_dialog": False,
+    "use_semantic": False,
+    "use_episodic": False,
+    "use_procedural": False,
+    "use_profile": False,
+    "write_experience": False,
+    "max_dialog_turns": 7,
+    "max_message_chars": 900,
+    "similarity_threshold": 0.9,
+    "arms": ["vector"],
+    "reranker": "tests.support.policy_tool:show_policy",
+    "max_memories": 3,
+    "max_docs": 2,
+    "max_skills": 1,
+    "profile": {"diet": {"description": "What they eat"}},
+    "memory_tokens": 321,
+    "context_window": 9000,
+    "answer_tokens": 777,
+    "use_summaries": False,
+    "summaries": {
+        "n_sum": 8,
+        "sum_window": 4,
+        "n_sum_sum": 5,
+        "max_sum_lvl": 2,
+        "window": "oldest",
+        "summary_model": "extractive",
+        "summary_length": 400,
+        "check_coherence": True,
+    },
+    "external_search": {
+        "enabled": True,
+        "engines": ["searxng"],
+        "keyword_threshold": 50.0,
+        "domain_terms": ["bolt"],
+        "ask_model": False,
+        "slm_model": "extractive",
+        "max_results": 4,
+        "timeout": 2.5,
+        "cache_seconds": 5.0,
+        "private_queries": False,
+        "fetch_pages": False,
+    },
+    "compress_every": 9,
+    "compress_above": 1234,
+    "keep_raw_steps": 6,
+    "use_task_graph": True,
+    "read_timeout": 4.5,
+    "extraction": "off",
+    "debounce": 0.5,
+    "quiet_after": 60.0,
+    "engine": "langmem",
+    "keywords": True,
+    "learn": "traces",
+    "resolve_concepts": "model",
+    "consolidate": "rules",
+    "extraction_timeout": 33.0,
+    "recover_after": 44.0,
+}
+TOOL = "tests.support.policy_tool:show_policy"
+
+
+def flat(value: Any, before: str = "") -> dict[str, Any]:
+    """Return settings by their dotted names, as far as models go."""
+    found: dict[str, Any] = {}
+    for name, part in value.items():
+        if isinstance(part, Mapping) and name in ("summaries", "external_search"):
+            found |= flat(part, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = sorted(part) if name == "arms" else part
+    return found
+
+
+def names_of(model: type[BaseModel], before: str = "") -> set[str]:
+    names: set[str] = set()
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        inner = isinstance(kind, type) and issubclass(kind, BaseModel)
+        names |= names_of(kind, f"{before}{name}.") if inner else {f"{before}{name}"}  # type: ignore[arg-type]
+    return names
+
+
+WANTED = flat(CHANGED)
+DEFAULTS = flat(MemoryPolicy.model_validate({}).model_dump(mode="json"))
+
+
+def test_every_setting_has_a_case_and_each_case_differs_from_the_default() -> None:
+    assert names_of(MemoryPolicy) == set(WANTED)
+    assert [name for name, value in WANTED.items() if value == DEFAULTS[name]] == []
+
+
+def write_agent(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / "changed.yaml"
+    # the model's script is for the conversation alone
+    models = {"small": "extractive"}
+    file.write_text(yaml.safe_dump({"manager": "react_mem", "models": models, "tools": [TOOL], "memory": CHANGED}))
+    return file
+
+
+def shown(messages: Any) -> dict[str, Any]:
+    [text] = [str(message["content"]) for message in messages if message["type"] == "tool"]
+    return flat(json.loads(text))
+
+
+@pytest.fixture(scope="module")
+def in_yaml(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    config = load_agent_config_file(write_agent(tmp_path_factory.mktemp("yaml")))
+    return flat(config.memory.model_dump(mode="json"))
+
+
+@pytest.fixture(scope="module")
+def in_python(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    async def run() -> dict[str, Any]:
+        model = ScriptedModel(script=[calls(("show_policy", {})), "done"])
+        file = write_agent(tmp_path_factory.mktemp("python"))
+        config: Any = {"configurable": {"thread_id": "1"}}
+        async with open_agent(file, model=model, store=InMemoryStore(), checkpointer=InMemorySaver()) as agent:
+            result = await agent.ainvoke({"messages": [("user", "settings?")]}, config, context={"user_id": "ann"})
+        return shown([message.model_dump() for message in result["messages"]])
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def served(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("served")
+    write_agent(folder / "agents")
+    with OpenAIServer() as model, database_for_a_server(database_server) as url:
+        model.add(Reply(tool_calls=[ToolCall("show_policy")]), Reply(text="done"))
+        environment = {
+            "DATABASE_URL": url,
+            "OPENAI_BASE_URL": model.base_url,
+            "EMBEDDING_MODEL": "local",
+            "REACT_MEM_AGENTS": str(folder / "agents"),
+        }
+        with dev_server(folder, environment) as server:
+
+            async def run() -> Any:
+                client = server.client()
+                thread = await client.threads.create()
+                given = {"messages": [{"role": "user", "content": "settings?"}]}
+                return await client.runs.wait(
+                    thread["thread_id"], "agent", input=given, context={"agent": "changed", "user_id": "ann"}
+                )
+
+            result = asyncio.run(run())
+            assert "messages" in result, result
+            yield shown(result["messages"])
+
+
+@pytest.mark.parametrize("setting", sorted(WANTED))
+@pytest.mark.parametrize("where", ["in_yaml", "in_python", "served"])
+def test_what_is_configured_is_what_runs(where: str, setting: str, request: pytest.FixtureRequest) -> None:
+    said, wanted = request.getfixturevalue(where)[setting], WANTED[setting]
+    if setting == "profile":
+        assert said["diet"]["description"] == wanted["diet"]["description"]
+    else:
+        assert said == wanted

@@ -1,0 +1,12 @@
+"""A tool that tells under which memory policy its agent runs."""
+
+from __future__ import annotations
+
+from memory.interface import MemoryPolicy
+from tools.governed import governed
+
+
+@governed
+async def show_policy(policy: MemoryPolicy) -> str:
+    """Tell the settings of the memory."""
+    return policy.model_dump_json()
