@@ -17,12 +17,15 @@ from memory import erasure, last_known, portability, telemetry
 from memory.branches.marks import branch_key, tip_of
 from memory.causes import cause_of
 from memory.changes import Change, write
+from memory.correcting import correct_fact
+from memory.forgetting import Forgotten, forget_record
 from memory.graph.arm import with_links
 from memory.graph.reading import MemoryGraph
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from memory.namespaces import meta_namespace, pending_namespace, scope_namespace
 from memory.owned import WHOLE, everything
 from memory.portability import ImportReport
+from memory.records import Fact
 from memory.retrieval.fusion import Arm
 from memory.retrieval.question import Question, read_question
 from memory.retrieval.recall import Recall, recall
@@ -220,6 +223,34 @@ class MemoryFacade:
             The conversations there were: a caller whose threads are kept elsewhere deletes them there.
         """
         return await erasure.forget_user(self.store, self._checkpointer, user_id)
+
+    async def correct(self, user_id: str, id_: str, text: str) -> Fact:
+        """Put the user's own words in the place of a fact, which stays as dated history.
+
+        Args:
+            user_id: The owner.
+            id_: The fact.
+            text: What is true instead.
+
+        Returns:
+            The fact that is believed now.
+
+        Raises:
+            ValueError: If it is no fact that is believed, or the text says nothing new; the message names the cause.
+        """
+        return await correct_fact(self.store, user_id, id_, text)
+
+    async def forget(self, user_id: str, id_: str) -> Forgotten:
+        """Forget one memory with what derives from it; a fact goes with the sentences of messages that said it.
+
+        Args:
+            user_id: The owner.
+            id_: The record.
+
+        Returns:
+            What was forgotten.
+        """
+        return await forget_record(self.store, user_id, id_)
 
     def export_user(self, user_id: str) -> AsyncIterator[str]:
         """Yield everything that is remembered about a user as JSON Lines, without line ends.

@@ -13,20 +13,22 @@ from agents.opening import open_agent
 from agents.terminal.column import Column, one_line
 from agents.terminal.console import Terminal
 from agents.terminal.loop import LoopThread
+from agents.terminal.prompting import Prompt
 from agents.terminal.render import TurnView
-from agents.terminal.sessions import Sessions
+from agents.terminal.sessions import Sessions, conversations_of
 from agents.terminal.turn import Agent, Outcome, run_turn
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
 from memory.storage import StorageSettings
 
-COMMANDS = ("/memory", "/new", "/forget", "/help", "/exit", "/quit")
-HELP = "/memory what I know of you · /new conversation · /forget everything · /exit"
+COMMANDS = ("/memory", "/threads", "/new", "/forget", "/help", "/exit", "/quit")
+HELP = "/memory what I know of you · /threads conversations · /new conversation · /forget everything · /exit"
 
 _SHOWN = 100
 """Memories of a kind that /memory lists."""
 _ECHO = 1_000
 """Characters of a piped message that are repeated."""
+_SPEECH_COLUMN = 8  # of "memory  "
 _MEMORY_COLUMN = 21  # of "  2026-01-31 episode "
 
 
@@ -57,6 +59,8 @@ class Chat:
         self._verbose = verbose
         self._interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
+        coloured = bool(console.color_system) and not console.no_color and sys.stdout.isatty()
+        self._prompt = Prompt(COMMANDS, coloured=coloured) if self._interactive else None
 
     def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.
@@ -72,7 +76,9 @@ class Chat:
             try:
                 sessions = Sessions(agent, self._config.name, self._user_id)
                 thread_id, said = loop.run(sessions.last())
-                self._greet(said)
+                if self._prompt is not None:
+                    self._prompt.remember(said)
+                self._greet(said[-1] if said else "")
                 while not self._console.abandoned and (line := self._read()) is not None:
                     if line in {"/exit", "/quit"}:
                         break
@@ -100,8 +106,8 @@ class Chat:
     def _read(self) -> str | None:
         """Return the next line, stripped; None where the user leaves."""
         try:
-            if self._interactive:
-                return self._ask("you" + " " * (len("memory  ") - len("you"))).strip()
+            if self._prompt is not None:
+                return self._prompt.read("you".ljust(_SPEECH_COLUMN)).strip()
             line = sys.stdin.readline() if sys.stdin is not None else ""
         except (EOFError, KeyboardInterrupt):
             self._console.print()
@@ -113,19 +119,11 @@ class Chat:
             TurnView(self._console, verbose=self._verbose).user(one_line(said, _ECHO))
         return said
 
-    def _ask(self, prompt: str) -> str:
-        """Read a line with editing and history, where the system has them."""
-        with contextlib.suppress(ImportError):  # not on Windows
-            import readline  # noqa: F401 - importing it is what makes `input` use it
-        coloured = self._console.color_system and not self._console.no_color and sys.stdout.isatty()
-        # The marks tell readline what takes no room on the line; it has to draw the prompt to know where it ends.
-        return input(f"\001\x1b[1;34m\002{prompt}\001\x1b[0m\002" if coloured else prompt)
-
     def _is_sure(self) -> bool:
-        if not self._interactive:
+        if self._prompt is None:
             return True
         try:
-            answer = self._ask("forget everything about you, every conversation included? (yes/no) ")
+            answer = self._prompt.ask("forget everything about you, every conversation included? (yes/no) ")
         except (EOFError, KeyboardInterrupt):
             self._console.print()
             return False
@@ -148,12 +146,16 @@ class Chat:
     async def _handle(self, agent: Agent, sessions: Sessions, line: str, thread_id: str, outcome: Outcome) -> str:
         if line == "/memory":
             await self._show_memory(agent)
+        elif line == "/threads":
+            await self._show_threads(agent)
         elif line == "/new":
             await sessions.end(thread_id)
             thread_id = await sessions.new()
             self._console.print(Text("a new conversation", style="dim"))
         elif line == "/forget":
             await sessions.forget()
+            if self._prompt is not None:
+                self._prompt.forget()
             thread_id = await sessions.new()
             self._console.print(Text("forgotten", style="dim"))
         elif line == "/help":
@@ -175,6 +177,12 @@ class Chat:
             )
         self._console.print()
         return thread_id
+
+    async def _show_threads(self, agent: Agent) -> None:
+        assert agent.store is not None  # noqa: S101 - narrows for the type checker
+        for held in (await conversations_of(agent.store, self._user_id))[:_SHOWN]:
+            about = one_line(held.about, max(self._console.width - 26, 10))
+            self._console.print(Text(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", style="dim"))
 
     async def _show_memory(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +18,8 @@ from rich.text import Text
 from agents.config import AgentConfig
 from agents.terminal.column import one_line, printable
 from agents.terminal.graph import add_graph_arguments, draw
+from agents.terminal.ordering import BOOKKEEPING, rank
+from agents.terminal.sessions import conversations_of
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
 from memory.records import Fact
@@ -54,9 +57,21 @@ def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: s
 
     memory = commands.add_parser("memory", help="see, search, export, import and forget what is remembered")
     verbs = memory.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("list", parents=[shared, scoped], help="everything that is remembered, the latest first")
+    listing = verbs.add_parser(
+        "list", parents=[shared, scoped], help="what is remembered: facts first, then the rest, the latest first"
+    )
+    listing.add_argument(
+        "--all", action="store_true", help="what memory notes for itself too, such as chains of summaries"
+    )
     show = verbs.add_parser("show", parents=[shared], help="one memory, whole")
     show.add_argument("id", help="its id, or the beginning of it")
+    correct = verbs.add_parser("correct", parents=[shared], help="put your own words in the place of a fact")
+    correct.add_argument("id", help="its id, or the beginning of it")
+    correct.add_argument("text", help="what is true instead")
+    delete = verbs.add_parser("delete", parents=[shared], help="forget one memory, with what said it and came of it")
+    delete.add_argument("id", help="its id, or the beginning of it")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    verbs.add_parser("threads", parents=[shared], help="the conversations that were held, the latest first")
     search = verbs.add_parser("search", parents=[shared, scoped], help="what an agent would find")
     search.add_argument("query", help="what to look for")
     history = verbs.add_parser("history", parents=[shared], help="facts that hold and that no longer do, with dates")
@@ -106,6 +121,9 @@ async def _run(command: _Command, settings: StorageSettings) -> int:
         verbs: dict[str, Callable[[], Awaitable[int]]] = {
             "list": lambda: command.list(memory),
             "show": lambda: command.show(memory),
+            "correct": lambda: command.correct(memory),
+            "delete": lambda: command.delete(memory),
+            "threads": lambda: command.threads(memory),
             "search": lambda: command.search(memory),
             "history": lambda: command.history(memory),
             "pending": lambda: command.pending(memory),
@@ -134,10 +152,12 @@ class _Command:
 
     def is_sure(self) -> bool:
         """Return whether the user wants to forget."""
+        session = self.arguments.session
+        return self._agreed(f"the conversation {session}" if session else f"everything about {self._user}")
+
+    def _agreed(self, what: str) -> bool:
         if self.arguments.yes:
             return True
-        session = self.arguments.session
-        what = f"the conversation {session}" if session else f"everything about {self._user}"
         if not (sys.stdin and sys.stdin.isatty()):
             raise MemoryCommandError(f"forgetting {what} cannot be undone: say --yes")
         try:
@@ -147,8 +167,11 @@ class _Command:
         return answer.strip().lower() in {"y", "yes"}
 
     async def list(self, memory: MemoryFacade) -> int:
-        """Show everything, the latest first."""
+        """Show what is remembered: facts first, then the rest; the latest first."""
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
+        if not self.arguments.scope and not self.arguments.all:
+            found = [item for item in found if item.source not in BOOKKEEPING]
+        found.sort(key=rank)
         return self._show_items(found[: self.arguments.limit], len(found))
 
     async def search(self, memory: MemoryFacade) -> int:
@@ -160,11 +183,47 @@ class _Command:
             scopes=self.arguments.scope or _SEARCHED,
             query=self.arguments.query,
         )
-        found = await memory.read(query)
+        found = sorted(await memory.read(query), key=rank)
         return self._show_items(found, len(found))
 
     async def show(self, memory: MemoryFacade) -> int:
         """Show one memory, whole."""
+        item = await self._named(memory)
+        self._json(item.model_dump(mode="json") if self.arguments.json else item.payload)
+        return 0
+
+    async def correct(self, memory: MemoryFacade) -> int:
+        """Put the user's words in the place of a fact."""
+        item = await self._named(memory)
+        try:
+            fact = await memory.correct(self._user, item.id, self.arguments.text)
+        except ValueError as error:
+            raise MemoryCommandError(f"{_short(item.id)} ({item.source}): {error}") from error
+        data = {"corrected": item.id, "by": fact.id}
+        self._report(data, f"corrected: {one_line(fact.text, _CELL)} ({_short(fact.id)}); history has what it was")
+        return 0
+
+    async def delete(self, memory: MemoryFacade) -> int:
+        """Forget one memory."""
+        item = await self._named(memory)
+        if not await asyncio.to_thread(self._agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
+            return 1
+        done = await memory.forget(self._user, item.id)
+        told = f", and {done.messages} messages that said it" if done.messages else ""
+        self._report({"forgotten": [item.id], "messages": done.messages}, f"forgotten{told}")
+        return 0
+
+    async def threads(self, memory: MemoryFacade) -> int:
+        """Show the conversations that were held."""
+        held = await conversations_of(memory.store, self._user)
+        if self.arguments.json:
+            self._json([dataclasses.asdict(one) for one in held])
+            return 0
+        rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
+        return self._table(("last said", "agent", "messages", "thread", "began with"), rows)
+
+    async def _named(self, memory: MemoryFacade) -> MemoryResultItem:
+        """Return the memory that the command line names."""
         wanted = self.arguments.id
         found = [item for item in await memory.list_records(self._user) if item.id.startswith(wanted)]
         exact = [item for item in found if item.id == wanted] or found
@@ -176,9 +235,7 @@ class _Command:
             raise MemoryCommandError(
                 f"{self._user} has no memory {wanted!r}; `react-mem memory list` shows what there is"
             )
-        [item] = exact
-        self._json(item.model_dump(mode="json") if self.arguments.json else item.payload)
-        return 0
+        return exact[0]
 
     async def history(self, memory: MemoryFacade) -> int:
         """Show facts with the time in which they held."""

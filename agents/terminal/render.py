@@ -9,6 +9,7 @@ from rich.status import Status
 from rich.text import Text
 
 from agents.terminal.column import Column, one_line, printable
+from agents.terminal.markdown import MarkdownColumn
 
 _RETRIEVED = 3
 """Memories that are shown of those retrieved: enough to see what the answer stands on."""
@@ -30,7 +31,7 @@ class TurnView:
     def __init__(self, console: Console, *, verbose: bool) -> None:
         self._console = console
         self._verbose = verbose
-        self._column: Column | None = None
+        self._column: Column | MarkdownColumn | None = None
         self._streamed = ""
         self._message: str | None = None
         self._status: Status | None = None
@@ -62,7 +63,7 @@ class TurnView:
             text = text.lstrip()
             if not text:
                 return
-            self._column = self._label("agent", "bold green")
+            self._column = self._speech()
         self._streamed += text
         self._column.write(text)
 
@@ -106,7 +107,9 @@ class TurnView:
             return
         # nothing was streamed, or something else: the thought before a tool call, an answer that was replaced
         self._end_message()
-        self._say("agent", "bold green", text)
+        column = self._speech()
+        column.write(text.strip())
+        column.close()
 
     def _switched(self, event: dict[str, Any]) -> None:
         if event["status"] != "ok":
@@ -147,6 +150,14 @@ class TurnView:
         column = self._label(who, style)
         column.write(text.strip())
         column.close()
+
+    def _speech(self) -> Column | MarkdownColumn:
+        """Return where an answer is drawn: into a pipe or a file as it is, on a terminal as Markdown."""
+        if not self._console.is_terminal or self._console.is_dumb_terminal:
+            return self._label("agent", "bold green")
+        self._rest()
+        width = _STEP_COLUMN if self._verbose else _SPEECH_COLUMN
+        return MarkdownColumn(self._console, Text("agent".ljust(width), style="bold green"))
 
     def _label(self, label: str, style: str, text_style: str = "") -> Column:
         self._rest()

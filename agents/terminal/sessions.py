@@ -3,15 +3,58 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from langgraph.store.base import BaseStore
 
 from agents.terminal.turn import Agent
 from memory.facade import MemoryFacade
 from memory.namespaces import encode, terminal_namespace
+from memory.owned import everything
 from memory.records import now
 from memory.work.ending import conclude_soon
 
 _LAST = "last"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A conversation that was held.
+
+    Args:
+        id: Its thread.
+        agent: The agent.
+        last: When something was last said in it, as ISO 8601.
+        messages: How many messages memory has of it.
+        about: What the user said first.
+    """
+
+    id: str
+    agent: str
+    last: str
+    messages: int
+    about: str
+
+
+async def conversations_of(store: BaseStore, user_id: str) -> list[Held]:
+    """Return the conversations of a user of which memory has something, the latest first."""
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    last: dict[str, str] = {}
+    for item in await everything(store, user_id):
+        session, kind = str(item.value.get("session_id", "")), item.value.get("kind")
+        if kind == "message":
+            said.setdefault(session, []).append(item.value)
+        elif kind == "conversation":
+            last[session] = str(item.value["last_said_at"])
+    held = []
+    for session, messages in said.items():
+        messages.sort(key=lambda value: value["turn"])
+        told = next((value for value in messages if value["role"] == "user"), messages[0])
+        at = last.get(session) or max(str(value["created_at"]) for value in messages)
+        held.append(Held(session, str(told["agent_id"]), at, len(messages), str(told["text"])))
+    return sorted(held, key=lambda one: one.last, reverse=True)
 
 
 class Sessions:
@@ -29,15 +72,14 @@ class Sessions:
         self._user_id = user_id
         self._namespace = (*terminal_namespace(user_id), encode(name))
 
-    async def last(self) -> tuple[str, str]:
-        """Return the conversation that the user left, which goes on where it stopped, and what was said last in it."""
+    async def last(self) -> tuple[str, list[str]]:
+        """Return the conversation that the user left, which goes on where it stopped, and what they said in it."""
         item = await self._store.aget(self._namespace, _LAST)
         if item is None:
-            return await self.new(), ""
+            return await self.new(), []
         thread_id = str(item.value["thread_id"])
         state = await self._agent.aget_state({"configurable": {"thread_id": thread_id}})
-        said = [message for message in state.values.get("messages", []) if message.type == "human"]
-        return thread_id, said[-1].text if said else ""
+        return thread_id, [message.text for message in state.values.get("messages", []) if message.type == "human"]
 
     async def new(self) -> str:
         """Begin a conversation; return its thread."""

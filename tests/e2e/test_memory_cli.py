@@ -16,8 +16,11 @@ from langchain_core.messages import HumanMessage
 
 from agents.cli import main
 from agents.opening import open_agent
+from memory.changes import put
 from memory.facade import MemoryFacade
+from memory.interface import MemoryScope
 from memory.storage import StorageSettings, open_storage
+from memory.turns import Turns
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
 from tests.support.terminal import AtTerminal
 
@@ -98,6 +101,72 @@ async def test_what_is_remembered_is_listed_searched_and_shown(filled: Environme
     assert (first["payload"]["object"], first["source"]) == ("Đà Nẵng", "fact")
     assert (await read("show", first["id"][:8]))["payload"] == first["payload"]
     assert "has no memory 'nope'" in (await run("show", "nope", code=2)).stderr
+
+
+async def test_a_list_begins_with_facts_and_a_search_ends_with_questions(
+    on_server: Environment, run: Run, read: Run
+) -> None:
+    settings = StorageSettings.model_validate({"database_url": on_server["DATABASE_URL"], "embedding": "local"})
+    async with open_storage(settings) as storage:
+        memory = MemoryFacade(storage.store)
+        fact = {
+            "subject": "user",
+            "predicate": "keeps",
+            "object": "a cat",
+            "text": "User keeps a cat",
+            "source_ids": ["1"],
+        }
+        await memory.semantic.add([fact], **ANN)
+        said = [HumanMessage("Do I keep a cat?", id="1"), HumanMessage("My cat sleeps all day.", id="2")]
+        turns = Turns(memory, None, "ann", "monday", "assistant")
+        await memory.dialog.append("ann", "monday", said, agent_id="assistant")
+        await memory.apply([put("ann", MemoryScope.STATE, turns.conversation(ended=False))])
+    listed = [item["source"] for item in await read("list")]
+    assert listed == ["fact", "message", "message"]
+    assert "conversation" in [item["source"] for item in await read("list", "--all")]
+    assert "conversation" in [item["source"] for item in await read("list", "--scope", "state")]
+    found = [item["payload"]["text"] for item in await read("search", "Do I keep a cat?")]
+    assert found == ["User keeps a cat", "My cat sleeps all day.", "Do I keep a cat?"]
+    [held] = await read("threads")
+    assert (held["id"], held["agent"], held["messages"], held["about"]) == (
+        "monday",
+        "assistant",
+        2,
+        "Do I keep a cat?",
+    )
+    assert "Do I keep a cat?" in (await run("threads")).stdout
+
+
+async def test_one_memory_is_corrected_and_keeps_its_history(filled: Environment, run: Run, read: Run) -> None:
+    [home] = [item for item in await read("list") if item["payload"].get("object") == "Đà Nẵng"]
+    done = await read("correct", home["id"][:8], "I live in Hội An.")
+    assert done["corrected"] == home["id"]
+    believed = [item for item in await read("list") if item["source"] == "fact" and item["payload"]["current"]]
+    assert [(item["id"], item["payload"]["text"]) for item in believed] == [(done["by"], "I live in Hội An.")]
+    history = {fact["text"]: fact for fact in await read("history")}
+    assert history["User lives in Đà Nẵng"]["superseded_by"] == done["by"]
+    assert "is not believed any more" in (await run("correct", home["id"], "Elsewhere I live", code=2)).stderr
+    assert "says already" in (await run("correct", done["by"], "I live in Hội An", code=2)).stderr
+    [message] = [item for item in await read("list") if item["source"] == "message"]
+    assert "only a fact can be corrected" in (await run("correct", message["id"], "No", code=2)).stderr
+    assert "has no memory" in (await run("correct", "nope", "No", code=2)).stderr
+    assert "has no memory" in (await run("correct", home["id"], "Mine now", user="bob", code=2)).stderr
+
+
+async def test_one_memory_is_deleted_with_what_said_it(on_server: Environment, run: Run, read: Run) -> None:
+    settings = StorageSettings.model_validate({"database_url": on_server["DATABASE_URL"], "embedding": "local"})
+    async with open_agent("assistant", settings=settings) as agent:
+        for text in ("I am allergic to penicillin. I live in Hue.", "Am I allergic to penicillin?"):
+            config: Any = {"configurable": {"thread_id": "monday"}}
+            await agent.ainvoke({"messages": [HumanMessage(text)]}, config, context={"user_id": "ann"})
+    [fact] = [
+        item for item in await read("list") if "penicillin" in item["payload"]["text"] and item["source"] == "fact"
+    ]
+    assert "say --yes" in (await run("delete", fact["id"], code=2)).stderr
+    assert "has no memory" in (await run("delete", fact["id"], "--yes", user="bob", code=2)).stderr
+    assert (await read("delete", fact["id"][:8], "--yes"))["messages"] == 2
+    assert "penicillin" not in (await run("export")).stdout
+    assert "I live in Hue." in (await run("list")).stdout
 
 
 async def test_history_has_dates_and_pending_has_causes(filled: Environment, run: Run, read: Run) -> None:

@@ -413,3 +413,75 @@ def test_two_chats_at_once_on_one_data_folder(environment: Environment, tmp_path
         one.press(CTRL_D)
         assert one.exit_code() == 0
     assert database_is_closed(environment)
+
+
+PROMPT = r"/exit\n\s*you +"
+"""What stands there once the first message can be typed: above it a line of the head begins alike."""
+
+
+def pasted(text: str) -> str:
+    """Return what a terminal sends when this is pasted."""
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+def test_a_paste_of_several_lines_is_one_message(
+    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    learn(openai_server)
+    openai_server.add(Reply(text="All three."), when=Match(schema=False))
+    with chat_at_terminal(scripted, tmp_path) as terminal:
+        terminal.expect(PROMPT)
+        terminal.press(pasted("first line\r\nsecond line\rthird line\n"))
+        terminal.expect("third line")
+        terminal.press("\r")
+        terminal.expect(r"agent   All three\.\n")
+        terminal.expect("you +")
+        terminal.press(CTRL_D)
+        assert terminal.exit_code() == 0
+    [asked] = [request for request in openai_server.requests if "json_schema" not in str(request.body)]
+    assert asked.last == "first line\nsecond line\nthird line"
+
+
+def test_commands_are_completed_and_what_was_said_before_comes_back(
+    scripted: Environment, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    learn(openai_server)
+    openai_server.add(Reply(text="Noted once."), when=Match(schema=False))
+    openai_server.add(Reply(text="Noted twice."), when=Match(schema=False))
+    with chat_at_terminal(scripted, tmp_path) as terminal:
+        terminal.expect("you +")
+        terminal.enter("I like jasmine tea")
+        terminal.expect(r"agent   Noted once\.\n")
+        terminal.expect("you +")
+        terminal.press("/thr")
+        terminal.expect("/thr")
+        terminal.press("\t")
+        # only what is new on the line is drawn
+        terminal.expect("eads")
+        terminal.press("\r")
+        terminal.expect("I like jasmine tea")
+        terminal.expect("you +")
+        # the command, and what was said before it
+        terminal.press("\x1b[A\x1b[A")
+        terminal.expect("I like jasmine tea")
+        terminal.press("\r")
+        terminal.expect(r"agent   Noted twice\.\n")
+        terminal.expect("you +")
+        terminal.press(CTRL_D)
+        assert terminal.exit_code() == 0
+
+
+def test_an_answer_is_drawn_as_markdown(scripted: Environment, openai_server: OpenAIServer, tmp_path: Path) -> None:
+    learn(openai_server)
+    text = "Two **things**:\n\n- tea for <you>\n- milk\n\n```python\nprint('hi')\n\nx = 1\n```\n\nThat is\nall."
+    openai_server.add(Reply(text=text), when=Match(schema=False))
+    with chat_at_terminal(scripted, tmp_path) as terminal:
+        terminal.expect("you +")
+        terminal.enter("What shall I buy?")
+        terminal.expect(r"agent   Two things:\n")
+        terminal.expect(r" • tea for <you>\n +• milk\n")
+        terminal.expect(r"print\('hi'\)")
+        terminal.expect(r"        That is\n        all\.\n")
+        terminal.expect("you +")
+        terminal.press(CTRL_D)
+        assert terminal.exit_code() == 0

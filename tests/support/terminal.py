@@ -40,7 +40,8 @@ class AtTerminal:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self._process = subprocess.Popen(
             [sys.executable, "-c", _AT_TERMINAL, *map(str, command)],
-            env={**environment, "TERM": "xterm-256color"},
+            # nobody here answers where the cursor is
+            env={**environment, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"},
             cwd=cwd,
             stdin=slave,
             stdout=slave,

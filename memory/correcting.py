@@ -1,0 +1,66 @@
+"""Correcting one fact: what the user says instead supersedes it, and it stays as dated history."""
+
+from __future__ import annotations
+
+from langgraph.store.base import BaseStore
+
+from memory.changes import Change
+from memory.drafts import repeated
+from memory.facts import fact_changes, load_facts
+from memory.reconcile import retire
+from memory.records import MAX_INDEXED_CHARS, Fact, normalise, now, record_id
+from memory.transactions import transact
+
+CORRECTED = "corrected"
+"""The conversation that a correction counts as: it was made outside of any."""
+
+
+async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str) -> Fact:
+    """Put the user's own words in the place of a fact.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: A fact that is believed.
+        text: What is true instead.
+
+    Returns:
+        The fact that is believed now.
+
+    Raises:
+        ValueError: If there is no such fact, it is not believed any more, or the text says nothing or the same.
+    """
+    said = text.strip()
+    if not said:
+        raise ValueError("the correction is empty; give what is true instead")
+    if len(said) > MAX_INDEXED_CHARS:
+        raise ValueError(f"the correction is longer than {MAX_INDEXED_CHARS} characters; give one fact")
+    new_id = record_id("statement", normalise(said))
+
+    async def step() -> tuple[Fact, list[Change]]:
+        stored = await load_facts(store, user_id, (), [id_, new_id])
+        fact = stored.get(id_)
+        if fact is None:
+            raise ValueError("only a fact can be corrected; anything else can be deleted")
+        if not fact.current:
+            raise ValueError("it is not believed any more; correct the fact that is")
+        if normalise(fact.text) == normalise(said):
+            raise ValueError("that is what it says already")
+        at = now()
+        new = Fact(
+            id=new_id,
+            text=said,
+            subject=fact.subject,
+            predicate="said",
+            object=said,
+            verbatim=True,
+            created_at=at,
+            said_at=at,
+            session_id=CORRECTED,
+            agent_id=fact.agent_id,
+            source_ids=(record_id("correction", id_, normalise(said)),),
+        )
+        believed = repeated(stored.get(new_id), new)
+        return believed, await fact_changes(store, user_id, [retire(fact, at, at, believed.id), believed])
+
+    return await transact(store, user_id, step)
