@@ -27,7 +27,7 @@ it (`benchmarks.routing`). Examples that are compared one by one, the nearest co
 short texts are near to every request, and those in its language nearer still."""
 
 _BATCH = 8
-"""Texts a call: a tenth of a second of the local model, which turns wait for."""
+"""Texts a call: short ones, far within what any provider takes at once."""
 
 _AFTER = 1.0
 """Seconds: the turn that finds the vectors missing embeds its own question first."""
