@@ -17,9 +17,10 @@ from memory.changes import Change
 from memory.consolidation import stale_knowledge
 from memory.erasure import erasing, forget
 from memory.extraction.grounding import is_negative
+from memory.interface import MemoryScope
 from memory.language.terms import terms
 from memory.namespaces import PENDING
-from memory.owned import everything
+from memory.owned import everything, set_aside
 from memory.records import MAX_INDEXED_CHARS, Fact, normalise, now
 from memory.statements import asks_to_forget, is_question, sentences, statements
 from memory.transactions import transact
@@ -59,7 +60,8 @@ async def forget_said(store: BaseStore, user_id: str, what: str) -> Forgotten:
     """
 
     async def step() -> tuple[Forgotten, list[Change]]:
-        items = await everything(store, user_id)
+        # what was said on a branch that was left is forgotten with the rest
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         meant, unclear = await asyncio.to_thread(_meant, what, items)
         if not meant:
             return Forgotten(unclear=tuple(unclear[:_CANDIDATES])), []
@@ -81,7 +83,8 @@ async def forget_record(store: BaseStore, user_id: str, id_: str) -> Forgotten:
     """
 
     async def step() -> tuple[Forgotten, list[Change]]:
-        items = await everything(store, user_id)
+        # what was said on a branch that was left is forgotten with the rest
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         record = next((item for item in items if item.key == id_), None)
         if record is None:
             return Forgotten(), []
@@ -254,7 +257,7 @@ def _with(item: Item, changed: Mapping[str, Any] | None) -> Item:
 
 def _index(item: Item) -> Any:
     # as where they were written: only messages are found by meaning among what is rewritten
-    return None if _kind(item) == "message" else False
+    return None if _kind(item) == "message" and item.namespace[2] == MemoryScope.DIALOG else False
 
 
 def _kind(item: Item) -> str:

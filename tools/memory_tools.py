@@ -228,7 +228,9 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
         matching = matching_facts(what, known)
         if not matching:
             return f"Nothing was forgotten. {_which(known, 'call forget again with')}"
-        retired = await access.memory.semantic.retire([fact.id for fact in matching], user_id=access.user_id)
+        retired = await access.memory.semantic.retire(
+            [fact.id for fact in matching], user_id=access.user_id, source_ids=access.source_ids
+        )
         return "Forgotten: " + "; ".join(map(_quoted, retired))
 
     return await _with_memory(runtime, policy, retract)

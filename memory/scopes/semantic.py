@@ -133,12 +133,13 @@ class SemanticMemoryStore(ScopeStore):
 
         return [*changed, *(await transact(self._store, user_id, step) if notes else [])]
 
-    async def retire(self, ids: Sequence[str], *, user_id: str) -> list[Fact]:
+    async def retire(self, ids: Sequence[str], *, user_id: str, source_ids: Sequence[str] = ()) -> list[Fact]:
         """End facts: they stay as dated history, and reads no longer return them.
 
         Args:
             ids: The facts.
             user_id: The owner.
+            source_ids: The messages that end them.
 
         Returns:
             The facts that were current until now.
@@ -147,7 +148,7 @@ class SemanticMemoryStore(ScopeStore):
         async def step() -> tuple[list[Fact], list[Change]]:
             at = now()
             stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if v["kind"] == "fact"]
-            retired = [retire(fact, at, at) for fact in stored if fact.current]
+            retired = [retire(fact, at, at, ended_by=source_ids) for fact in stored if fact.current]
             changes = [self.put(user_id, fact) for fact in retired]
             return retired, [*changes, *await stale_knowledge(self._store, user_id, retired)]
 

@@ -18,8 +18,10 @@ from agents.resolve import build_agent, resolve_agent
 from memory.adapters import MemoryMiddleware
 from memory.background import background
 from memory.facade import MemoryFacade
+from memory.forgetting import forget_said
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import pending_namespace, scope_namespace
+from memory.transcript import message_record_id
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
 from tests.support.scripted_model import ScriptedModel
@@ -263,3 +265,28 @@ async def test_forgetting_the_user_forgets_the_branches(talk: Thread) -> None:
     await talk.say(HANOI, at=await talk.before(HUE))
     await MemoryFacade(talk.store).forget_user("ann")
     assert await talk.store.asearch(("memory", "ann"), limit=1000) == []
+
+
+async def test_what_is_forgotten_is_forgotten_on_the_branch_that_was_left_too(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    old = await talk.say(HUE)
+    await talk.say(HANOI, at=await talk.before(HUE))
+    await forget_said(talk.store, "ann", HUE)
+    left = await talk.store.asearch(("memory", "ann"), limit=1000)
+    assert HUE not in str([item.value for item in left])
+    await talk.say("I like tea.", at=old)
+    assert HUE not in await talk.facts()
+
+
+async def test_what_was_ended_on_a_branch_that_was_left_is_believed_again(talk: Thread) -> None:
+    await talk.say("I like tea.")
+    old = await talk.say("I have a cat.")
+    question = await talk.say("Never mind the cat.")
+    memory = MemoryFacade(talk.store)
+    found = await talk.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
+    [cat] = [item.key for item in found if item.value["text"] == "I have a cat."]
+    asked = [m for m in (await talk.graph.aget_state(question)).values["messages"] if m.type == "human"][-1]
+    await memory.semantic.retire([cat], user_id="ann", source_ids=[message_record_id("1", asked)])
+    assert "I have a cat." not in await talk.facts()
+    await talk.say("I own a boat.", at=old)
+    assert "I have a cat." in await talk.facts()
