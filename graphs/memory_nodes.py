@@ -119,7 +119,8 @@ class MemoryNodes:
         require_input(thread)
         identity = identify(runtime, get_config())
         frame = await self._frame(thread, runtime)
-        is_off = identity is None or runtime.store is None
+        # a graph that is built without a store is `react`, and its prompt that of `react`
+        is_off = identity is None and runtime.store is not None
         if is_off:
             # what is said of it below has its room too
             frame = replace(frame, instructions=f"{frame.instructions}\n\n{MEMORY_OFF}")

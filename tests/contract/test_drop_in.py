@@ -19,7 +19,7 @@ import agents.resolve
 from agents import open_agent
 from agents.config import AgentConfig
 from agents.context import AgentContext
-from agents.resolve import MOST_SUPERSTEPS, resolve_agent
+from agents.resolve import MOST_SUPERSTEPS, build_agent, resolve_agent
 from graphs.errors import StateSchemaError
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
@@ -218,6 +218,15 @@ async def test_the_context_chooses_model_and_prompt_turn_by_turn(build: Build, m
     assert said == ["one here", "own", "two here", "one here"]
     assert loaded == ["openai:one", "openai:two"]
     assert others["two"].prompts[0][0].text.startswith("For openai:two.")
+
+
+@pytest.mark.parametrize("manager", ["react", "react_mem"])
+async def test_without_a_store_the_model_is_told_what_the_caller_says_and_nothing_else(manager: str) -> None:
+    model = ScriptedModel(script=["hi"])
+    config = AgentConfig(name="tester", manager=manager, memory=INLINE)
+    agent = resolve_agent(config, model=model, system_prompt="You help.")
+    await build_agent(agent).ainvoke({"messages": [("user", "hello")]})
+    assert [message.content for message in model.prompts[0]] == ["You help.", "hello"]
 
 
 # --- tools in every form ----------------------------------------------------------------------------------------------
