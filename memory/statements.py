@@ -11,7 +11,8 @@ from memory.code_blocks import lines_without_code
 from memory.language import UNSPACED, languages_of, length_in_words
 from memory.records import MAX_INDEXED_CHARS
 
-_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[”’」』)）]*")
+# From the first sign of a run on and without looking back: a line may be a megabyte of dots.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
 # A full stop after one of these, or after a single letter ("U.S.", "p.m.", "J. Smith"), does not end a sentence.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'“‘.])(?:[^\W\d]|mr|mrs|ms|dr|prof|st|vs|ths|ts|gs|pgs|bs|tp|(?P<before_number>no|fig|approx))$",
@@ -56,7 +57,7 @@ def is_question(sentence: str) -> bool:
     """
     folded = unicodedata.normalize("NFC", sentence).strip()
     bare = folded.rstrip("\"'”’»)]」』） ")
-    if bare.endswith(("?", "？")) or re.search(r"[?？][!?！？]*$", bare):
+    if bare.endswith(("?", "？")) or not {"?", "？"}.isdisjoint(bare[len(bare.rstrip("!?！？")) :]):
         return True
     bare = _edges(bare.rstrip(" .!…。！"))
     return any(language.asks_without_mark(bare) for language in languages_of(bare))

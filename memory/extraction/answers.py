@@ -10,7 +10,7 @@ from typing import Any
 
 from memory.extraction.proposal import FIELDS
 
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THINK, _THOUGHT = "<think>", "</think>"
 _SPACE = re.compile(r"[\s,]*")
 _KEY = re.compile(r'\s*"(\w+)"\s*:\s*')
 _LAST = "keywords"
@@ -56,7 +56,7 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
     >>> read_answer("I cannot").problem
     'it holds no JSON object'
     """
-    body = _THINKING.sub("", text)
+    body = _without_thinking(text)
     start = body.find("{")
     problem = "it holds no JSON object"
     while start >= 0:
@@ -80,6 +80,19 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
         problem = answer.problem
         start = body.find("{", end)
     return Answer(raw=text, problem=problem, broken_off=broken_off)
+
+
+def _without_thinking(text: str) -> str:
+    said, opened, rest = text.partition(_THINK)
+    kept = [said]
+    while opened:
+        thought, closed, after = rest.partition(_THOUGHT)
+        if not closed:
+            kept += [opened, thought]
+            break
+        said, opened, rest = after.partition(_THINK)
+        kept.append(said)
+    return "".join(kept)
 
 
 def as_answer(value: Any, *, raw: str, broken_off: bool = False) -> Answer:

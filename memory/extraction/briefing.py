@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 from memory.extraction.contract import ExistingMemory, TranscriptMessage
@@ -28,7 +28,7 @@ class Briefing:
     """One extraction's material.
 
     Args:
-        messages: The messages that are shown, by alias (m1, m2, ...), in order.
+        messages: The messages that are shown, by alias (m1, m2, ...), in order, cut as the model sees them.
         targets: The facts that may be changed, by alias (f1, f2, ...).
         transcript: The messages as the model sees them.
         memories: The memories as the model sees them.
@@ -63,7 +63,8 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
         The material, bounded in size whatever comes in.
     """
     shown = messages[-MAX_MESSAGES:]
-    aliased = {f"m{i}": message for i, message in enumerate(shown, 1)}
+    # what is checked against a message is what the model saw of it, each end a sentence of its own
+    aliased = {f"m{i}": replace(m, text="\n".join(_ends(m.text, _limit(m)))) for i, m in enumerate(shown, 1)}
     facts = [memory for memory in existing[:MAX_EXISTING] if memory.kind == "fact"]
     others = [memory for memory in existing[:MAX_EXISTING] if memory.kind != "fact"]
     targets = {f"f{i}": memory for i, memory in enumerate(facts, 1)}
@@ -71,7 +72,7 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
     known += [{"kind": memory.kind, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for memory in others]
     said = [
         {"id": alias, "role": message.role, **_date(message), "text": _cut(message.text, _limit(message))}
-        for alias, message in aliased.items()
+        for alias, message in zip(aliased, shown, strict=True)
     ]
     lost = any(message.role == "user" for message in messages[:-MAX_MESSAGES])
     cut = any(message.role == "user" and len(message.text) > MAX_USER_CHARS for message in shown)
@@ -98,10 +99,13 @@ def _limit(message: TranscriptMessage) -> int:
 
 def _cut(text: str, limit: int) -> str:
     """Keep the head and the tail: a long message tells what it is about first and what is wanted last."""
-    if len(text) <= limit:
-        return text
-    head, tail = limit * 2 // 3, limit // 3
-    return f"{text[:head]} [... {len(text) - head - tail} characters left out ...] {text[-tail:]}"
+    ends = _ends(text, limit)
+    left_out = len(text) - sum(map(len, ends))
+    return f" [... {left_out} characters left out ...] ".join(ends)
+
+
+def _ends(text: str, limit: int) -> tuple[str, ...]:
+    return (text,) if len(text) <= limit else (text[: limit * 2 // 3], text[-(limit // 3) :])
 
 
 def _fenced(tag: str, rows: Sequence[Mapping[str, str]]) -> str:

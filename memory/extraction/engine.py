@@ -59,7 +59,7 @@ class Engine(ABC):
         """Ask the model what the transcript teaches, and check what it says. See `Extractor.extract`."""
         if max_calls < 1:
             raise ValueError(f"max_calls must be at least 1, got {max_calls}")
-        briefing = brief(messages, existing)
+        briefing = await asyncio.to_thread(brief, messages, existing)
         if not briefing.has_user:
             return Extraction(complete=briefing.whole)
         calls = Calls(max_calls)
@@ -68,7 +68,9 @@ class Engine(ABC):
                 answer = await self._answer(briefing, calls)
         except TimeoutError:
             raise DeadlineExceeded(f"the model did not answer within {deadline:g} seconds") from None
-        return replace(check(answer, briefing), usage=calls.usage, calls=calls.count)
+        # word for word against what was shown: too long for the event loop, on which everybody's turns run
+        checked = await asyncio.to_thread(check, answer, briefing)
+        return replace(checked, usage=calls.usage, calls=calls.count)
 
     async def _answer(self, briefing: Briefing, calls: Calls) -> Answer:
         failed: Answer | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from memory.canonical import holders, subject_key
 from memory.extraction.contract import Operation
@@ -171,7 +172,7 @@ def is_corrected(object_: str, said: str) -> bool:
     >>> is_corrected("tea", "I like tea. Wait, I like coffee too."), is_corrected("tea", "I like tea. No, I love tea.")
     (False, False)
     """
-    parts = [part for sentence in sentences(said) for part in _SEGMENT.split(_plain(sentence)) if part.strip()]
+    parts = _segments(said)
     for place, part in enumerate(parts[1:], 1):
         start = _SELF_CORRECTION.match(part)
         if not start or not is_grounded(object_, parts[place - 1]):
@@ -182,6 +183,11 @@ def is_corrected(object_: str, said: str) -> bool:
         if right and not again and not _ADDITION.search(right) and _replaces(parts[place - 1], right):
             return True
     return False
+
+
+@lru_cache(maxsize=16)
+def _segments(said: str) -> tuple[str, ...]:
+    return tuple(part for sentence in sentences(said) for part in _SEGMENT.split(_plain(sentence)) if part.strip())
 
 
 def _replaces(wrong: str, right: str) -> bool:
