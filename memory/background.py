@@ -1,6 +1,6 @@
-"""Work behind a turn, in this process: it starts after a moment of quiet, one at a time for each conversation.
+"""Preparations of this process, such as vectors of its tools: they start after a moment of quiet, one at a time a key.
 
-Nothing depends on it for its life: what it works on is durable, and whoever comes next picks up what was left.
+They are lost with the process, which makes them anew. What must not be lost is `memory.work`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from memory import telemetry
@@ -32,10 +32,6 @@ class Background:
 
     def __init__(self) -> None:
         self._jobs: dict[str, _Job] = {}
-
-    def __len__(self) -> int:
-        """Return how many pieces of work wait or run."""
-        return len(self._jobs)
 
     def schedule(self, key: str, delay: float, work: Work) -> None:
         """Do some work once `delay` seconds have passed without being asked again; what runs already is not cut short.
@@ -114,10 +110,3 @@ _loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Background] = weakr
 def background() -> Background:
     """Return the background work of the running event loop."""
     return _loops.setdefault(asyncio.get_running_loop(), Background())
-
-
-def _jobs() -> Iterator[tuple[float, dict[str, str]]]:
-    yield sum(map(len, list(_loops.values()))), {}
-
-
-telemetry.observe("background.jobs", _jobs)

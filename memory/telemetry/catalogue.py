@@ -273,7 +273,12 @@ INSTRUMENTS = (
         (choice("failure", "requests", "connections", "lost"),),
     ),
     Instrument("start_time", Kind.GAUGE, "s", "When this process began to count, in Unix time."),
-    Instrument("background.jobs", Kind.GAUGE, "{job}", "Pieces of work behind the turns that wait or run."),
+    Instrument(
+        "background.jobs",
+        Kind.GAUGE,
+        "{job}",
+        "Items of work behind the turns that this process knows of.",
+    ),
     *(
         Instrument(
             f"{operation.name}.duration",

@@ -290,7 +290,8 @@ class Worker:
             after = await self._queue.again(held, due_at)
         else:
             after = None
-            await self._queue.finish(held)
+            if await self._queue.finish(held):
+                self._known.pop(held.place, None)
         if after is not None:
             self._known[held.place] = (held.user_id, after.work.due_at)
 

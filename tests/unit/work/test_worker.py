@@ -113,7 +113,9 @@ async def test_draining_does_not_wait_for_quiet_and_leaves_what_is_for_later(sto
     worker = Worker(store, runner)
     await enqueue(store, "ann", later())
     await enqueue(store, "ann", later(kind="maintain"))
+    assert len(worker) == 2
     assert await worker.drain(5)
+    assert len(worker) == 1
     assert runner.begun == [("ann", "1")]
     assert [value["kind"] for value in await items(store, "ann")] == ["maintain"]
     await worker.close(5)
