@@ -175,6 +175,6 @@ async def test_turns_are_answered_while_what_is_behind_others_hangs_and_it_ends_
         while not await concluded("ann"):  # noqa: ASYNC110 - a server tells nobody
             await asyncio.sleep(0.2)  # the interval of a poll
     facts = [value["text"] for value in await stored(quick, "ann", "semantic") if value["kind"] == "fact"]
-    assert facts == ["User plans a trip to Huế."]
+    assert "User plans a trip to Huế." in facts
     assert await stored(quick, "ann", "links")
     assert {thread["thread_id"] for thread in await client.threads.search(limit=1000)} == set(threads)
