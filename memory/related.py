@@ -1,4 +1,4 @@
-"""What is known already and may be what is said anew: shown to the model, so that it updates rather than adds.
+"""The facts that the model is shown beside what was said, so that it updates what is known rather than adds to it.
 
 Vectors put paraphrases together, words find the names they miss; neither can tell a fact from its opposite (measured:
 "User bought a bike" and "User sold a bike" are nearer than most paraphrases), so both only propose.
@@ -6,12 +6,15 @@ Vectors put paraphrases together, words find the names they miss; neither can te
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from itertools import chain, zip_longest
 from typing import cast
 
 from langgraph.store.base import BaseStore, SearchItem, SearchOp
 
 from memory.canonical import object_key
+from memory.causes import cause_of
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.records import MAX_INDEXED_CHARS, Fact
@@ -21,6 +24,11 @@ NEIGHBOURS = 20
 
 _SCANNED = 500
 """The latest facts, whose words are compared."""
+
+_SECONDS = 10.0
+"""Until the facts are found by their words alone."""
+
+log = logging.getLogger(__name__)
 
 
 async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]:
@@ -32,22 +40,26 @@ async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]
         said: What the user said.
 
     Returns:
-        Facts, each once; one round trip.
+        Facts, each once; one round trip. Where the embedder fails, those that share words.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     current = {"current": True, "kind": "fact"}
-    near, latest = cast(
-        "tuple[list[SearchItem], list[SearchItem]]",
-        await store.abatch(
-            [
-                SearchOp(namespace, filter=current, limit=NEIGHBOURS, query=said[:MAX_INDEXED_CHARS] or None),
-                SearchOp(namespace, filter=current, limit=_SCANNED),
-            ]
-        ),
-    )
-    words = set(object_key(said[:MAX_INDEXED_CHARS]).split())
+    question = said[:MAX_INDEXED_CHARS]
+    nearest = SearchOp(namespace, filter=current, limit=NEIGHBOURS, query=question or None)
+    of_late = SearchOp(namespace, filter=current, limit=_SCANNED)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            near, latest = await _found(store, nearest, of_late)
+    except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
+        log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
+        near, [latest] = [], await _found(store, of_late)
+    words = set(object_key(question).split())
     shared = {item.key: len(words & set(object_key(str(item.value["text"])).split())) for item in latest}
     worded = sorted((item for item in latest if shared[item.key]), key=lambda item: -shared[item.key])
     merged = chain.from_iterable(zip_longest(near, worded))
     found = {item.key: item for item in merged if item is not None}
     return [Fact.from_value(item.value) for item in list(found.values())[:NEIGHBOURS]]
+
+
+async def _found(store: BaseStore, *searches: SearchOp) -> list[list[SearchItem]]:
+    return cast("list[list[SearchItem]]", await store.abatch(searches))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
@@ -39,6 +40,7 @@ class Reader:
         self.failure = failure
         self.calls = 0
         self.shown: Sequence[TranscriptMessage] = ()
+        self.existing: Sequence[ExistingMemory] = ()
         self.asked = asyncio.Event()
         self.go_on = asyncio.Event()
         self.go_on.set()
@@ -53,6 +55,7 @@ class Reader:
     ) -> Extraction:
         self.calls += 1
         self.shown = messages
+        self.existing = existing
         self.asked.set()
         await self.go_on.wait()
         if self.failure:
@@ -217,6 +220,38 @@ async def test_whatever_fails_is_parked_with_its_error_and_claimed_by_nobody() -
     [parked] = await one.memory.pending("ann")
     assert (parked["failures"], parked["last_error"]) == (MAX_FAILURES, "RuntimeError: cannot be stored")
     assert not parked["claimed_by"]
+
+
+class NoAnswers(DeterministicFakeEmbedding):
+    """Embeds documents, and fails a question as a test has it fail."""
+
+    def __init__(self, hangs: bool) -> None:
+        super().__init__(size=4)
+        self._hangs = hangs
+
+    async def aembed_query(self, text: str) -> list[float]:
+        if self._hangs:
+            await asyncio.Future()
+        raise ConnectionError("no route to the provider")
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["raises", "hangs"])
+async def test_without_the_embedder_a_turn_is_read_beside_the_facts_that_share_words(
+    hangs: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("memory.related._SECONDS", 0.01)
+    store = InMemoryStore(index={"dims": 4, "embed": NoAnswers(hangs), "fields": ["text"]})
+    reader = Reader(allergic)
+    one = turns(store, reader)
+    await say(one, "I am allergic to peanuts.")
+    assert (await one.extract()).stored == ["User is allergic to peanuts."]
+    again = turns(store, reader, "2")
+    await say(again, "Are peanuts in this?")
+    await again.extract()
+    assert [one.text for one in reader.existing] == ["User is allergic to peanuts."]
+    assert await one.memory.pending("ann") == []
+    assert "by its words only" in caplog.text
+    assert "peanuts" not in caplog.text
 
 
 async def test_a_turn_that_is_read_late_does_not_change_the_profile_back() -> None:
