@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-import psycopg
-
 from memory.causes import cause_of, scrub
 from memory.extraction import DeadlineExceeded, ExtractionError, ModelUnavailable
 from memory.records import PendingTurn, now
@@ -77,8 +75,4 @@ def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
 
 def in_short(failure: Exception) -> str:
     """Return an error in a line, to be kept with the owner's records: with its type where the text is not enough."""
-    if isinstance(failure, ExtractionError) and str(failure):
-        return scrub(failure)
-    if isinstance(failure, psycopg.Error) or not str(failure):
-        return cause_of(failure)
-    return f"{type(failure).__name__}: {scrub(failure)}"
+    return scrub(failure) if isinstance(failure, ExtractionError) and str(failure) else cause_of(failure)

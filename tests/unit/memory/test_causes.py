@@ -108,7 +108,7 @@ def test_no_secret_statement_or_content(error: Exception) -> None:
     assert "\n" not in cause_of(error)
 
 
-@pytest.mark.parametrize("error", [error for error in ERRORS if isinstance(error, psycopg.Error)], ids=str)
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_neither_has_what_is_kept_of_a_failed_turn(error: Exception) -> None:
     assert [secret for secret in SECRETS if secret in in_short(error)] == []
 
