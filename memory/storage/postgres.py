@@ -59,7 +59,7 @@ from memory.storage.recall import recall_statement, to_recall
 from memory.storage.scale import Scale
 from memory.storage.search import EXACT_SCAN_LIMIT, Searches, Target, check_filter
 from memory.storage.text import index_entries, storable, to_json
-from memory.storage.vectors import DocumentVectors, checked_vector
+from memory.storage.vectors import DocumentVectors, checked_vector, finite_vector
 from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
 from memory.transactions import Guard
 
@@ -181,6 +181,7 @@ class MemoryStore(AsyncPostgresStore):
         """Search a namespace and those below it, by a query or else the latest first.
 
         Raises:
+            InvalidVector: If the embedder makes no vector of the query.
             TypeError: If the filter compares with something that is no JSON.
             ValueError: If the filter has an unknown operator.
         """
@@ -321,7 +322,10 @@ class MemoryStore(AsyncPostgresStore):
         vectors = await asyncio.gather(
             *(self.embedding.embeddings.aembed_query(storable(query)[:MAX_INDEXED_CHARS]) for query in queries)
         )
-        return {query: Binary(binary.vector(vector)) for query, vector in zip(queries, vectors, strict=True)}
+        # one of zeros is near to nothing, and all that there is is found, in no order
+        return {
+            query: Binary(finite_vector(self.embedding, vector)) for query, vector in zip(queries, vectors, strict=True)
+        }
 
     async def _embed_questions(self, ops: Sequence[RecallOp]) -> tuple[list[bytes | None], str]:
         """Return the vectors of the recalls' questions, and why there are none."""

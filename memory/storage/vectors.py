@@ -76,14 +76,27 @@ def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
     Raises:
         InvalidVector: If the database could not store it, or could compare nothing with it.
     """
-    if len(numbers) != model.dims:
-        raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
+    vector = finite_vector(model, numbers)
+    if max(abs(number) for number in numbers) < _SMALLEST:
+        raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
+    return vector
+
+
+def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
+    """Return a vector in binary form, of which it does not matter whether anything is near to it.
+
+    Args:
+        model: What made it.
+        numbers: What it made.
+
+    Raises:
+        InvalidVector: If the database could not take it.
+    """
     try:
-        sizes = [abs(number) for number in numbers]
-        if not all(size <= _LARGEST for size in sizes):
+        if len(numbers) != model.dims:
+            raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
+        if not all(abs(number) <= _LARGEST for number in numbers):
             raise InvalidVector(f"{model.name} returned a vector that is not of finite numbers up to {_LARGEST}")
-        if max(sizes) < _SMALLEST:
-            raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
         return binary.vector(numbers)
     except TypeError:
         raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None

@@ -80,6 +80,13 @@ def returning(vector: Any) -> Callable[[list[str]], Awaitable[Any]]:
     return answer
 
 
+def returning_one(vector: Any) -> Callable[[str], Awaitable[Any]]:
+    async def answer(text: str) -> Any:
+        return vector
+
+    return answer
+
+
 async def without_vectors(store: MemoryStore) -> int:
     async with store.pool.connection() as conn:
         row = await (await conn.execute("SELECT count(*) AS n FROM store_vectors WHERE embedding IS NULL")).fetchone()
@@ -144,6 +151,23 @@ class TestAnEmbedderThatFails:
         embeddings.fault = raises
         assert await store.abatch_if([PutOp(DIALOG, "zoo", {"text": "a zebra"})], Guard(DIALOG, "none", None))
         assert await without_vectors(store) == 1
+
+
+class TestASearch:
+    @pytest.mark.parametrize("fault", [name for name in NONSENSE if "zeros" not in name and NONSENSE[name] is not None])
+    async def test_by_what_is_no_vector_says_so(self, store: MemoryStore, embeddings: Faulty, fault: str) -> None:
+        await put(store, {"zoo": "a zebra in a zoo"})
+        embeddings.aembed_query = returning_one(NONSENSE[fault])  # type: ignore[method-assign]
+        with pytest.raises(InvalidVector, match="test:senses returned"):
+            await store.asearch(DIALOG, query="zebra")
+
+    @pytest.mark.parametrize("fault", [name for name in NONSENSE if "zeros" in name])
+    async def test_by_a_vector_of_zeros_finds_all_there_is(
+        self, store: MemoryStore, embeddings: Faulty, fault: str
+    ) -> None:
+        await put(store, {"zoo": "a zebra in a zoo", "dog": "my terrier"})
+        embeddings.aembed_query = returning_one(NONSENSE[fault])  # type: ignore[method-assign]
+        assert {item.key for item in await store.asearch(DIALOG, query="zebra")} == {"zoo", "dog"}
 
 
 class TestMakingUp:
