@@ -47,6 +47,11 @@ class EmbeddingModel:
         if not isinstance(self.embeddings, MeasuredEmbeddings):
             object.__setattr__(self, "embeddings", MeasuredEmbeddings(self.name, self.embeddings))
 
+    @property
+    def computes_here(self) -> bool:
+        """Whether it computes in this process: it may be slow, but it does not hang."""
+        return self.name == LOCAL_MODEL
+
 
 class MeasuredEmbeddings(Embeddings):
     """An embedding model, with how long it takes, how often it fails and how many texts it is given.

@@ -32,9 +32,10 @@ _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
 _SECONDS = 10.0
 _SECONDS_A_TEXT = 1.0
-"""What a write waits for vectors: a text of 2,000 characters takes 0.7 s on two busy cores."""
+"""What a write waits for the vectors of a service. The model of this process is waited for: it is slow on a busy
+machine, and what is given up would have to be computed again."""
 _RETRY_SECONDS = 60.0
-"""Until what could not be embedded is embedded anew."""
+"""Until what could not be embedded is embedded anew, and until a service that hung is asked again."""
 _LARGEST = 65_504
 _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
@@ -116,6 +117,7 @@ class DocumentVectors:
         self._task: asyncio.Task[None] | None = None
         self._lacking = False
         self._not_before = 0.0
+        self._hangs_until = 0.0
 
     async def close(self) -> None:
         """Stop making up for what failed; it stays findable by its words, and without a vector."""
@@ -134,6 +136,9 @@ class DocumentVectors:
         Args:
             texts: The texts.
         """
+        if texts and time.monotonic() < self._hangs_until:
+            self._lacking = True
+            return dict.fromkeys(texts)
         vectors, cause = await self._made(list(dict.fromkeys(texts)))
         if cause:
             self._lacking, self._not_before = True, time.monotonic() + _RETRY_SECONDS
@@ -212,12 +217,14 @@ class DocumentVectors:
         for start in range(0, len(texts), _AT_ONCE):
             part = list(texts[start : start + _AT_ONCE])
             try:
-                async with asyncio.timeout(_SECONDS + _SECONDS_A_TEXT * len(part)):
+                patience = None if self._model.computes_here else _SECONDS + _SECONDS_A_TEXT * len(part)
+                async with asyncio.timeout(patience):
                     made = await self._model.embeddings.aembed_documents(part)
                 if len(made) != len(part):
                     raise InvalidVector(f"{self._model.name} returned {len(made)} vectors, not {len(part)}")
             except TimeoutError:
-                # what hangs once hangs again: the words are not to wait for it
+                # what hangs once hangs again: no words are to wait for it
+                self._hangs_until = time.monotonic() + _RETRY_SECONDS
                 return vectors, f"{self._model.name} did not answer in time"
             except Exception as error:  # whatever the provider's client raises
                 cause = cause_of(error)

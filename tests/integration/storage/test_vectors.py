@@ -12,7 +12,7 @@ from langgraph.store.base import GetOp, PutOp
 from graphs.maintenance import build_maintenance
 from memory.retrieval.fusion import Arm
 from memory.storage import StorageSettings, reembed, vectors
-from memory.storage.embeddings import EmbeddingModel
+from memory.storage.embeddings import LOCAL_MODEL, EmbeddingModel
 from memory.storage.errors import InvalidVector
 from memory.storage.postgres import MemoryStore
 from memory.storage.vectors import checked_vector
@@ -146,6 +146,47 @@ class TestAnEmbedderThatFails:
         await put(store, {f"m{number}": f"zebra number {number}" for number in range(250)})
         assert asked == [100]
         assert await without_vectors(store) == 250
+
+    async def test_nor_by_the_writes_that_follow(
+        self, store: MemoryStore, embeddings: Faulty, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vectors, "_SECONDS", 0.01)
+        monkeypatch.setattr(vectors, "_SECONDS_A_TEXT", 0.0)
+        monkeypatch.setattr(vectors, "_RETRY_SECONDS", 3600.0)
+        asked: list[str] = []
+
+        async def remembers(texts: list[str]) -> Any:
+            asked.extend(texts)
+            await asyncio.Future()
+
+        embeddings.fault = remembers
+        await put(store, {"zoo": "a zebra in a zoo"})
+        await put(store, {"dog": "my terrier"})
+        assert asked == ["a zebra in a zoo"]
+        assert keys(await recalled(store, "terrier", arms=WORDS_ONLY)) == ["dog"]
+        embeddings.fault = None
+        store.vectors._hangs_until = store.vectors._not_before = 0.0  # an hour later
+        await put(store, {"cat": "a cat"})
+        await store.vectors.settle()
+        assert await without_vectors(store) == 0
+
+    @pytest.mark.parametrize(("name", "made"), [(LOCAL_MODEL, 1), ("test:service", 0)])
+    async def test_what_computes_in_this_process_is_slow_but_does_not_hang(
+        self, name: str, made: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(vectors, "_SECONDS", 0.0)
+        monkeypatch.setattr(vectors, "_SECONDS_A_TEXT", 0.0)
+        embeddings = Faulty()
+
+        async def slowly(texts: list[str]) -> Any:
+            for _ in range(10):
+                await asyncio.sleep(0)  # late already: the time is up at once
+            return embeddings.embed_documents(texts)
+
+        embeddings.fault = slowly
+        documents = vectors.DocumentVectors(None, EmbeddingModel(name, DIMS, embeddings))  # type: ignore[arg-type]
+        found = await documents.of(["a zebra"])
+        assert sum(vector is not None for vector in found.values()) == made
 
     async def test_a_guarded_write_is_carried_out_too(self, store: MemoryStore, embeddings: Faulty) -> None:
         embeddings.fault = raises
