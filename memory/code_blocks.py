@@ -1,11 +1,10 @@
-"""Telling program text from what people say, by its structure: fences, and lines that no sentence looks like."""
+"""Telling program text that stands without a fence from what people say: lines that no sentence looks like."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-_FENCE = re.compile(r"^\s{0,3}(?P<mark>`{3,}|~{3,})")
 _LOOKED_AT = 300
 """Characters of a line that are looked at: code shows itself at its beginning."""
 
@@ -38,30 +37,21 @@ _QUERY = re.compile(
 def lines_without_code(text: str) -> Iterator[str]:
     """Yield the lines of a text that are no program text, in their order.
 
-    Fenced blocks are left out, to the end of the text where a fence is not closed; of the rest, lines that only code
-    looks like, and whole paragraphs of which many lines do.
+    Left out are lines that only code looks like, and whole paragraphs of which many lines do.
 
     Args:
-        text: Any text.
+        text: Any text; fenced blocks are set apart before, by `memory.own_words`.
 
-    >>> list(lines_without_code("I like tea.\\n```\\nx = 1\\n```\\nprint(x)\\nHow about you?"))
+    >>> list(lines_without_code("I like tea.\\nprint(x)\\nHow about you?"))
     ['I like tea.', 'How about you?']
     """
-    fence = ""
     paragraph: list[str] = []
     for line in text.splitlines():
-        opened = _FENCE.match(line)
-        if fence:
-            if opened and opened["mark"].startswith(fence) and not line.strip(" `~"):
-                fence = ""
-            continue
-        if opened:
-            fence = opened["mark"]
-        if opened or not line.strip():
+        if line.strip():
+            paragraph.append(line)
+        else:
             yield from _prose(paragraph)
             paragraph = []
-        else:
-            paragraph.append(line)
     yield from _prose(paragraph)
 
 

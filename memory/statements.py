@@ -9,6 +9,7 @@ from itertools import islice
 
 from memory.code_blocks import lines_without_code
 from memory.language import UNSPACED, languages_of, length_in_words
+from memory.own_words import own_words
 from memory.records import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
@@ -164,7 +165,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    for line in lines_without_code(text):
+    for line in lines_without_code(own_words(text)):
         for sentence in _sentences(line):
             said = _before_question(sentence) if is_question(sentence) else sentence
             if said and not is_pleasantry(said) and not is_request(said) and _says_something(said):

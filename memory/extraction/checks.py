@@ -33,6 +33,7 @@ from memory.extraction.proposal import (
     ProposedProfileChange,
 )
 from memory.extraction.supersession import is_corrected, named_best, supersedes, takes_back
+from memory.own_words import own_words
 from memory.records import Level, normalise
 
 MAX_SUBJECT = 80
@@ -253,7 +254,7 @@ class _Checker:
         if not mine:
             raise _Refused("it cites nothing that the user said")
         # each message starts a line, and so a sentence of its own
-        said = "\n".join(shown[alias].text for alias in mine)
+        said = "\n".join(own_words(shown[alias].text) for alias in mine)
         assented = "\n".join(self._assented(alias) for alias in mine)
         return _Evidence(tuple(shown[alias].id for alias in cited), said, assented)
 

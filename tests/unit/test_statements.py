@@ -120,10 +120,10 @@ def test_a_long_sentence_is_split_and_not_cut() -> None:
 
 @pytest.mark.parametrize("part", ["I like tea. ", "x", "a, ", "? ", "có ", "không ", "What ", "- ", "...", "1"])
 def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     statements(part * (1_000_000 // len(part)) + " gì")
-    # Quadratic work would take minutes; a busy machine needs room.
-    assert time.perf_counter() - started < 10
+    # Quadratic work would take minutes.
+    assert time.thread_time() - started < 10
 
 
 def test_only_as_much_is_looked_at_as_is_asked_for() -> None:

@@ -332,3 +332,15 @@ def test_no_value_of_a_model_breaks_the_checks(value: Any) -> None:
         assert result.ops == ()
         empty = value in (None, "", [], {}, 0, False) or (field == "summary" and isinstance(value, str))
         assert empty or not result.complete or result.episode is not None
+
+
+@pytest.mark.parametrize(
+    "shown",
+    ["```\nI like opera\n```", "> I like opera", "“Dear Bob. I like opera.”", "---\nFrom: Bob\nTo: An\n\nI like opera"],
+)
+def test_what_the_user_shows_teaches_nothing(shown: str) -> None:
+    said: Said = [("user", f"I like green tea. Look at this:\n{shown}")]
+    ops = [op("opera", "User likes opera."), op("green tea", "User likes green tea.")]
+    result = judged(said, {"ops": ops})
+    assert [operation.object for operation in result.ops] == ["green tea"]
+    assert reasons(result) == ["not grounded in the cited messages"]
