@@ -60,7 +60,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
     coverage = Coverage(extraction, {}, {id_: message.text for id_, message in said.items()})
 
     async def step() -> tuple[list[str], list[Change]]:
-        if not await _is_as_read(turns, record.id, known, messages[-1]):
+        if not await _is_as_read(turns, record.id, known, messages):
             return [], []
         store = turns.memory.store
         stored = await load_facts(store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
@@ -92,11 +92,12 @@ async def end_conversation(turns: Turns) -> TurnReport:
     return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls)
 
 
-async def _is_as_read(turns: Turns, id_: str, known: object, last: Message) -> bool:
-    """Return whether nothing was said in a conversation, and it was not forgotten, since the model was asked."""
+async def _is_as_read(turns: Turns, id_: str, known: object, messages: Sequence[Message]) -> bool:
+    """Return whether nothing was said in a conversation, and nothing of it forgotten, since the model was asked."""
     state = await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])
-    said = await turns.memory.records(turns.user_id, MemoryScope.DIALOG, [last.id])
-    return state.get(id_) == known and bool(said)
+    said = await turns.memory.records(turns.user_id, MemoryScope.DIALOG, [message.id for message in messages])
+    now_said = {message_id: value["content"] for message_id, value in said.items()}
+    return state.get(id_) == known and now_said == {message.id: message.content for message in messages}
 
 
 async def quiet_conversations(turns: Turns) -> Sequence[str]:

@@ -6,7 +6,7 @@ can be asked for again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -19,11 +19,14 @@ from memory.concepts import concepts_without
 from memory.dependents import SUPPORTED, fall
 from memory.namespaces import links_namespace, meta_namespace
 from memory.owned import WHOLE, bookmarks, everything, set_aside
-from memory.records import BELIEVED, Profile
+from memory.records import BELIEVED, Profile, ProfileValue
 from memory.scopes.profile import split_fields, with_text
 from memory.speakers import forget_speakers, silenced
 from memory.transactions import transact
 from memory.work.items import forgotten_work
+
+_RETELLING = frozenset({"summary", "episode"})
+"""Kinds that tell in words of their own what their sources say: nobody can tell which part of it they retell."""
 
 _LINKS = {"episode": "linked_steps", "task": "steps", "task_step": "depends_on"}
 """Fields of what is left that name other records."""
@@ -120,13 +123,23 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
     return erasing(items, said, session_id)
 
 
-def erasing(items: Sequence[Item], erased: Collection[str], session_id: str | None = None) -> list[Change]:
+def erasing(
+    items: Sequence[Item],
+    erased: Collection[str],
+    session_id: str | None = None,
+    *,
+    cut: Collection[str] = (),
+    is_unsaid: Callable[[str, ProfileValue, str], bool] = lambda _field, _value, _source: False,
+) -> list[Change]:
     """Return the writes that erase some records with what stands on them alone.
 
     Args:
         items: Everything of the owner.
         erased: The ids of the records.
         session_id: A conversation of which everything is erased that has no source of its own.
+        cut: The ids of messages that say less than they did: what retells them is erased.
+        is_unsaid: Returns whether a source of a profile's value does not say it any more: of the field, the value and
+            the source.
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
     profiles = [item for item in items if item.value.get("kind") == "profile"]
@@ -137,7 +150,7 @@ def erasing(items: Sequence[Item], erased: Collection[str], session_id: str | No
     def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
         record = part_of(source)
         if record in said_in:
-            return record not in gone
+            return record not in gone and not (record in cut and value.get("kind") in _RETELLING)
         # not a record: a source that only the one who wrote this knows
         return not _is_of(value, session_id)
 
@@ -166,7 +179,9 @@ def erasing(items: Sequence[Item], erased: Collection[str], session_id: str | No
         if value != item.value:
             changes.append(PutOp(item.namespace, item.key, value))
     for item in profiles:
-        changes += _profile_without(item, gone, session_id)
+        changes += _profile_without(
+            item, session_id, lambda field, value, source: source in gone or is_unsaid(field, value, source)
+        )
     return [*changes, *concepts_without(concepts, gone)]
 
 
@@ -182,10 +197,12 @@ def _successor(value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping
     return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else dict(BELIEVED)
 
 
-def _profile_without(item: Item, gone: Mapping[str, Item], session_id: str | None) -> list[Change]:
+def _profile_without(
+    item: Item, session_id: str | None, is_gone: Callable[[str, ProfileValue, str], bool]
+) -> list[Change]:
     """Return the writes that take out of a profile what only the forgotten messages say."""
     profile = Profile.from_value(item.value)
-    fields, _ = split_fields(profile.fields, gone)
+    fields, _ = split_fields(profile.fields, is_gone)
     update = {"fields": fields, "session_id": "" if profile.session_id == session_id else profile.session_id}
     after = with_text(profile.model_copy(update=update))
     if after == profile:

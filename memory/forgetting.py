@@ -7,7 +7,7 @@ form in every language; embeddings decide nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,20 +16,22 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from memory.changes import Change
 from memory.consolidation import stale_knowledge
 from memory.erasure import erasing, forget
-from memory.extraction.grounding import is_negative
+from memory.extraction.grounding import is_grounded, is_negative
 from memory.interface import MemoryScope
 from memory.language.terms import terms
-from memory.namespaces import PENDING
 from memory.owned import everything, set_aside
-from memory.records import MAX_INDEXED_CHARS, Fact, normalise, now
+from memory.records import MAX_INDEXED_CHARS, Fact, ProfileValue, normalise, now
 from memory.statements import asks_to_forget, is_question, sentences, statements
 from memory.transactions import transact
 
 _CANDIDATES = 6
 """What may be meant that is told, at most."""
 
-_RETOLD = {"summary", "episode", "knowledge", "task", "task_step"}
-"""Kinds whose text retells what was said; it goes where it says what is forgotten."""
+_RETOLD = {"summary", "episode", "knowledge", "task", "task_step", "skill", "experience"}
+"""Kinds that retell what was said, or what was done about it; they go where they say what is forgotten."""
+
+Tells = Callable[[str], bool]
+"""Whether a sentence says what is forgotten."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,21 @@ async def _forgetting(
     texts: tuple[str, ...],
 ) -> tuple[Forgotten, list[Change]]:
     erased = set(facts)
-    rewritten, messages = await asyncio.to_thread(_rewritten, items, erased, said)
+    tells = _teller(items, erased, said)
+    rewritten, messages = await asyncio.to_thread(_rewritten, items, erased, tells) if said else ({}, 0)
     left = [_with(item, rewritten.get(item.key)) for item in items]
+    before = {item.key: _whole(item.value) for item in items if item.key in rewritten}
+
+    def is_unsaid(field: str, value: ProfileValue, source: str) -> bool:
+        if tells(f"{field}: {value.value}"):
+            return True
+        # as it was taken from a message: where that grounds it
+        return (
+            source in before
+            and is_grounded(value.value, before[source])
+            and not is_grounded(value.value, _whole(rewritten[source]))
+        )
+
     changes = {
         (change.namespace, change.key): change
         for change in [
@@ -150,7 +165,7 @@ async def _forgetting(
                 for item in left
                 if item.key in rewritten
             ),
-            *erasing(left, erased),
+            *erasing(left, erased, cut=rewritten.keys(), is_unsaid=is_unsaid),
         ]
     }
     ended = [Fact.from_value(item.value) for item in items if item.key in erased and _kind(item) == "fact"]
@@ -166,10 +181,8 @@ async def _forgetting(
     return Forgotten(texts, messages), list(changes.values())
 
 
-def _rewritten(items: Sequence[Item], erased: set[str], said: Sequence[str]) -> tuple[dict[str, dict[str, Any]], int]:
-    """Return what the records that say it say without it; those that say nothing else are added to `erased`."""
-    if not said:
-        return {}, 0
+def _teller(items: Sequence[Item], erased: Collection[str], said: Sequence[str]) -> Tells:
+    """Return what tells whether a sentence says what is forgotten."""
     wanted = [(terms(what), what) for what in said]
     others = {normalise(_text(item)) for item in items if _kind(item) == "fact" and item.key not in erased}
 
@@ -180,6 +193,11 @@ def _rewritten(items: Sequence[Item], erased: set[str], said: Sequence[str]) -> 
             return any(words and words <= terms(sentence) for words, _ in wanted)
         return any(says(sentence, what) for _, what in wanted)
 
+    return tells
+
+
+def _rewritten(items: Sequence[Item], erased: set[str], tells: Tells) -> tuple[dict[str, dict[str, Any]], int]:
+    """Return what the records that say it say without it; those that say nothing else are added to `erased`."""
     rewritten: dict[str, dict[str, Any]] = {}
     cut: set[str] = set()
     pending: list[Item] = []
@@ -198,25 +216,28 @@ def _rewritten(items: Sequence[Item], erased: set[str], said: Sequence[str]) -> 
                 continue
             # what is no text, such as an image, has no words to keep
             rewritten[item.key] = {"content": kept, "text": kept[:MAX_INDEXED_CHARS], "keywords": ""}
-        elif kind in _RETOLD and any(map(tells, sentences(_text(item)))):
+        elif kind in _RETOLD and any(tells(part) for text in _texts(item.value) for part in sentences(text)):
             erased.add(item.key)
-        elif item.namespace[2] == PENDING:
+        elif kind == "pending":
             pending.append(item)
     for item in pending:
         sources = item.value.get("source_ids", ())
+        # whoever is reading it may have the words before them, of its messages, of those before it or of a memory: it
+        # is to be read again, by nobody who has claimed it
+        free = {"claimed_by": "", "claimed_until": None}
         if not cut & set(sources):
+            if item.value.get("claimed_by"):
+                rewritten[item.key] = free
             continue
         left = [id_ for id_ in sources if id_ not in erased]
         if not left:
             erased.add(item.key)
             continue
-        # whoever is reading it has the words before them: it is to be read again, by nobody who has claimed it
-        free = {"claimed_by": "", "claimed_until": None, "steps": [], "source_ids": left}
-        rewritten[item.key] = {"text": _without(_text(item), tells), **free}
+        rewritten[item.key] = {"text": _without(_text(item), tells), "steps": [], "source_ids": left, **free}
     return rewritten, messages
 
 
-def _without(text: str, tells: Any) -> str:
+def _without(text: str, tells: Tells) -> str:
     """Return a text without the sentences that tell something; as it is where none does."""
     lines = [(line, sentences(line)) for line in text.splitlines()]
     if not any(tells(sentence) for _, parts in lines for sentence in parts):
@@ -266,6 +287,18 @@ def _kind(item: Item) -> str:
 
 def _text(item: Item) -> str:
     return str(item.value.get("text", ""))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text of a record, wherever it stands in it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, Sequence):
+        for part in value:
+            yield from _texts(part)
 
 
 def _whole(value: Mapping[str, Any]) -> str:

@@ -263,7 +263,7 @@ def _profile(
     for name, entry in aside.fields.items() if aside else ():
         held = values_of(fields[name]) if name in fields else []
         fields[name] = merged_field([*held, *values_of(entry)])
-    kept, dropped = split_fields(fields, gone)
+    kept, dropped = split_fields(fields, lambda _field, _value, source: source in gone)
     changes: list[Change] = []
     after = with_text(known.model_copy(update={"id": PROFILE_KEY, "fields": kept})) if kept else None
     if after != before:

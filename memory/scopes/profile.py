@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -188,23 +188,23 @@ def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
 
 
 def split_fields(
-    fields: Mapping[str, ProfileValue], gone: Container[str]
+    fields: Mapping[str, ProfileValue], is_gone: Callable[[str, ProfileValue, str], bool]
 ) -> tuple[dict[str, ProfileField], dict[str, ProfileField]]:
     """Return what the fields of a profile hold without some of their sources, and what only these say.
 
     Args:
         fields: The fields.
-        gone: The sources that do not count.
+        is_gone: Returns whether a source of a value does not count: of the field, the value and the source.
     """
     kept: dict[str, list[ProfileValue]] = {}
     dropped: dict[str, list[ProfileValue]] = {}
     for name, entry in fields.items():
         for value in values_of(entry):
-            without = tuple(source for source in value.source_ids if source not in gone)
+            only = tuple(source for source in value.source_ids if is_gone(name, value, source))
+            without = tuple(source for source in value.source_ids if source not in only)
             if without or not value.source_ids:
                 kept.setdefault(name, []).append(value.model_copy(update={"source_ids": without}))
-            if len(without) < len(value.source_ids):
-                only = tuple(source for source in value.source_ids if source in gone)
+            if only:
                 dropped.setdefault(name, []).append(value.model_copy(update={"source_ids": only}))
     left, out = ({name: merged_field(values) for name, values in part.items()} for part in (kept, dropped))
     return left, out

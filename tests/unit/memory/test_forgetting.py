@@ -1,0 +1,158 @@
+"""Forgetting one thing leaves nothing that was made of it, and the rest of what was said beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
+
+from memory.conversations import end_conversation
+from memory.extraction import (
+    EpisodeDraft,
+    ExistingMemory,
+    Extraction,
+    Operation,
+    ProfileChange,
+    TranscriptMessage,
+)
+from memory.facade import MemoryFacade
+from memory.forgetting import forget_said
+from memory.interface import MemoryPolicy, MemoryScope
+from memory.namespaces import scope_namespace
+from memory.turns import Turns
+
+ALLERGY = "I'm allergic to penicillin"
+BOTH = f"I live in Hue. {ALLERGY}."
+
+
+class Reader:
+    """Draws all that can be drawn from what it is shown of penicillin, once the test lets it."""
+
+    def __init__(self) -> None:
+        self.shown = ""
+        self.asked = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        max_calls: int = 3,
+    ) -> Extraction:
+        self.shown = " ".join([*(message.text for message in messages), *(memory.text for memory in existing)])
+        self.asked.set()
+        await self.go_on.wait()
+        told = [message.id for message in messages if message.role == "user" and ALLERGY in message.text]
+        if not told:
+            retold = "penicillin" in self.shown
+            return Extraction(summary="Who cannot take penicillin asked for a doctor." if retold else "")
+        sources = (told[0],)
+        return Extraction(
+            ops=(
+                Operation("add", None, "user", "allergic_to", "penicillin", "User is allergic to penicillin.", sources),
+                Operation("add", None, "user", "lives_in", "Hue", "User lives in Hue.", sources),
+            ),
+            profile_changes=(
+                ProfileChange("allergies", "penicillin", sources),
+                ProfileChange("city", "Hue", sources),
+            ),
+            episode=EpisodeDraft("See a doctor", situation="A penicillin allergy", steps=("noted penicillin",)),
+            summary="They live in Hue and cannot take penicillin.",
+        )
+
+
+def turns(store: InMemoryStore, reader: Reader, session: str = "1") -> Turns:
+    fields: Any = {"allergies": "what they are allergic to", "city": "where they live"}
+    policy = MemoryPolicy.model_validate({"extraction": "background", "profile": fields})
+    return Turns(MemoryFacade(store, policy), reader, "ann", session, "tester")
+
+
+async def say(one: Turns, *texts: str, steps: Sequence[dict[str, Any]] = ()) -> None:
+    thread: list[BaseMessage] = []
+    for number, text in enumerate(texts):
+        thread += [HumanMessage(text, id=f"q{number}"), AIMessage("ok", id=f"a{number}")]
+    since = f"a{len(texts) - 2}" if len(texts) > 1 else None
+    await one.close(thread, since, steps)
+
+
+async def everything(store: InMemoryStore) -> str:
+    items = await store.asearch(("memory", "ann"), limit=100)
+    return str([item.value for item in items])
+
+
+async def test_nothing_that_was_made_of_it_is_left_though_its_message_says_more() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader())
+    step = {"action": "look_up", "arguments": {"what": "allergic to penicillin"}, "observation": "", "error": ""}
+    await say(one, BOTH, steps=[step])
+    await one.extract()
+    before = await everything(store)
+    assert all(made in before for made in ("allergies", "situation': 'A penicillin", "cannot take", "look_up"))
+
+    assert (await forget_said(store, "ann", ALLERGY)).messages == 1
+
+    assert "penicillin" not in await everything(store)
+    profile = await one.memory.profile.get_profile("ann")
+    assert profile is not None
+    assert profile.text == "city: Hue"
+    facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), filter={"kind": "fact"}, limit=10)
+    assert [item.value["text"] for item in facts] == ["User lives in Hue."]
+
+
+async def test_a_field_that_the_user_only_assented_to_is_forgotten_too() -> None:
+    store = InMemoryStore()
+    one = turns(store, Reader())
+    await say(one, BOTH)
+    await one.extract()
+    assented = [HumanMessage("Yes.", id="y")]
+    [yes] = await one.memory.dialog.append("ann", "1", assented, agent_id="tester")
+    await one.memory.profile.update_profile("ann", {"allergies": "penicillin"}, source_ids=[yes.id])
+    await forget_said(store, "ann", ALLERGY)
+    assert "penicillin" not in await everything(store)
+
+
+@pytest.mark.parametrize("earlier", [BOTH, "I live in Hue."], ids=["shown before the turn", "shown as a memory"])
+async def test_what_is_forgotten_while_a_later_turn_is_read_is_not_made_anew(earlier: str) -> None:
+    store, reader = InMemoryStore(), Reader()
+    one = turns(store, reader)
+    await say(one, earlier)
+    await one.extract()
+    if earlier != BOTH:
+        await one.memory.semantic.add(
+            [{"text": "User is allergic to penicillin."}], user_id="ann", session_id="0", agent_id="tester"
+        )
+    await say(one, earlier, "Which doctor should I see?")
+    reader.asked.clear()
+    reader.go_on.clear()
+    work = asyncio.create_task(one.extract())
+    await reader.asked.wait()
+    assert "penicillin" in reader.shown
+    await forget_said(store, "ann", ALLERGY)
+    reader.go_on.set()
+    await work
+    assert "penicillin" not in await everything(store)
+
+
+async def test_what_is_forgotten_while_its_conversation_is_concluded_is_not_made_anew() -> None:
+    store, reader = InMemoryStore(), Reader()
+    one = turns(store, reader)
+    await say(one, BOTH)
+    await one.extract()
+    reader.asked.clear()
+    reader.go_on.clear()
+    work = asyncio.create_task(end_conversation(one))
+    await reader.asked.wait()
+    await forget_said(store, "ann", ALLERGY)
+    reader.go_on.set()
+    await work
+    assert "penicillin" not in await everything(store)
+    # it stays open, and is concluded with what is left of it
+    await end_conversation(one)
+    assert "penicillin" not in await everything(store)
