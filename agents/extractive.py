@@ -336,7 +336,8 @@ class _Turn:
 
     def _quoted(self, quote: Quote) -> str:
         kind = "said" if quote.source.kind in ("message", SAID) and quote.source.by_user else "fact"
-        date = f" ({quote.source.date})" if quote.source.date else ""
+        # what was said in this very conversation needs no date: that of a fact of the same words is there to order by
+        date = f" ({quote.source.date})" if quote.source.date and quote.source.kind != SAID else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))
 
 

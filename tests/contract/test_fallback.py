@@ -22,7 +22,7 @@ from agents.models import load_chat_model
 from agents.resolve import build_agent, resolve_agent
 from graphs.errors import ModelCallError
 from graphs.model_call import ANSWERED_BY
-from memory.transcript import NOTICE
+from memory.transcript import NOTICE, PREAMBLE
 from tests.contract.conftest import INLINE, Graph, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
@@ -184,7 +184,7 @@ async def test_when_no_model_can_be_reached_what_was_said_is_quoted(answering: A
     await ask(graph, "My cat is called Miu.")
     events, answer = await told(graph, "What is my cat called?")
     assert answer.text == f"{BANNER}\nYou said: “My cat is called Miu.”"
-    assert answer.additional_kwargs == {ANSWERED_BY: "extractive", NOTICE: True}
+    assert answer.additional_kwargs == {ANSWERED_BY: "extractive", NOTICE: True, PREAMBLE: BANNER}
     assert events[-1]["instead"] == "extractive"
 
 
