@@ -22,6 +22,7 @@ from starlette.types import Message
 
 from agents.config import AgentConfigError
 from agents.models import ModelConfigError
+from graphs.callers import identity_of, may_name_user
 from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
 from memory.extraction.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
@@ -122,14 +123,9 @@ async def the_owner(request: Request, body: ChatSummaryBody) -> str | None:
         request: The request.
         body: What it says.
     """
-    user = request.scope.get("user")
-    if user is None:
-        # Nobody has looked who calls, though the server may authenticate its users: `enable_custom_route_auth` is off.
-        return None
-    if user.identity:
-        # as graphs see it: whoever the server says it is, guests included
-        return str(user.identity)
-    return body.user_id or await thread_user(body.conversation_id)
+    if may_name_user(request):
+        return body.user_id or await thread_user(body.conversation_id)
+    return identity_of(request)
 
 
 async def the_summarizer(body: ChatSummaryBody) -> ChatSummarizer:

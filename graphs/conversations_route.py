@@ -6,6 +6,7 @@ from fastapi import APIRouter, HTTPException, Request
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
+from graphs.callers import identity_of, may_name_user
 from memory.identity import development_user
 from memory.interface import OwnerId
 from memory.work.ending import conclude_soon
@@ -59,11 +60,6 @@ async def end_conversation(thread_id: str, request: Request, body: EndBody | Non
 
 
 def _owner(request: Request, body: EndBody | None) -> str | None:
-    user = request.scope.get("user")
-    if user is None:
-        # Nobody has looked who calls, though the server may authenticate its users: `enable_custom_route_auth` is off.
-        return None
-    # as graphs see it: whoever the server says it is
-    if user.identity:
-        return str(user.identity)
-    return (body.user_id if body else None) or development_user() or None
+    if may_name_user(request):
+        return (body.user_id if body else None) or development_user() or None
+    return identity_of(request)

@@ -230,6 +230,7 @@ async def test_messages_without_room_are_left_out_the_oldest_first_and_counted(
         pytest.param(SimpleUser("bob"), {}, "Bob", id="authenticated"),
         pytest.param(SimpleUser("bob"), {"user_id": "ann"}, "Bob", id="authenticated, naming another"),
         pytest.param(SimpleUser("carl"), {"user_id": "ann"}, None, id="authenticated, unknown, naming another"),
+        pytest.param(SimpleUser(""), {"user_id": "ann"}, None, id="authenticated without an identity, naming another"),
         pytest.param("unchecked", {"user_id": "ann"}, None, id="where nobody looks who calls"),
         pytest.param(None, {"user_id": "ann", "agent": "private"}, None, id="an agent that reads no profile"),
     ],

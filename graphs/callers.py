@@ -1,0 +1,29 @@
+"""Who calls a route of ours, as the server has authenticated them."""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.authentication import UnauthenticatedUser
+
+
+def identity_of(request: Request) -> str | None:
+    """Return the identity of the authenticated user, as graphs see it: guests included, if they have one.
+
+    Args:
+        request: The request.
+
+    Returns:
+        None for an authenticated user without an identity, and where nobody is authenticated.
+    """
+    user = request.scope.get("user")
+    return str(user.identity) if user is not None and user.identity else None
+
+
+def may_name_user(request: Request) -> bool:
+    """Return whether a request may say itself whose memory it means: only where the server authenticates nobody.
+
+    Args:
+        request: The request. Without a user, nobody has looked who calls, though the server may authenticate its
+            users: `enable_custom_route_auth` is off.
+    """
+    return isinstance(request.scope.get("user"), UnauthenticatedUser)
