@@ -33,8 +33,6 @@ from typing import Any, Literal
 
 from langgraph.types import StreamWriter
 
-from memory.identity import Identity
-
 MemoryStatus = Literal["ok", "off", "degraded"]
 ModelStatus = Literal["ok", "degraded"]
 
@@ -68,11 +66,6 @@ def memory(
 ) -> None:
     """Report what memory did, or what is missing because it could not."""
     writer({"type": "memory", "operation": operation, "status": status, "message": message, **details})
-
-
-def whose(identity: Identity) -> dict[str, str]:
-    """Return what a `memory` event says of whose memory was read: a user who is named needs no mention."""
-    return {"development_user": identity.user_id} if identity.development else {}
 
 
 def context(

@@ -173,7 +173,7 @@ class _Hook:
             {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
             for item in found
         ]
-        events.memory(runtime.stream_writer, "retrieve", "ok", items=details, node=self.name, **events.whose(identity))
+        events.memory(runtime.stream_writer, "retrieve", "ok", items=details, node=self.name, **identity.details())
         return found
 
     def step(self, asked: str, result: dict[str, Any] | None, error: str, seconds: float) -> Remember:

@@ -181,7 +181,7 @@ def report(
         text = "; ".join(f"{name}: {cause}" for name, cause in missing.items())
         status: events.MemoryStatus = "degraded" if text else "ok"
         message = f"Memory was searched without {text}" if text else ""
-        whose = events.whose(identity) if identity is not None else {}
+        whose = identity.details() if identity is not None else {}
         dropped = assembled.memories.dropped
         events.memory(writer, "retrieve", status, message, items=details, dropped=dropped, **whose)
     events.context(

@@ -37,6 +37,10 @@ class Identity:
     session_id: str
     development: bool = False
 
+    def details(self) -> dict[str, str]:
+        """Return what a `memory` event says of whose memory was read; a user who is named needs no mention."""
+        return {"development_user": self.user_id} if self.development else {}
+
 
 def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     """Return who the run belongs to.

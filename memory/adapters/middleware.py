@@ -59,6 +59,8 @@ Operation = Literal["retrieve", "store", "extract"]
 _PARTS: dict[Operation, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
 """What telemetry calls the part that failed."""
 
+MEMORY_OFF = load_prompt("memory_off")
+
 log = logging.getLogger(__name__)
 
 
@@ -81,12 +83,14 @@ class _Outcome:
     Args:
         update: Of the state.
         config: The run's config.
+        identity: Whose memory it is; None where memory is off.
         blocking: Whether the agent runs outside of an event loop.
         events: What is told.
     """
 
     update: dict[str, Any] = field(default_factory=dict)
     config: RunnableConfig = field(default_factory=RunnableConfig)
+    identity: Identity | None = None
     blocking: bool = False
     events: list[dict[str, Any]] = field(default_factory=list)
 
@@ -105,7 +109,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     """Long-term memory for an agent of `create_agent`, which brings the store and the checkpointer.
 
     Whose memory it is follows from the run: the server's authenticated user, else `user_id` in the run's context or
-    under `configurable`; never from the model. The conversation is the run's `thread_id`.
+    under `configurable`, else, on a developer's own server, the development user; never from the model. Without any of
+    them memory is off, which an event, the log and the prompt say. The conversation is the run's `thread_id`.
 
     `invoke` and `stream` work as well as `ainvoke` and `astream`, with any store: see `memory.adapters.blocking`. The
     one case that cannot is `invoke` on the very event loop that an async store belongs to; the agent answers without
@@ -228,10 +233,11 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         identity = identify(runtime, outcome.config)
         if identity is None or runtime.store is None:
             if operation == "retrieve":
-                outcome.tell(operation, "off", why_off(runtime, get_config()))
+                outcome.tell(operation, "off", why_off(runtime, outcome.config))
             return None, outcome
         if not state["messages"]:
             return None, outcome
+        outcome.identity = identity
         return self._turns(runtime.store, identity), outcome
 
     def _turns(self, store: BaseStore, identity: Identity) -> Turns:
@@ -291,11 +297,16 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
                 for item in assembled.memories.items
             ],
             dropped=assembled.memories.dropped,
+            **(outcome.identity.details() if outcome.identity is not None else {}),
         )
 
     def _remembering(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         layout: Layout | None = request.state.get("memory_layout")  # type: ignore[assignment]
         if layout is None:
+            runtime: Any = request.runtime
+            if runtime.store is not None and identify(runtime, get_config()) is None:
+                # or a model would promise to remember
+                return request.override(system_message=_joined(request.system_message, MEMORY_OFF))
             return request
         bare: Layout = {**layout, "retrieved": ""}
         messages: Sequence[Any] = lay_out(request.messages, bare, "", self._policy.max_message_chars)

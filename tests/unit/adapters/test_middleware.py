@@ -278,6 +278,40 @@ async def test_without_a_user_memory_is_off_and_says_so() -> None:
     assert await store.asearch(("memory",)) == []
 
 
+async def test_the_model_is_told_that_memory_is_off_and_only_then(ask: Ask) -> None:
+    model = ScriptedModel(script=["ok"])
+    graph, bare = agent(model, memory_store()), agent(model, None)
+    await ask(graph, "I am allergic to peanuts.", user="")
+    await ask(graph, "I am allergic to peanuts.", "2")
+    # what has no store never remembers, and promises nothing
+    await ask(bare, "I am allergic to peanuts.", user="")
+    assert ["Memory is off" in prompt[0].text for prompt in model.prompts] == [True, False, False]
+    assert model.prompts[0][0].text.startswith("You help.")
+
+
+async def test_a_failing_store_is_not_memory_that_is_off(ask: Ask) -> None:
+    model, store = ScriptedModel(script=["ok"]), BrokenStore()
+    await ask(agent(model, store), "I am allergic to peanuts.")
+    assert "Memory is off" not in model.prompts[0][0].text
+    # its worker goes on for a while, and is told of the work of other tests too
+    store.broken = False
+
+
+async def test_the_event_names_the_development_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
+    monkeypatch.setenv("LANGGRAPH_API_URL", "http://127.0.0.1:2024")
+    for name in ("LANGGRAPH_AUTH", "REACT_MEM_DEV_USER"):
+        monkeypatch.delenv(name, raising=False)
+    graph = agent(ScriptedModel(script=["ok"]), memory_store())
+    # what a server adds to the config of its runs
+    config: Any = {"configurable": {"thread_id": "1", "assistant_id": "a", "graph_id": "g"}}
+    told = []
+    for context in ({}, {"user_id": "ann"}):
+        stream = graph.astream({"messages": [("user", "hi")]}, config, context=context, stream_mode="custom")
+        told += [event.get("development_user") async for event in stream if event["operation"] == "retrieve"]
+    assert told == ["dev", None]
+
+
 async def test_its_state_is_in_neither_the_input_nor_the_output() -> None:
     graph = agent(ScriptedModel(script=["hello"]), memory_store())
     for schema in (graph.get_input_jsonschema(), graph.get_output_jsonschema()):

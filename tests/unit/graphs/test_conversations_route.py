@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,22 +9,26 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
+from starlette.authentication import SimpleUser, UnauthenticatedUser
 
 from graphs.conversations_route import router
 from memory.facade import MemoryFacade
 from memory.namespaces import work_namespace
 from memory.turns import Turns
 
+NOBODY = UnauthenticatedUser()
+"""Whom a server that authenticates nobody takes everybody for."""
 
-def client(store: InMemoryStore | None, identity: str | None) -> TestClient:
-    """Return a client of a server that authenticates its users; "" is one that does not, None one that never looks."""
+
+def client(store: InMemoryStore | None, user: Any) -> TestClient:
+    """Return a client of a server that says who calls; None is one that never looks."""
     app = FastAPI()
     app.state.store = store
     app.router.routes.extend(router.routes)
 
     async def authenticated(scope: Any, receive: Any, send: Any) -> None:
-        if identity is not None:
-            scope["user"] = SimpleNamespace(identity=identity)
+        if user is not None:
+            scope["user"] = user
         await app(scope, receive, send)
 
     return TestClient(authenticated)
@@ -43,24 +46,41 @@ async def kinds(store: InMemoryStore, user: str) -> list[str]:
     return sorted(item.value["kind"] for item in await store.asearch(work_namespace(user)))
 
 
-@pytest.mark.parametrize("identity", ["ann", ""])
-async def test_a_user_ends_a_conversation_of_theirs(store: InMemoryStore, identity: str) -> None:
-    answer = client(store, identity).post("/conversations/talk/end", json={"user_id": "ann"})
+@pytest.mark.parametrize("user", [SimpleUser("ann"), NOBODY], ids=["authenticated", "named"])
+async def test_a_user_ends_a_conversation_of_theirs(store: InMemoryStore, user: Any) -> None:
+    answer = client(store, user).post("/conversations/talk/end", json={"user_id": "ann"})
     assert (answer.status_code, answer.json()) == (202, {"status": "ending"})
     assert await kinds(store, "ann") == ["conclude", "maintain"]
 
 
 @pytest.mark.parametrize(
-    ("identity", "named", "thread"),
-    [("bob", "ann", "talk"), ("", "bob", "talk"), ("ann", "ann", "another"), ("", None, "talk"), (None, "ann", "talk")],
+    ("user", "named", "thread"),
+    [
+        pytest.param(SimpleUser("bob"), "ann", "talk", id="authenticated, naming another"),
+        pytest.param(SimpleUser(""), "ann", "talk", id="authenticated without an identity, naming another"),
+        pytest.param(SimpleUser(""), None, "talk", id="authenticated without an identity"),
+        pytest.param(NOBODY, "bob", "talk", id="named, of another"),
+        pytest.param(SimpleUser("ann"), "ann", "another", id="no such conversation"),
+        pytest.param(NOBODY, None, "talk", id="nobody named"),
+        pytest.param(None, "ann", "talk", id="where nobody looks who calls"),
+    ],
 )
-async def test_nobody_ends_what_is_not_theirs(
-    store: InMemoryStore, identity: str | None, named: str | None, thread: str
-) -> None:
-    answer = client(store, identity).post(f"/conversations/{thread}/end", json={"user_id": named})
+async def test_nobody_ends_what_is_not_theirs(store: InMemoryStore, user: Any, named: str | None, thread: str) -> None:
+    answer = client(store, user).post(f"/conversations/{thread}/end", json={"user_id": named})
     assert answer.status_code == 404
     assert [await kinds(store, user) for user in ("ann", "bob")] == [["maintain"], []]
 
 
+async def test_on_a_developers_own_machine_it_is_the_development_users(
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
+    monkeypatch.setenv("LANGGRAPH_API_URL", "http://127.0.0.1:2024")
+    monkeypatch.setenv("REACT_MEM_DEV_USER", "ann")
+    monkeypatch.delenv("LANGGRAPH_AUTH", raising=False)
+    assert client(store, NOBODY).post("/conversations/talk/end").status_code == 202
+    assert await kinds(store, "ann") == ["conclude", "maintain"]
+
+
 async def test_without_a_store_it_says_so() -> None:
-    assert client(None, "ann").post("/conversations/talk/end").status_code == 503
+    assert client(None, SimpleUser("ann")).post("/conversations/talk/end").status_code == 503
