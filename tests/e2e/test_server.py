@@ -357,9 +357,14 @@ async def test_an_interrupted_thread_survives_a_restart_and_nothing_in_it_is_wor
     lines = [json.loads(line) for line in server.log()[logged:].splitlines() if line.startswith("{")]
     ended = [line["thread_id"] for line in lines if line["event"] == "Background run succeeded"]
     assert sorted(ended) == sorted(threads.values())
-    # how long a user's own agent takes to build, at its first use, is up to how busy the machine is
-    worrying = [line for line in lines if line["level"] not in {"debug", "info"}]
-    assert [line for line in worrying if not line["event"].startswith("Slow graph load")] == []
+    # how long something takes to load is up to how busy the machine is
+    worrying = [line for line in lines if line["level"] not in {"debug", "info"} and not is_about_time(line)]
+    assert worrying == []
+
+
+def is_about_time(line: dict[str, Any]) -> bool:
+    """Return whether a line of the log says that the server's start, or an agent's first use, took long."""
+    return line.get("logger") == "langgraph_api.timing.timer" or line["event"].startswith("Slow graph load")
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------
