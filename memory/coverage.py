@@ -66,6 +66,7 @@ class Coverage:
                 or not says_something(part)
                 or any(self._covers(operation, part) for operation in operations)
                 or any(is_grounded(value, part) for value in values)
+                or self._is_attempted(part)
                 or (bool(told) and is_grounded(part, told))
                 or (part == last and self._is_corrected(part, statement.source_ids))
                 or is_known(statement.model_copy(update={"text": part}), known)
@@ -86,6 +87,12 @@ class Coverage:
         # "I eat beef at home, but I do not eat beef at work": the second is another fact
         negative = is_negative(operation.text)
         return objection(operation.object, negative, part, claim=operation.text) != _OPPOSITE
+
+    def _is_attempted(self, part: str) -> bool:
+        """Tell whether a clause asks for what the episode tells of: "please buy some tea", where the goal is to buy
+        tea."""
+        goal = self.extraction.episode.goal if self.extraction.episode else ""
+        return len(content_words(goal)) > 1 and is_grounded(goal, part)
 
     def _told(self, operation: Operation) -> str:
         parts = (operation.predicate, operation.object, operation.text, self.targets.get(operation.target_id or "", ""))

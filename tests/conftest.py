@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from memory.storage import Storage, StorageSettings, open_storage
 from memory.storage.embedded import embedded_database
@@ -16,6 +17,10 @@ from tests.support.databases import forget_durability, fresh_database, open_memo
 from tests.support.openai_server import openai_server
 
 __all__ = ["openai_server"]
+
+# How long an example takes says more about what else runs on the machine than about the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

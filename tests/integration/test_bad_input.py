@@ -129,6 +129,7 @@ async def test_one_megabyte_is_answered_and_stored_whole_and_costs_the_next_conv
         ]
         assert item.value["content"] == ONE_MEGABYTE
         assert await ask(agent, "What about mực tím?", thread="2") == "short"
+        assert await drain(60)
     # what is drawn from a turn is drawn behind it, before or after the next question
     told, asked = (request for request in model.chats() if not request.schema)
     extracted, *_ = (request for request in model.chats() if request.schema)

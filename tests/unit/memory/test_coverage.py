@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 
 from memory.clauses import clauses, uncovered
 from memory.conversations import end_conversation
-from memory.extraction import Extraction, Operation, ProfileChange, Rejected, TranscriptMessage
+from memory.extraction import EpisodeDraft, Extraction, Operation, ProfileChange, Rejected, TranscriptMessage
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
@@ -38,7 +38,10 @@ class Model:
         ]
         rejected = tuple(Rejected(raw, "it is not in the form", ids) for raw in self.refused)
         changes = tuple(ProfileChange(field, value, ids) for field, value in self.more.get("profile", ()))
-        return Extraction(tuple(ops), profile_changes=changes, rejected=rejected, complete=not rejected)
+        episode = EpisodeDraft(goal=self.more["goal"]) if "goal" in self.more else None
+        return Extraction(
+            tuple(ops), episode=episode, profile_changes=changes, rejected=rejected, complete=not rejected
+        )
 
 
 TOFU = ("likes", "tofu", "User likes tofu.")
@@ -126,6 +129,14 @@ async def test_what_says_more_than_a_memory_is_not_left_out(said: str) -> None:
     await read(store, "I like tea.", Model(TEA))
     await read(store, said, Model(), 1)
     assert await facts(store, verbatim=True) == [said]
+
+
+async def test_what_an_episode_tells_of_is_not_kept_as_said_beside_it() -> None:
+    store = InMemoryStore()
+    await read(
+        store, "Please book a table at Quan Ngon. I am allergic to shrimp.", Model(goal="Book a table at Quan Ngon")
+    )
+    assert await facts(store, verbatim=True) == ["I am allergic to shrimp."]
 
 
 async def test_what_is_asked_to_be_forgotten_is_not_kept_as_said() -> None:
