@@ -19,6 +19,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'“‘.])(?:[^\W\d]|mr|mrs|ms|dr|prof|st|vs|ths|ts|gs|pgs|bs|tp|(?P<before_number>no|fig|approx))$",
     re.IGNORECASE,
 )
+_SOMETHING = re.compile(r"\S")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
 _MAX_PLEASANTRY_WORDS = 6
@@ -203,9 +204,12 @@ def _says_nothing(word: str) -> bool:
 
 def _is_made_of(word: str, parts: frozenset[str]) -> bool:
     """Return whether a word without spaces is nothing but some of the given parts, one after the other."""
+    # only as far as a part is long: of every beginning and every end there are thousands in a short sentence
+    lengths = set(map(len, parts))
     ends = {0}
-    for at in range(1, len(word) + 1):
-        ends |= {at for start in ends if word[start:at] in parts}
+    for start in range(len(word)):
+        if start in ends:
+            ends.update(start + length for length in lengths if word[start : start + length] in parts)
     return len(word) in ends
 
 
@@ -242,10 +246,13 @@ def _is_abbreviated(before: str, after: str) -> bool:
 
 
 def _bounded(sentence: str) -> Iterator[str]:
-    while len(sentence) > MAX_INDEXED_CHARS:
-        space = sentence.rfind(" ", MAX_INDEXED_CHARS // 2, MAX_INDEXED_CHARS)
-        cut = space if space > 0 else MAX_INDEXED_CHARS
-        yield sentence[:cut].strip()
-        sentence = sentence[cut:].strip()
-    if sentence:
-        yield sentence
+    start = 0
+    # by places, not by cutting off the beginning: what is left of ten megabytes is not to be copied for each piece
+    while len(sentence) - start > MAX_INDEXED_CHARS:
+        space = sentence.rfind(" ", start + MAX_INDEXED_CHARS // 2, start + MAX_INDEXED_CHARS)
+        cut = space if space > 0 else start + MAX_INDEXED_CHARS
+        yield sentence[start:cut].strip()
+        following = _SOMETHING.search(sentence, cut)
+        start = following.start() if following else len(sentence)
+    if rest := sentence[start:].strip():
+        yield rest

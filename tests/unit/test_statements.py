@@ -118,7 +118,9 @@ def test_a_long_sentence_is_split_and_not_cut() -> None:
     assert "".join(statements(unbroken)) == unbroken
 
 
-@pytest.mark.parametrize("part", ["I like tea. ", "x", "a, ", "? ", "có ", "không ", "What ", "- ", "...", "1"])
+@pytest.mark.parametrize(
+    "part", ["I like tea. ", "x", "a, ", "? ", "có ", "không ", "What ", "- ", "...", "1", "好的謝謝" * 48 + "。"]
+)
 def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
     started = time.thread_time()
     statements(part * (1_000_000 // len(part)) + " gì")
