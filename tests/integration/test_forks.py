@@ -16,12 +16,12 @@ from agents.config import AgentConfig
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import build_agent, resolve_agent
 from memory.adapters import MemoryMiddleware
-from memory.background import background
 from memory.facade import MemoryFacade
 from memory.forgetting import forget_said
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import pending_namespace, scope_namespace
 from memory.transcript import message_record_id
+from memory.work.worker import drain
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
 from tests.support.scripted_model import ScriptedModel
@@ -241,7 +241,7 @@ async def test_a_turn_that_waits_on_a_branch_that_was_left_is_not_drawn_from(kin
     await talk.say(HUE)
     await talk.say(HANOI, at=await talk.before(HUE))
     assert await talk.pending() == 2
-    assert await background().drain(60)
+    assert await drain(60)
     assert await talk.facts() == [HANOI, "My name is Ann."]
     assert await talk.facts(current=False) == []
 

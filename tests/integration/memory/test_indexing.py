@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from psycopg import AsyncConnection
 
-from graphs.maintenance import BackgroundContext, build_maintenance
+from graphs.maintenance import MaintenanceContext, build_maintenance
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
@@ -90,7 +90,7 @@ async def test_maintenance_indexes_messages_that_nothing_waits_for_and_leaves_th
         assert await unindexed(database_url) == ["I like coffee.", ANSWERED.content]
         maintenance = build_maintenance()
         maintenance.store = store
-        await maintenance.ainvoke({}, context=BackgroundContext(user_id="ann"))
+        await maintenance.ainvoke({}, context=MaintenanceContext(user_id="ann"))
         assert await unindexed(database_url) == ["I like coffee."]
         found = await store.aget(DIALOG, answer.key)
         assert found is not None
