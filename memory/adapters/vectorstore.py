@@ -43,7 +43,9 @@ from memory.interface import MemoryScope
 from memory.namespaces import ROOT
 from memory.retrieval.fusion import Arm
 from memory.retrieval.recall import Recall, Recalled, RecallOp, recall
+from memory.storage.vectors import MakesUpVectors
 from memory.transactions import Guard, GuardedStore
+from memory.unindexed import IndexedStore
 
 NOTES = "vector_index"
 """Where the notes are on what the vector store is still to follow: below it, the namespace of the item."""
@@ -162,6 +164,31 @@ class VectorIndexedStore(BaseStore):
                 done += len(own)
                 offset += len(page)
         return done
+
+    async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
+        """Make the vectors that the inner store lacks, and have the vector store follow what waits for it.
+
+        Args:
+            namespace: Of which namespace, and of those below it; by default of all.
+
+        Returns:
+            How many the inner store has made.
+        """
+        await self._catch_up((NOTES, *namespace))
+        return await self.inner.amake_up_vectors(namespace) if isinstance(self.inner, MakesUpVectors) else 0
+
+    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
+        """Return the keys of a namespace's items that the inner store's index holds nothing of, in order.
+
+        Args:
+            namespace: The namespace itself. Of one that the vector store has there are none: what it lacks is noted.
+            kind: What the items' `kind` is.
+            after: The key behind which to begin.
+            limit: Keys at most.
+        """
+        if self.covers(namespace) or not isinstance(self.inner, IndexedStore):
+            return []
+        return await self.inner.aunindexed(namespace, kind, after=after, limit=limit)
 
     def _searches(self, op: SearchOp) -> bool:
         """Return whether a search concerns what the vector store has: in the namespace, or in one below it."""

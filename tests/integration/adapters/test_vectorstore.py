@@ -19,7 +19,9 @@ from memory.adapters.vector_index import DIALECTS
 from memory.adapters.vectorstore import NOTES
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.maintenance import repair
 from memory.namespaces import scope_namespace
+from memory.records import Message, now
 from memory.storage import StorageError, StorageSettings, open_storage
 from memory.storage.embeddings import EmbeddingModel
 from memory.storage.postgres import MemoryStore
@@ -242,6 +244,53 @@ async def test_over_postgres_writes_stay_guarded_and_other_scopes_stay_hybrid(me
     async with memory_store.pool.connection() as conn:
         cursor = await conn.execute("SELECT DISTINCT prefix FROM store_vectors")
         assert [row["prefix"] for row in await cursor.fetchall()] == ["memory.ann.episodic"]
+
+
+def message() -> dict[str, Any]:
+    return Message(
+        id="m1", session_id="s", agent_id="a", role="user", turn=0, text="Hue", content="Hue", created_at=now()
+    ).to_value()
+
+
+async def rows(store: MemoryStore, condition: str = "TRUE") -> set[tuple[str, str]]:
+    async with store.pool.connection() as conn:
+        cursor = await conn.execute(f"SELECT prefix, key FROM store_vectors WHERE {condition}".encode())
+        return {(row["prefix"], row["key"]) for row in await cursor.fetchall()}
+
+
+async def test_maintenance_repairs_what_either_index_lacks(
+    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = Unreliable(WordEmbeddings())
+    store = with_vector_index(memory_store, vectors)
+    dialog, episodic = (scope_namespace("ann", scope) for scope in (MemoryScope.DIALOG, MemoryScope.EPISODIC))
+    await store.aput(dialog, "m1", message(), index=False)
+
+    async def fails(texts: list[str]) -> list[list[float]]:
+        raise ConnectionError("no route to the embedder")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory_store.embedding.embeddings, "aembed_documents", fails)
+        await store.aput(episodic, "e1", {"text": "Book a trip to Hue"})
+    vectors.down = True
+    await keep(store, "ann", "Ann lives in Hue")
+    vectors.down = False
+    assert await rows(memory_store, "embedding IS NULL") == {("memory.ann.episodic", "e1")}
+    await repair(MemoryFacade(store), "ann")
+    assert await waiting(store) == 0
+    assert await rows(memory_store, "embedding IS NULL") == set()
+    assert await rows(memory_store) == {("memory.ann.episodic", "e1"), ("memory.ann.dialog", "m1")}
+
+
+async def test_maintenance_leaves_what_the_vector_store_has_to_it(memory_store: MemoryStore) -> None:
+    store = with_vector_index(memory_store, InMemoryVectorStore(WordEmbeddings()), scopes=list(MemoryScope))
+    space = scope_namespace("ann", MemoryScope.DIALOG)
+    await store.aput(space, "m1", message())
+    [before] = await store.asearch(space)
+    await repair(MemoryFacade(store), "ann")
+    [after] = await store.asearch(space)
+    assert after.updated_at == before.updated_at
+    assert await rows(memory_store) == set()
 
 
 async def test_one_whose_async_methods_cannot_be_relied_on_is_asked_in_threads() -> None:
