@@ -18,7 +18,7 @@ from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import Said, reconcile
+from memory.reconcile import reconcile
 from memory.records import Conversation, Level, Message, now, record_id
 from memory.transactions import transact
 from memory.turns import TurnReport, Turns
@@ -56,7 +56,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         return replace(first, problem=str(error))
     origin = Origin(turns.session_id, turns.agent_id, now())
     sources = tuple(message.id for message in messages)
-    said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
+    said = drafts.as_cited(messages)
     coverage = Coverage(extraction, {}, {id_: message.text for id_, message in said.items()})
 
     async def step() -> tuple[list[str], list[Change]]:
@@ -68,7 +68,8 @@ async def end_conversation(turns: Turns) -> TurnReport:
         unread = await asyncio.to_thread(coverage.unread, verbatim)
         # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
         open_ = {source for fact in verbatim for source in fact.source_ids}
-        facts = reconcile(
+        facts = await asyncio.to_thread(
+            reconcile,
             [operation for operation in extraction.ops if open_ & set(operation.source_ids)],
             stored,
             at=origin.at,

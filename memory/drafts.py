@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.canonical import object_key
-from memory.extraction import EpisodeDraft
+from memory.extraction import EpisodeDraft, text_shown
 from memory.extraction.grounding import is_negative
 from memory.extraction.mood import moods
-from memory.reconcile import revived
+from memory.reconcile import Said, revived
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, normalise, record_id
 from memory.statements import statements
 
@@ -75,6 +75,15 @@ def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
                 support=len(sources),
             )
     return list(facts.values())
+
+
+def as_cited(messages: Iterable[Message]) -> dict[str, Said]:
+    """Return messages by id as operations cite them: what a model is shown of each, and so can draw from.
+
+    Args:
+        messages: Messages of a conversation.
+    """
+    return {m.id: Said(text_shown(m.role, whole_text(m)), m.created_at) for m in messages}
 
 
 def part_of(statement: Fact, text: str) -> Fact:

@@ -16,8 +16,9 @@ _FORWARDED = re.compile(
     r"^[ \t]*[-_=*]{3}[^\n]*\n(?:[ \t]*\n)?(?:[^\s:][^:\n]{0,30}:[ \t]+\S[^\n]*(?:\n|\Z)){2,}(?s:.*)",
     re.MULTILINE,
 )
+# Each begins with its mark, so that a long text is searched for marks only.
 _QUOTATION = re.compile(
-    r"“[^“”]{10,}”|«[^«»]{20,}»|„[^„“”]{20,}[“”]|「[^「」]{10,}」|『[^『』]{10,}』|(?<![\w\"])\"[^\"]{20,}\"(?![\w\"])"
+    r"“[^“”]{10,}”|«[^«»]{20,}»|„[^„“”]{20,}[“”]|「[^「」]{10,}」|『[^『』]{10,}』|\"(?<![\w\"]\")[^\"]{20,}\"(?![\w\"])"
 )
 _SEVERAL_SENTENCES = re.compile(r"[.!?…]\s+\S|[。！？]\S|\n\s*\S")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")

@@ -133,6 +133,7 @@ def reconcile(
         Every fact that is new or has changed, each once.
     """
     facts = dict(stored)
+    sentences_of = _Sentences()
     for operation in operations:
         cited = [said[source] for source in operation.source_ids if said and source in said]
         when = max((message.at for message in cited), default=at)
@@ -141,7 +142,7 @@ def reconcile(
             if target is not None and target.current and target.said_at <= when:
                 facts[target.id] = retire(target, when, at, ended_by=operation.source_ids)
             continue
-        beside = any(_is_additional(sentence) for sentence in _sentences_about(operation, cited))
+        beside = any(map(_is_additional, sentences_of.about(operation, cited)))
         new = to_fact(operation, said_at=when, at=at, session_id=session_id, agent_id=agent_id, beside=beside)
         twin = _twin(new, facts.values())
         fact = _said_again(twin, new) if twin is not None else new
@@ -183,10 +184,21 @@ def _is_additional(text: str) -> bool:
     return bool(_ADDITIONAL.search(normalise(text)))
 
 
-def _sentences_about(operation: Operation, cited: Iterable[Said]) -> list[str]:
-    """Return the sentences of the cited messages that name the object: "also" may stand in another one."""
-    about = normalise(operation.object)
-    return [s for message in cited for s in sentences(message.text) if about and about in normalise(s)]
+class _Sentences:
+    """The sentences of messages, normalised: each message is read once, however many operations cite it."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, list[str]] = {}
+
+    def about(self, operation: Operation, cited: Iterable[Said]) -> list[str]:
+        """Return the sentences of the cited messages that name the object: "also" may stand in another one."""
+        about = normalise(operation.object)
+        return [s for message in cited for s in self._of(message.text) if about and about in s]
+
+    def _of(self, text: str) -> list[str]:
+        if text not in self._read:
+            self._read[text] = [normalise(sentence) for sentence in sentences(text)]
+        return self._read[text]
 
 
 def _twin(new: Fact, facts: Iterable[Fact]) -> Fact | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from itertools import chain, zip_longest
 from typing import cast
 
@@ -53,7 +54,11 @@ async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]
     except Exception as error:  # whatever the embedder's client raises; an outage of it must not keep a turn unread
         log.warning("what is known about a turn is found by its words only: %s", cause_of(error))
         near, [latest] = [], await _found(store, of_late)
-    words = set(object_key(question).split())
+    return await asyncio.to_thread(_related, near, latest, question)
+
+
+def _related(near: Sequence[SearchItem], latest: Sequence[SearchItem], said: str) -> list[Fact]:
+    words = set(object_key(said).split())
     shared = {item.key: len(words & set(object_key(str(item.value["text"])).split())) for item in latest}
     worded = sorted((item for item in latest if shared[item.key]), key=lambda item: -shared[item.key])
     merged = chain.from_iterable(zip_longest(near, worded))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from memory.code_blocks import lines_without_code
 from memory.language import UNSPACED, languages_of, length_in_words
@@ -14,6 +14,7 @@ from memory.records import MAX_INDEXED_CHARS
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
+_SENTENCE_END = re.compile(r"\n|[.!?…]\s|[。！？]")
 # A full stop after one of these, or after a single letter ("U.S.", "p.m.", "J. Smith"), does not end a sentence.
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'“‘.])(?:[^\W\d]|mr|mrs|ms|dr|prof|st|vs|ths|ts|gs|pgs|bs|tp|(?P<before_number>no|fig|approx))$",
@@ -29,6 +30,9 @@ _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 
 _MIN_LETTERS = 3
 """Letters of a script without spaces that say something: "我吃素" (I am vegetarian)."""
+
+_END_CHARS = 20_000
+"""What is looked at of each end of a long text for a few statements: many times what a model is shown."""
 
 _ASKING_CHARS = 200
 """A question shows itself at its beginning or its end; looking further costs time on long text."""
@@ -148,7 +152,8 @@ def statements(text: str, limit: int | None = None) -> list[str]:
 
     Args:
         text: What the user wrote.
-        limit: How many, the first; what comes after them is not looked at, since a megabyte takes a second.
+        limit: How many, the first. Of a long text its beginning and its end are looked at, a megabyte takes a second;
+            None for all of them, wherever they stand.
 
     Returns:
         The statements, in order, each at most `MAX_INDEXED_CHARS` characters.
@@ -158,7 +163,20 @@ def statements(text: str, limit: int | None = None) -> list[str]:
     >>> statements("I am allergic to peanuts, what can I eat?")
     ['I am allergic to peanuts']
     """
-    return list(islice(_statements(text), limit))
+    said = own_words(text)
+    parts = (said,) if limit is None else _ends_of(said)
+    return list(islice(chain.from_iterable(map(_statements, parts)), limit))
+
+
+def _ends_of(text: str) -> tuple[str, ...]:
+    """Return the beginning and the end of a text that is too long to be read: a paste, and what is said about it."""
+    if len(text) <= 2 * _END_CHARS:
+        return (text,)
+    head, tail = text[:_END_CHARS], text[-_END_CHARS:]
+    # of "I never eat meat" neither half is what was said
+    last = max((end.end() for end in _SENTENCE_END.finditer(head, len(head) - MAX_INDEXED_CHARS)), default=len(head))
+    first = _SENTENCE_END.search(tail, 0, MAX_INDEXED_CHARS)
+    return head[:last], tail[first.end() :] if first else tail
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -166,7 +184,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _statements(text: str) -> Iterator[str]:
-    for line in lines_without_code(own_words(text)):
+    for line in lines_without_code(text):
         for sentence in _sentences(line):
             said = _before_question(sentence) if is_question(sentence) else sentence
             if said and not is_pleasantry(said) and not is_request(said) and _says_something(said):

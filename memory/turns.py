@@ -506,7 +506,7 @@ class Turns:
         for refused in extraction.keywords_refused:
             log.debug("index words not taken: %s", refused.reason)
         origin = Origin(self.session_id, self.agent_id, now())
-        said = {message.id: Said(drafts.whole_text(message), message.created_at) for message in messages}
+        said = drafts.as_cited(messages)
         sources = tuple(message.id for message in messages)
         verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
         coverage = Coverage(extraction, {fact.id: fact.text for fact in related}, _texts(said))
@@ -519,7 +519,8 @@ class Turns:
                 return TurnReport(calls=extraction.calls), []
             store = self.memory.store
             stored = await load_facts(store, self.user_id, extraction.ops, spoken, verbatim_in=self.session_id)
-            facts = reconcile(
+            facts = await asyncio.to_thread(
+                reconcile,
                 extraction.ops,
                 stored,
                 at=origin.at,

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from langchain_core.language_models import BaseChatModel
 
+from memory.extraction.briefing import text_shown
 from memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
@@ -44,6 +45,7 @@ __all__ = [
     "TranscriptMessage",
     "Usage",
     "create_extractor",
+    "text_shown",
     "wants_keywords",
 ]
 

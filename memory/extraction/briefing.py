@@ -63,15 +63,15 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
         The material, bounded in size whatever comes in.
     """
     shown = messages[-MAX_MESSAGES:]
-    # what is checked against a message is what the model saw of it, each end a sentence of its own
-    aliased = {f"m{i}": replace(m, text="\n".join(_ends(m.text, _limit(m)))) for i, m in enumerate(shown, 1)}
+    # what is checked against a message is what the model saw of it
+    aliased = {f"m{i}": replace(m, text=text_shown(m.role, m.text)) for i, m in enumerate(shown, 1)}
     facts = [memory for memory in existing[:MAX_EXISTING] if memory.kind == "fact"]
     others = [memory for memory in existing[:MAX_EXISTING] if memory.kind != "fact"]
     targets = {f"f{i}": memory for i, memory in enumerate(facts, 1)}
     known = [{"id": alias, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for alias, memory in targets.items()]
     known += [{"kind": memory.kind, "text": _cut(memory.text, MAX_EXISTING_CHARS)} for memory in others]
     said = [
-        {"id": alias, "role": message.role, **_date(message), "text": _cut(message.text, _limit(message))}
+        {"id": alias, "role": message.role, **_date(message), "text": _cut(message.text, _limit(message.role))}
         for alias, message in zip(aliased, shown, strict=True)
     ]
     lost = any(message.role == "user" for message in messages[:-MAX_MESSAGES])
@@ -93,8 +93,18 @@ def _date(message: TranscriptMessage) -> dict[str, str]:
     return {"date": f"{_WEEKDAYS[day.weekday()]} {day.isoformat()}"}
 
 
-def _limit(message: TranscriptMessage) -> int:
-    return MAX_USER_CHARS if message.role == "user" else MAX_OTHER_CHARS
+def text_shown(role: str, text: str) -> str:
+    """Return what a model is shown of a message: all of it, or its beginning and its end, each a line of its own.
+
+    Args:
+        role: Who says it.
+        text: What it says.
+    """
+    return "\n".join(_ends(text, _limit(role)))
+
+
+def _limit(role: str) -> int:
+    return MAX_USER_CHARS if role == "user" else MAX_OTHER_CHARS
 
 
 def _cut(text: str, limit: int) -> str:

@@ -107,7 +107,7 @@ def fold(text: str) -> str:
 
 def content_words(text: str) -> list[str]:
     """Return the words that carry content; all words where none does."""
-    return _words(" ".join(word for word in _spelt(text) if word not in _STOP)) or _words(text)
+    return list(_content_words(text))
 
 
 def is_grounded(claim: str, source: str) -> bool:
@@ -284,6 +284,12 @@ class _Wording:
     def has_inside(self, word: str) -> bool:
         # "Hanoi" for "Hà Nội", and scripts that put no space between words; a short Latin word would be anywhere
         return (len(word) >= _MIN_INSIDE or not word.isascii()) and word in self._together
+
+
+@lru_cache(maxsize=256)
+def _content_words(text: str) -> tuple[str, ...]:
+    # a claim is looked for in each clause of a message
+    return tuple(_words(" ".join(word for word in _spelt(text) if word not in _STOP)) or _words(text))
 
 
 @lru_cache(maxsize=256)

@@ -44,7 +44,7 @@ _SELF_CORRECTION = re.compile(
     r"|(?:tôi |mình )?(?:nói |viết |ghi )?nhầm(?: rồi)?|ý (?:tôi|mình|em) là|(?:à )?không|nói lại|xin lỗi|đính chính)"
     r"(?:[,.!: ]+|$)(?:no|wait|i mean(?:t)?)?[,.!: ]*"
 )
-_SEGMENT = re.compile(r"[,;–—]\s+|\s-\s|[.!?…]+\s+")
+_SEGMENT = re.compile(r"[,;–—]\s+|\s-\s|(?<![.!?…])[.!?…]++\s+")
 _MAX_CORRECTED_WORDS = 3
 """Content words of a correction that names only what is right: "no wait, Haiphong"."""
 
@@ -173,13 +173,19 @@ def is_corrected(object_: str, said: str) -> bool:
     (False, False)
     """
     parts = _segments(said)
-    for place, part in enumerate(parts[1:], 1):
-        start = _SELF_CORRECTION.match(part)
+    last = 0
+    for place in range(len(parts) - 1, 0, -1):
+        start = _SELF_CORRECTION.match(parts[place])
         if not start or not is_grounded(object_, parts[place - 1]):
             continue
+        if last > place + 1:
+            # it is said again before the last correction: this one and those before it do not stand
+            return False
+        last = last or place
         # "no wait, Haiphong": what is right may stand behind a comma
-        right = part[start.end() :] or next((p for p in parts[place + 1 :] if not _SELF_CORRECTION.fullmatch(p)), "")
-        again = is_grounded(object_, " ".join([right, *parts[place + 1 :]]))
+        after = parts[place + 1 :]
+        right = parts[place][start.end() :] or next((p for p in after if not _SELF_CORRECTION.fullmatch(p)), "")
+        again = is_grounded(object_, " ".join([right, *after]))
         if right and not again and not _ADDITION.search(right) and _replaces(parts[place - 1], right):
             return True
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 
@@ -126,6 +127,20 @@ def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
     statements(part * (1_000_000 // len(part)) + " gì")
     # Quadratic work would take minutes.
     assert time.thread_time() - started < 10
+
+
+def test_of_a_long_text_its_beginning_and_its_end_are_looked_at() -> None:
+    paste = "\n".join(f"line {number}: what is it?" for number in range(40_000))
+    assert statements(f"I live in Hue.\n{paste}\nI like tea.", 5) == ["I live in Hue.", "I like tea."]
+    assert statements(f"I live in Hue.\n```\n{paste}\n```\nI like tea.", 5) == ["I live in Hue.", "I like tea."]
+
+
+def test_a_sentence_at_the_cut_of_a_long_text_is_not_kept_in_part() -> None:
+    text = " ".join(f"My number {number} is never so." for number in range(40_000))
+    for offset in range(30):
+        found = statements("x" * offset + " " + text, 10_000)
+        assert all(re.fullmatch(r"(x+ )?My number \d+ is never so\.", statement) for statement in found)
+        assert 1_000 < len(found) < 2_000
 
 
 def test_only_as_much_is_looked_at_as_is_asked_for() -> None:
