@@ -60,7 +60,7 @@ from memory.storage.scale import Scale
 from memory.storage.search import EXACT_SCAN_LIMIT, Searches, Target, check_filter
 from memory.storage.text import index_entries, storable, to_json
 from memory.storage.vectors import DocumentVectors, checked_vector, finite_vector
-from memory.storage.writes import ItemRow, Types, Writes, index_row, read_types, write, write_if
+from memory.storage.writes import ItemRow, Types, Writes, index_rows, read_types, write, write_if
 from memory.transactions import Guard
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -344,6 +344,16 @@ class MemoryStore(AsyncPostgresStore):
         return [vectors.get(op.question.text) for op in ops], ""
 
     async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
+        if any(op.value is not None and op.index is not False for op in puts):
+            # the words and dates of a few long texts take a while to find
+            writes, entries = await asyncio.to_thread(self._read_writes, puts)
+        else:
+            writes, entries = self._read_writes(puts)
+        vectors = await self.vectors.of([entry.text for _, _, entry in entries])
+        writes.rows += await asyncio.to_thread(index_rows, entries, vectors) if entries else []
+        return writes
+
+    def _read_writes(self, puts: Sequence[PutOp]) -> tuple[Writes, list[tuple[str, str, Entry]]]:
         writes = Writes()
         entries: list[tuple[str, str, Entry]] = []
         # The last write of an item is the one that counts.
@@ -355,9 +365,7 @@ class MemoryStore(AsyncPostgresStore):
                 continue
             writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
             entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
-        vectors = await self.vectors.of([entry.text for _, _, entry in entries])
-        writes.rows.extend(index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries)
-        return writes
+        return writes, entries
 
     def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
         if op.index is not None or not self._fields or op.namespace[0] == ROOT:

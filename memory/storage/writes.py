@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple, TypeVar
@@ -26,10 +26,11 @@ _DELETE = """
     DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
     WHERE s.prefix = gone.prefix AND s.key = gone.key
 """
+# Values in binary form: of an array as text each quotation mark and backslash costs a microsecond, and JSON has many.
 _UPSERT = """
     INSERT INTO store (prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
     SELECT prefix, key, value::jsonb, now(), now(), now() + ttl * interval '1 minute', ttl
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::float8[]) AS new (prefix, key, value, ttl)
+    FROM unnest(%s::text[], %s::text[], %b::text[], %s::float8[]) AS new (prefix, key, value, ttl)
     ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
         expires_at = excluded.expires_at, ttl_minutes = excluded.ttl_minutes
 """
@@ -198,6 +199,11 @@ def index_row(prefix: str, key: str, entry: Entry, embedding: bytes | None) -> I
     """Return the row of an entry of an item."""
     numbers = binary.terms({term_number(term) for term in entry.terms})
     return IndexRow(prefix, key, entry.field_name, embedding, numbers, entry.length, entry.place, entry.said_at)
+
+
+def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, bytes | None]) -> list[IndexRow]:
+    """Return the rows of entries, each with the prefix and the key of its item. Blocking: each has many words."""
+    return [index_row(prefix, key, entry, vectors[entry.text]) for prefix, key, entry in entries]
 
 
 def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
