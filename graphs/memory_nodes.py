@@ -136,7 +136,9 @@ class MemoryNodes:
             chosen, favoured = self._switching.update(choice), choice.layers
         with telemetry.span("context"):
             session_id = identity.session_id if identity else ""
-            assembled = assemble(
+            # a long question takes a while to count
+            assembled = await asyncio.to_thread(
+                assemble,
                 frame,
                 recalled.results,
                 answer.pages,
@@ -167,7 +169,7 @@ class MemoryNodes:
             events.memory(writer, "retrieve", "off", why_off(runtime, get_config()))
             return Recalled(), await self._search(thread, {}, writer)
         turns = self.turns(runtime.store, identity)
-        query = frame.query(identity, self._agent.config.name)
+        query = await asyncio.to_thread(frame.query, identity, self._agent.config.name)
         # a skill that takes a tool which the agent does not have is of no use to it
         query.extra["tools"] = [tool.name for tool in self._agent.tools]
         recalling = recall(turns, query, thread, remembered, writer)

@@ -258,7 +258,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             policy=self._policy,
             window=Window(self._policy.context_window or ASSUMED_WINDOW, self._policy.context_window is not None),
         )
-        query = frame.query(Identity(turns.user_id, turns.session_id), self._agent_id)
+        # a long question takes a while to count, here and where the context is put together
+        identity = Identity(turns.user_id, turns.session_id)
+        query = await asyncio.to_thread(frame.query, identity, self._agent_id)
         stored = False
         results = MemoryResults()
         try:
@@ -283,7 +285,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
             known.missing[DATABASE] += f" ({cause_of(error)})"
             results = known
-        assembled = assemble(frame, results, session_id=turns.session_id, recalls=stored)
+        assembled = await asyncio.to_thread(assemble, frame, results, session_id=turns.session_id, recalls=stored)
         outcome.update["memory_layout"] = assembled.layout
         if stored:
             outcome.update["memory_mark"] = mark_of(said)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from memory.context.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens
+from memory.context.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens, takes_more
 from prompts import load_prompt
 
 _CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")
@@ -183,7 +183,7 @@ def squeezed_text(text: str, max_tokens: int | None) -> str:
         max_tokens: What it may take; None for any number.
     """
     # no character takes more than five: most texts need not be counted
-    if max_tokens is None or len(text) * 5 <= max_tokens or count_tokens(text) <= max_tokens:
+    if max_tokens is None or len(text) * 5 <= max_tokens or not takes_more(text, max_tokens):
         return text
     room = max(max_tokens - count_tokens(_CUT_CURRENT) - _NUMBER_TOKENS, 0)
     end = cut_to(text[::-1], room // _END_SHARE)[::-1]

@@ -64,6 +64,9 @@ _LEADS: tuple[tuple[int, bytes], ...] = (
 )
 """The same by the first byte of a character in UTF-8, which tells its script."""
 
+_BLOCK = 4_096
+"""Characters that are counted at a time, where of a megabyte only what fits is counted."""
+
 _VIETNAMESE = (b"\xe1\xba", b"\xe1\xbb")
 _VIETNAMESE_LESS = 150 - 85
 
@@ -83,13 +86,35 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("Tôi bị dị ứng với đậu phộng.")
     15
     """
+    return -(-_hundredths(text) // 100)
+
+
+def takes_more(text: str, tokens: int) -> bool:
+    """Return whether a text takes more than so many tokens; of a long one no more is counted than it takes to tell.
+
+    Args:
+        text: The text.
+        tokens: How many.
+
+    >>> takes_more("The quick brown fox jumps over the lazy dog.", 12), takes_more("quick brown " * 9_000, 12)
+    (False, True)
+    """
+    left = 100 * tokens
+    for start in range(0, len(text), _BLOCK):
+        left -= _hundredths(text[start : start + _BLOCK])
+        if left < 0:
+            return True
+    return False
+
+
+def _hundredths(text: str) -> int:
     data = text.encode("utf-8", "replace")
     hundredths, rest = _take(data, _ASCII)
     if rest:
         hundredths -= _VIETNAMESE_LESS * sum(map(data.count, _VIETNAMESE))
         more, _ = _take(rest.translate(None, _CONTINUATION), _LEADS)
         hundredths += more
-    return -(-hundredths // 100)
+    return hundredths
 
 
 def count_lines(text: str) -> int:
@@ -161,14 +186,13 @@ def cut_to(text: str, tokens: int) -> str:
     >>> cut_to("one two three four", 3)
     'one two thre'
     """
-    # by blocks, so that of a megabyte only what fits is counted
-    block, end, left = 4_096, 0, tokens
-    while end < len(text) and (taken := count_tokens(text[end : end + block])) <= left:
+    end, left = 0, tokens
+    while end < len(text) and (taken := count_tokens(text[end : end + _BLOCK])) <= left:
         left -= taken
-        end += block
+        end += _BLOCK
     if end >= len(text):
         return text
-    low, high = end, min(end + block, len(text))
+    low, high = end, min(end + _BLOCK, len(text))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if count_tokens(text[end:middle]) <= left else (low, middle - 1)
