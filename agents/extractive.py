@@ -379,6 +379,7 @@ def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
         message=AIMessageChunk(
             content="",
             tool_call_chunks=calls,
+            additional_kwargs=message.additional_kwargs,
             usage_metadata=message.usage_metadata,
             response_metadata=message.response_metadata,
             chunk_position="last",

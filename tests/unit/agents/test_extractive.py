@@ -240,6 +240,8 @@ async def test_a_stream_adds_up_to_the_answer(text: str) -> None:
     assert len(chunks) > 5
     added: Any = sum(chunks[1:], chunks[0])
     assert (added.content, added.tool_calls) == (whole.content, whole.tool_calls)
+    assert added.additional_kwargs == whole.additional_kwargs
+    assert added.response_metadata["model_name"] == whole.response_metadata["model_name"]
     assert added.usage_metadata == whole.usage_metadata == {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     assert "".join(chunk.text for chunk in model.stream(messages)) == whole.text
 
