@@ -260,12 +260,13 @@ class Turns:
             try:
                 said = " ".join(message.text for message in messages if message.role == "user")
                 related = await related_facts(turns.memory.store, turns.user_id, said)
-                extraction = await turns._ask(due, messages, related)
+                shown = await turns._shown(due, messages)
+                extraction = await turns._ask(due, messages, shown, related)
             except ExtractionError as error:
                 log.warning("extraction failed, the user's statements are kept word for word: %s", error)
                 telemetry.count("degradations", part="extraction")
                 return await turns._keep_verbatim(due, messages, worker, failure=error)
-            return await turns._commit(due, messages, extraction, related, worker)
+            return await turns._commit(due, messages, shown, extraction, related, worker)
         except asyncio.CancelledError:
             # a newer turn takes over: it must not wait until the claim runs out
             await asyncio.shield(turns._release(due, worker))
@@ -469,12 +470,20 @@ class Turns:
         messages = [Message.from_value(value) for value in values.values()]
         return sorted(messages, key=lambda message: message.turn)
 
-    async def _ask(
-        self, due: Sequence[PendingTurn], messages: Sequence[Message], related: Sequence[Fact]
-    ) -> Extraction:
+    async def _shown(self, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:
+        """Return the messages of turns with those before them that the model is shown too."""
         known = {message.id for message in messages}
         context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
-        shown = sorted([*await self._messages_of(context), *messages], key=lambda message: message.turn)
+        return sorted([*await self._messages_of(context), *messages], key=lambda message: message.turn)
+
+    async def _ask(
+        self,
+        due: Sequence[PendingTurn],
+        messages: Sequence[Message],
+        shown: Sequence[Message],
+        related: Sequence[Fact],
+    ) -> Extraction:
+        known = {message.id for message in messages}
         transcript = [
             TranscriptMessage(
                 id=m.id,
@@ -499,6 +508,7 @@ class Turns:
         self,
         due: Sequence[PendingTurn],
         messages: Sequence[Message],
+        shown: Sequence[Message],
         extraction: Extraction,
         related: Sequence[Fact],
         worker: str,
@@ -506,7 +516,8 @@ class Turns:
         for refused in extraction.keywords_refused:
             log.debug("index words not taken: %s", refused.reason)
         origin = Origin(self.session_id, self.agent_id, now())
-        said = drafts.as_cited(messages)
+        # what is drawn from a message before the turn was said then, and not now
+        said = drafts.as_cited(shown)
         sources = tuple(message.id for message in messages)
         verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
         coverage = Coverage(extraction, {fact.id: fact.text for fact in related}, _texts(said))
