@@ -6,6 +6,7 @@ can be asked for again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ async def delete_session(
         aside = await set_aside(store, user_id)
         said = [item for item in aside if item.value.get("kind") == "message"]
         changes = [
-            *forgetting([*owned, *said], session_id),
+            *await asyncio.to_thread(forgetting, [*owned, *said], session_id),
             *forgotten_branches(user_id, session_id, aside),
             *(PutOp(item.namespace, item.key, None) for item in marks),
         ]

@@ -142,7 +142,7 @@ async def _forgetting(
     texts: tuple[str, ...],
 ) -> tuple[Forgotten, list[Change]]:
     erased = set(facts)
-    tells = _teller(items, erased, said)
+    tells = await asyncio.to_thread(_teller, items, erased, said)
     rewritten, messages = await asyncio.to_thread(_rewritten, items, erased, tells) if said else ({}, 0)
     left = [_with(item, rewritten.get(item.key)) for item in items]
     before = {item.key: _whole(item.value) for item in items if item.key in rewritten}
@@ -157,17 +157,9 @@ async def _forgetting(
             and not is_grounded(value.value, _whole(rewritten[source]))
         )
 
-    changes = {
-        (change.namespace, change.key): change
-        for change in [
-            *(
-                PutOp(item.namespace, item.key, item.value, index=_index(item))
-                for item in left
-                if item.key in rewritten
-            ),
-            *erasing(left, erased, cut=rewritten.keys(), is_unsaid=is_unsaid),
-        ]
-    }
+    less = [PutOp(item.namespace, item.key, item.value, index=_index(item)) for item in left if item.key in rewritten]
+    without = await asyncio.to_thread(erasing, left, erased, cut=rewritten.keys(), is_unsaid=is_unsaid)
+    changes = {(change.namespace, change.key): change for change in [*less, *without]}
     ended = [Fact.from_value(item.value) for item in items if item.key in erased and _kind(item) == "fact"]
     at = now()
     stale = await stale_knowledge(

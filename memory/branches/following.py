@@ -6,6 +6,7 @@ where they are, as history.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -150,16 +151,33 @@ async def _changes(
 ) -> list[Change]:
     """Return the writes that follow when these messages of a conversation do not count, and all others of it do."""
     items = await everything(store, user_id)
+    # everything of an owner may be much, and others are served by this event loop too
+    gone, changed = await asyncio.to_thread(_reassessed, session_id, off, items, aside)
+    changes = await fact_changes(store, user_id, changed)
+    changes += await asyncio.to_thread(_moves, user_id, session_id, items, aside, gone)
+    # of two writes of one item the last is the one that counts
+    return list({(change.namespace, change.key): change for change in changes}.values())
+
+
+def _reassessed(
+    session_id: str, off: Collection[str], items: Sequence[Item], aside: Sequence[Item]
+) -> tuple[dict[str, Item], list[Fact]]:
+    """Return all messages of the owner that do not count, and the facts that change by that."""
     # what other conversations have left stays away
     gone = {item.key: item for item in aside if item.value.get("kind") == "message" and not _is_of(item, session_id)}
-    held = [*items, *aside]
-    messages = {item.key: item for item in held if item.value.get("kind") == "message"}
+    messages = {item.key: item for item in (*items, *aside) if item.value.get("kind") == "message"}
     gone |= {id_: messages[id_] for id_ in off if id_ in messages}
     facts = {item.key: Fact.from_value(item.value) for item in items if item.value.get("kind") == "fact"}
     said_at = {id_: datetime.fromisoformat(str(item.value["created_at"])) for id_, item in messages.items()}
-    changed = believed(facts, gone, said_at, now())
-    changes = await fact_changes(store, user_id, changed)
-    changes += [change for item in held for change in _moved_message(user_id, item, gone)]
+    return gone, believed(facts, gone, said_at, now())
+
+
+def _moves(
+    user_id: str, session_id: str, items: Sequence[Item], aside: Sequence[Item], gone: Mapping[str, Item]
+) -> list[Change]:
+    """Return the writes that set aside what falls with these messages, bring back what does not, and follow from it."""
+    held = [*items, *aside]
+    changes = [change for item in held for change in _moved_message(user_id, item, gone)]
     made = {item.key: item for item in held if item.value.get("kind") not in _ELSEWHERE}
     left = dict(made)
     fallen = dict(gone)
@@ -178,9 +196,7 @@ async def _changes(
             changes += _moved(user_id, item, away=id_ in fallen, instead=len(places[id_]) > 1)
     changes += _turns(user_id, held, gone)
     changes += _chain(user_id, session_id, held, fallen)
-    changes += _profile(user_id, session_id, items, aside, gone)
-    # of two writes of one item the last is the one that counts
-    return list({(change.namespace, change.key): change for change in changes}.values())
+    return [*changes, *_profile(user_id, session_id, items, aside, gone)]
 
 
 def _is_of(item: Item, session_id: str) -> bool:

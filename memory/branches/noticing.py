@@ -107,8 +107,9 @@ class BranchesOf:
         found = [item if isinstance(item, Item) else None for item in await self.store.abatch(asked)]
         known, question = tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
         marks = [put_tip(self.user_id, self.session_id, tip)]
-        before = [message_record_id(self.session_id, message) for message in earlier if is_said(message)]
-        if not known and before:
-            # a copy of a thread, or one from before memory noted what follows on what
+        # a copy of a thread, or one from before memory noted what follows on what; a long one is gone through once only
+        held = [] if known else earlier
+        before = [message_record_id(self.session_id, message) for message in held if is_said(message)]
+        if before:
             marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
         return bool(known) and known not in (last, question), marks
