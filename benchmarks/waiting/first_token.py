@@ -78,7 +78,8 @@ class Served:
 
     def metrics(self) -> Metrics:
         """Return what the turns came to; the server has ended."""
-        stalls = json.loads((self.folder / "stats.json").read_text(encoding="utf-8"))
+        files = self.folder.glob("stats.json.*")
+        stalls = [stall for file in files for stall in json.loads(file.read_text(encoding="utf-8"))]
         return {
             "first_token_p50_ms": percentile(self.first_tokens_ms, 50),
             "first_token_p95_ms": percentile(self.first_tokens_ms, 95),

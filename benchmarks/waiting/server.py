@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +29,10 @@ _TICK = 0.005
 
 @dataclass
 class LoopWatch:
-    """A watch on an event loop: how long it was kept from what was due.
+    """A watch on an event loop: how long it was kept from what was due by what its own thread computed.
+
+    A look that comes late because others had the processor says nothing about the loop: only the processor time that
+    the loop's thread took since it was due counts.
 
     Args:
         stalls_ms: The milliseconds by which each look came late.
@@ -48,19 +52,23 @@ class LoopWatch:
 
     async def _watch(self) -> None:
         while True:
-            due = time.perf_counter() + _TICK
+            due, computed = time.perf_counter() + _TICK, time.thread_time()
             await asyncio.sleep(_TICK)
-            self.stalls_ms.append((time.perf_counter() - due) * 1000)
+            late = min(time.perf_counter() - due, time.thread_time() - computed)
+            self.stalls_ms.append(max(late, 0.0) * 1000)
 
 
 @asynccontextmanager
 async def open_watched_store() -> AsyncIterator[BaseStore]:
-    """Open the store as the shipped langgraph.json does; at the end, write how long the loop stalled."""
+    """Open the store as the shipped langgraph.json does; at the end, write how long the loop stalled.
+
+    A server opens its store in each thread that runs graphs, which has a loop of its own: a file each.
+    """
     watch = LoopWatch()
     async with open_store() as store, watch.watching():
         yield store
-        stats = json.dumps(watch.stalls_ms)
-        await asyncio.to_thread(Path(os.environ[STATS]).write_text, stats, encoding="utf-8")
+        stats = Path(f"{os.environ[STATS]}.{threading.get_ident()}")
+        await asyncio.to_thread(stats.write_text, json.dumps(watch.stalls_ms), encoding="utf-8")
 
 
 def peer() -> Any:
