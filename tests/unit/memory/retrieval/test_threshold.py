@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
-from langgraph.store.base import SearchItem
+from langgraph.store.base import BaseStore, SearchItem
 from langgraph.store.memory import InMemoryStore
 
 from memory.facade import MemoryFacade
@@ -23,6 +24,9 @@ SCALE = KNOWN[LOCAL_MODEL]
 NEAR, LIKELY, FAR = "Purring pet at home", "Furry roommate", "Quarterly steel output"
 SIMILARITIES = {NEAR: 0.9, LIKELY: 0.75, FAR: 0.55}
 QUESTION = "Which animal lives with whom?"
+
+
+AnyStore = TypeVar("AnyStore", bound=BaseStore)
 
 
 class Placed(Embeddings):
@@ -43,13 +47,13 @@ def store_of(embeddings: Embeddings, dims: int = 2) -> InMemoryStore:
     return InMemoryStore(index={"dims": dims, "embed": embeddings, "fields": ["text"]})
 
 
-async def found(store: InMemoryStore, threshold: float, question: str = QUESTION) -> set[str]:
+async def found(store: BaseStore, threshold: float, question: str = QUESTION) -> set[str]:
     memory = MemoryFacade(store, MemoryPolicy(similarity_threshold=threshold))
     query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=question)
     return {str(item.payload["text"]) for item in await memory.read(query)}
 
 
-async def kept(store: InMemoryStore) -> InMemoryStore:
+async def kept(store: AnyStore) -> AnyStore:
     for text in SIMILARITIES:
         event = MemoryWriteEvent(
             user_id="ann", session_id="s", agent_id="a", scope=MemoryScope.SEMANTIC, data={"text": text}
