@@ -5,6 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.authentication import UnauthenticatedUser
 
+from memory.identity import named
+
 
 def identity_of(request: Request) -> str | None:
     """Return the identity of the authenticated user, as graphs see it: guests included, if they have one.
@@ -16,7 +18,7 @@ def identity_of(request: Request) -> str | None:
         None for an authenticated user without an identity, and where nobody is authenticated.
     """
     user = request.scope.get("user")
-    return str(user.identity) if user is not None and user.identity else None
+    return named(user.identity) or None if user is not None else None
 
 
 def may_name_user(request: Request) -> bool:

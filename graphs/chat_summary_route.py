@@ -26,6 +26,7 @@ from graphs.callers import identity_of, may_name_user
 from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
 from memory.extraction.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
+from memory.identity import named
 from memory.interface import OwnerId
 from tools.registry import ToolConfigError
 
@@ -111,7 +112,7 @@ async def thread_user(conversation_id: str) -> str | None:
         log.debug("nobody is known to speak in a conversation: %s", type(error).__name__)
         return None
     for given in (kwargs.get("context"), (kwargs.get("config") or {}).get("configurable")):
-        if isinstance(given, dict) and isinstance(user_id := given.get("user_id"), str) and user_id:
+        if isinstance(given, dict) and (user_id := named(given.get("user_id"))):
             return user_id
     return None
 
@@ -124,7 +125,7 @@ async def the_owner(request: Request, body: ChatSummaryBody) -> str | None:
         body: What it says.
     """
     if may_name_user(request):
-        return body.user_id or await thread_user(body.conversation_id)
+        return named(body.user_id) or await thread_user(body.conversation_id)
     return identity_of(request)
 
 

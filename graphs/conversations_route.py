@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from graphs.callers import identity_of, may_name_user
-from memory.identity import development_user
+from memory.identity import development_user, named
 from memory.interface import OwnerId
 from memory.work.ending import conclude_soon
 
@@ -61,5 +61,5 @@ async def end_conversation(thread_id: str, request: Request, body: EndBody | Non
 
 def _owner(request: Request, body: EndBody | None) -> str | None:
     if may_name_user(request):
-        return (body.user_id if body else None) or development_user() or None
+        return named(body.user_id if body else None) or development_user() or None
     return identity_of(request)

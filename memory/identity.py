@@ -7,6 +7,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,12 @@ from langgraph.runtime import Runtime
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"
+
+_UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
+"""Categories of characters that show nothing by themselves: white space, controls, joiners, accents alone."""
+
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Blank characters that Unicode counts as letters or symbols."""
 
 log = logging.getLogger(__name__)
 
@@ -60,22 +67,36 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     development = False
     if _is_authenticated(runtime, configurable):
         user = runtime.server_info.user if runtime.server_info else None
-        user_id = user.identity if user is not None else None
+        user_id = named(user.identity) if user is not None else ""
     else:
         context = runtime.context
         # a graph without a context schema, or with a TypedDict, is handed a plain dict
-        named = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-        user_id = named or configurable.get("user_id")
+        given = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+        user_id = named(given) or named(configurable.get("user_id"))
         if not user_id and runtime.server_info is not None:
             user_id = development_user()
             development = bool(user_id)
     if not user_id:
         return None
     if development:
-        _tell_development_user(str(user_id))
+        _tell_development_user(user_id)
     run_id = runtime.execution_info.run_id if runtime.execution_info else None
     session_id = str(configurable.get("thread_id") or run_id or "unthreaded")
-    return Identity(str(user_id), session_id, development)
+    return Identity(user_id, session_id, development)
+
+
+def named(user_id: object) -> str:
+    """Return a user's id as it was given; empty where it names nobody, because nothing of it can be seen.
+
+    Args:
+        user_id: What a caller or the server's authentication gives as the user; None where it gives nothing.
+
+    >>> named(" ann "), named("  "), named("\\u200b"), named(None), named(7)
+    (' ann ', '', '', '', '7')
+    """
+    text = str(user_id) if user_id else ""
+    shows = any(unicodedata.category(char) not in _UNSEEN and char not in _FILLERS for char in text)
+    return text if shows else ""
 
 
 def development_user(environ: Mapping[str, str] = os.environ) -> str:
@@ -90,7 +111,7 @@ def development_user(environ: Mapping[str, str] = os.environ) -> str:
     local = environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev" and not environ.get("LANGGRAPH_AUTH")
     if not local or not _is_loopback(environ.get("LANGGRAPH_API_URL", "")):
         return ""
-    return environ.get(DEV_USER_ENV, DEV_USER).strip()
+    return named(environ.get(DEV_USER_ENV, DEV_USER).strip())
 
 
 def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:

@@ -71,14 +71,21 @@ async def test_nobody_ends_what_is_not_theirs(store: InMemoryStore, user: Any, n
     assert [await kinds(store, user) for user in ("ann", "bob")] == [["maintain"], []]
 
 
+@pytest.mark.parametrize(("user", "named"), [(NOBODY, " \u200b"), (SimpleUser(" "), "ann")])
+async def test_an_id_of_which_nothing_can_be_seen_names_nobody(store: InMemoryStore, user: Any, named: str) -> None:
+    answer = client(store, user).post("/conversations/talk/end", json={"user_id": named})
+    assert (answer.status_code, "no user is named" in answer.text) == (404, True)
+
+
+@pytest.mark.parametrize("body", [None, {"user_id": "  "}])
 async def test_on_a_developers_own_machine_it_is_the_development_users(
-    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch, body: dict[str, str] | None
 ) -> None:
     monkeypatch.setenv("LANGSMITH_LANGGRAPH_API_VARIANT", "local_dev")
     monkeypatch.setenv("LANGGRAPH_API_URL", "http://127.0.0.1:2024")
     monkeypatch.setenv("REACT_MEM_DEV_USER", "ann")
     monkeypatch.delenv("LANGGRAPH_AUTH", raising=False)
-    assert client(store, NOBODY).post("/conversations/talk/end").status_code == 202
+    assert client(store, NOBODY).post("/conversations/talk/end", json=body).status_code == 202
     assert await kinds(store, "ann") == ["conclude", "maintain"]
 
 

@@ -61,6 +61,7 @@ def owner(runtime: Runtime[Any], **configurable: Any) -> str | None:
         ({**DEVELOPMENT, "REACT_MEM_DEV_USER": "me"}, "me"),
         ({**DEVELOPMENT, "REACT_MEM_DEV_USER": ""}, ""),
         ({**DEVELOPMENT, "REACT_MEM_DEV_USER": "  "}, ""),
+        ({**DEVELOPMENT, "REACT_MEM_DEV_USER": "\u200b"}, ""),
         ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://localhost:2024/prefix"}, "dev"),
         ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://[::1]:2024"}, "dev"),
         ({**DEVELOPMENT, "LANGGRAPH_API_URL": "http://0.0.0.0:2024"}, ""),
@@ -98,10 +99,27 @@ def test_whoever_is_named_comes_first(development: None) -> None:
     assert not named.development
 
 
+UNSEEN = ["  ", "\t\n", "\u200b", "\ufeff \u00a0", "\u2060\u200d", "\u3164", "\u0301"]
+
+
+@pytest.mark.parametrize("blank", UNSEEN)
+def test_an_id_of_which_nothing_can_be_seen_names_nobody(blank: str) -> None:
+    assert owner(Runtime(context={"user_id": blank})) is None
+    assert owner(Runtime(context=None), user_id=blank) is None
+    assert owner(served(SimpleNamespace(identity=blank)), user_id="ann") is None
+    assert owner(Runtime(context={"user_id": blank}), user_id="ann") == "ann"
+
+
+@given(st.text(max_size=3), st.characters(categories=["L", "N"], max_codepoint=0x2FF), st.text(max_size=3))
+def test_an_id_of_which_something_can_be_seen_stays_as_it_is(before: str, seen: str, after: str) -> None:
+    user_id = f"{before}{seen}{after}"
+    assert owner(Runtime(context={"user_id": user_id})) == user_id
+
+
 @given(
-    said=st.sampled_from([None, "", "ann"]),
+    said=st.sampled_from([None, "", " ", "ann"]),
     configured=st.sampled_from([None, "", "ann"]),
-    empty=st.sampled_from(["", None]),
+    empty=st.sampled_from(["", None, " ", "\u200b"]),
 )
 def test_an_authenticated_user_without_an_identity_is_nobody(said: Any, configured: Any, empty: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
