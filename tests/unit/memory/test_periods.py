@@ -1,0 +1,44 @@
+"""Which questions are about what was true before: English and Vietnamese."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.periods import asks_about_the_past
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is my old address?",
+        "Which old jobs do I still talk about?",
+        "Who was Ann's old boss?",
+        "Remind me of old addresses, please.",
+        "Old phone number?",
+        "Where did I live before?",
+        "Where was my office two years earlier?",
+        "Số điện thoại cũ của tôi là gì?",
+    ],
+)
+def test_what_was_true_before_is_asked_for(question: str) -> None:
+    assert asks_about_the_past(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How old am I?",
+        "how old is my daughter",
+        "What's the name of my 3-year-old son?",
+        "Who of us is forty years old?",
+        "Is my laptop too old for this game?",
+        "Is my son old enough to drive?",
+        "Am I as old as Ann?",
+        "How long before breakfast do I take the pill?",
+        "How many minutes before the flight do I leave?",
+        "How much earlier does Ann start than Bob?",
+        "Tôi bao nhiêu tuổi?",
+    ],
+)
+def test_a_measure_is_not_the_past(question: str) -> None:
+    assert not asks_about_the_past(question)
