@@ -102,10 +102,10 @@ def make(store: type[GatedStore], monkeypatch: pytest.MonkeyPatch, **policy: Any
     monkeypatch.setattr(transactions, "_LONGEST_WAIT", 0)
     schedule = Schedule()
 
-    async def in_turn(work: Callable[..., Any], *arguments: Any) -> Any:
+    async def in_turn(work: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """Work in another thread, which takes as long as the schedule wants."""
         await schedule.gate()
-        return work(*arguments)
+        return work(*arguments, **named)
 
     monkeypatch.setattr(asyncio, "to_thread", in_turn)
     return Conversation(store(schedule), **policy)
