@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from memory.clauses import COORDINATORS
 from memory.extraction.mood import Mood, allowed_moods, is_conditional, moods
-from memory.statements import is_question, sentences
+from memory.statements import is_question, is_relative, sentences
 
 # Words that carry no content of their own. Negations are among them: polarity is compared on its own. With their
 # diacritics: "đã" (already) is one, the "Đà" of Đà Nẵng is not.
@@ -49,6 +49,7 @@ _UNACCENTED = re.compile(r"\b(?:chua|chang|ghet|kieng)\b")
 _SUPPOSED = re.compile(r"\b(?:suppose|supposing|imagine|pretend|hypothetically)\b")
 
 _CLAUSE = re.compile(rf" ?(?:[,;:–—] |\b(?:{COORDINATORS})\b) ?")
+_ASIDE = re.compile(r"[,–—] $")
 _ANEW = re.compile(
     r"^(?:i|i'm|i've|i'd|we|my|he|she|it|they|but|only|just|instead|"
     r"tôi|mình|tớ|em|anh|chị|con|nó|họ|chúng|chỉ|nhưng|mà|còn)\b"
@@ -227,7 +228,9 @@ def _read_clauses(source: str) -> Iterator[_Clause]:
             last = i == len(cuts) - 2
             # what follows a condition depends on it: "if I were rich, I would travel and paint"
             supposed = is_conditional(text) or (supposed and not _OPPOSED.search(joint))
-            open_ = (asks and last) or supposed or _is_open(text)
+            # "my neighbour, who is a locksmith": it is asked nothing in the middle of what is stated
+            told_of = bool(_ASIDE.search(joint)) and is_relative(text)
+            open_ = (asks and last) or supposed or _is_open(text, asks=not told_of)
             open_ = open_ or (continues and before is not None and not before.asserted)
             count = _negations(text)
             carried = count == 0 and continues and before is not None and before.negative
@@ -242,8 +245,8 @@ def _leads(text: str) -> bool:
     return len(text.split()) <= _MAX_LEAD_WORDS and not _ANEW.search(text)
 
 
-def _is_open(text: str) -> bool:
-    return is_question(text) or bool(_SUPPOSED.search(_plain(text))) or is_conditional(text)
+def _is_open(text: str, *, asks: bool = True) -> bool:
+    return (asks and is_question(text)) or bool(_SUPPOSED.search(_plain(text))) or is_conditional(text)
 
 
 def _negations(text: str) -> int:

@@ -37,6 +37,7 @@ class Language:
         words: Finds the small words that tell the language.
         asks: Find a question that has no question mark.
         unasked: Find what looks like a question and is a statement.
+        relative: Match the beginning of a clause that tells of what is named before it.
         first_person: Finds words for oneself.
         pleasantries: Words that say nothing lasting, however they are combined.
         chatter: Match whole sentences that say nothing lasting.
@@ -60,6 +61,7 @@ class Language:
     words: re.Pattern[str]
     asks: re.Pattern[str]
     unasked: re.Pattern[str]
+    relative: re.Pattern[str]
     first_person: re.Pattern[str]
     pleasantries: frozenset[str]
     chatter: re.Pattern[str]
@@ -156,6 +158,7 @@ def _load(file: Traversable) -> Language:
         words=any_word("words"),
         asks=one_of("asks"),
         unasked=one_of("unasked"),
+        relative=one_of("relative"),
         first_person=any_word("first_person"),
         pleasantries=listed("pleasantries"),
         chatter=one_of("chatter"),

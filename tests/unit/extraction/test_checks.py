@@ -53,6 +53,11 @@ def reasons(extraction: Extraction) -> list[str]:
         ("Mình vừa chuyển từ Hà Nội vào Đà Nẵng sống", "Đà Nẵng", "Người dùng sống ở Đà Nẵng."),
         ("I am vegetarian, what can I cook?", "vegetarian", "User is vegetarian."),
         ("我喜欢绿茶", "绿茶", "用户喜欢绿茶"),
+        ("My neighbour, who is a locksmith, lent me a ladder.", "ladder", "User's neighbour lent them a ladder."),
+        ("My neighbour, who is a locksmith, lent me a ladder.", "locksmith", "User's neighbour is a locksmith."),
+        ("My neighbour – who is a nurse – plays chess.", "chess", "User's neighbour plays chess."),
+        ("My boss, whose wife is a doctor, plays chess.", "chess", "User's boss plays chess."),
+        ("My knee hurts, which it does every winter.", "every winter", "User's knee hurts every winter."),
     ],
 )
 def test_what_the_user_says_is_kept(said: str, object_: str, text: str) -> None:
@@ -79,6 +84,10 @@ def test_what_the_user_says_is_kept(said: str, object_: str, text: str) -> None:
         ("Should I move to Berlin?", "Berlin", "User moves to Berlin.", "asked or supposed"),
         ("Tôi có nên học tiếng Nhật không?", "tiếng Nhật", "Người dùng học tiếng Nhật.", "asked or supposed"),
         ("If I were rich I would buy a yacht", "yacht", "User would buy a yacht.", "asked or supposed"),
+        ("I am bored, should I move to Berlin", "Berlin", "User moves to Berlin.", "asked or supposed"),
+        ("I saved a bit, which car should I buy", "car", "User buys a car.", "asked or supposed"),
+        ("I am hungry, where is the best pho", "pho", "User has the best pho.", "asked or supposed"),
+        ("My son, who is tall?", "tall", "User's son is tall.", "asked or supposed"),
         ("I love green tea", "", "User loves green tea.", "object is empty"),
         ("I love green tea", "green tea", "", "text is empty"),
         ("I love green tea", "tea " * 60, "User loves tea.", "object is too long"),
