@@ -27,14 +27,19 @@ _BLOCK = """
 address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav
 ol p pre section table td th title tr ul
 """
+_SILENT_TAG = "template"
+"""What all that is hidden is made into."""
+
 _SILENT_TAGS, _BLOCK_TAGS = frozenset(_SILENT.split()), frozenset(_BLOCK.split())
 _HIDDEN_STYLE = re.compile(
     r"display:none|visibility:(?:hidden|collapse)|opacity:0(?:\.0+)?(?:[;!]|$)|font-size:0(?:\.0+)?(?:px|pt|em|rem|%)?(?:[;!]|$)"
     r"|(?:text-indent|left|top|margin-left):-\d{3,}|(?:max-)?(?:height|width):0(?:px)?(?:[;!]|$)|clip:rect\(0|clip-path:inset\(50%"
 )
 # A parser looks each attribute of a tag up among all others of it. Nothing here is tried again from another place.
-_TAG = re.compile(r"(<[a-zA-Z][\w-]*+)([^<>]{2000,}+)>")
-_QUOTED = re.compile(r"\"[^\"]*+\"|'[^']*+'")
+# A value in quotation marks, which follows an equals sign, may have everything in it; a tag that is not closed goes on.
+_TAG = re.compile(r"(<[a-zA-Z][\w-]*+)((?:[^>=]++|=(?:\s*+(?:\"[^\"]*+\"|'[^']*+'))?+)*+)>?")
+_QUOTED = re.compile(r"=\s*+(?:\"[^\"]*+\"|'[^']*+')")
+_BETWEEN = re.compile(r"[\s/]++")
 _MAX_ATTRIBUTES = 500
 
 
@@ -103,21 +108,24 @@ def clean(markup: str) -> Article:
 
 def _with_few_attributes(tag: re.Match[str]) -> str:
     """Return a tag as it is, or as a hidden one where no reader's page would have so many attributes."""
-    names = _QUOTED.sub("", tag[2]).split(None, _MAX_ATTRIBUTES)
-    return tag[0] if len(names) <= _MAX_ATTRIBUTES else f"{tag[1]} hidden>"
+    if len(tag[2]) < 2 * _MAX_ATTRIBUTES:
+        return tag[0]
+    # neither a space nor a slash is needed behind a quotation mark
+    names = _BETWEEN.split(_QUOTED.sub(" ", tag[2]), _MAX_ATTRIBUTES + 1)
+    return tag[0] if len(names) <= _MAX_ATTRIBUTES + 1 else f"{tag[1]} hidden>"
 
 
 def _drop_hidden(tree: Any) -> None:
     """Remove what a reader of the page does not see, which is where instructions to machines are put."""
     from lxml.etree import strip_elements  # type: ignore[import-untyped]
 
-    # in one pass: to take them out one by one takes a time that grows with the square of what stands beside them
-    strip_elements(tree, *_SILENT_TAGS, with_tail=False)
     for element in tree.xpath("//*[@hidden or @aria-hidden='true' or @style]"):
         hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
         style = re.sub(r"\s", "", element.get("style", "")).lower()
         if (hidden or _HIDDEN_STYLE.search(style)) and element.getparent() is not None and element.tag != "body":
-            element.drop_tree()
+            element.tag = _SILENT_TAG
+    # in one pass: to take them out one by one takes a time that grows with the square of what stands beside them
+    strip_elements(tree, *_SILENT_TAGS, with_tail=False)
 
 
 def _plain(tree: Any) -> str:

@@ -20,8 +20,14 @@ def seconds(markup: str) -> float:
     [
         ("<p>", "<script></script>x", "</p>", 6_000),
         ("<p ", "a{}=1 ", ">hello</p>", 2_500),
+        ("<p a='>' ", "a{}=1 ", ">hello</p>", 2_500),
+        ("<p a='<' ", "a{}=1 ", ">hello</p>", 2_500),
+        ("<p ", "a{}/", ">hello</p>", 2_500),
+        ("<p ", 'a{}="1"', ">hello</p>", 2_500),
+        ("<p ", "a{}=1 ", "<b>hello</b>", 2_500),
+        ("<p>", "<b hidden>x</b>yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", "</p>", 8_000),
     ],
-    ids=["scripts", "attributes"],
+    ids=["scripts", "attributes", "after >", "after <", "slashes", "no spaces", "tags not closed", "hidden"],
 )
 def test_four_times_the_markup_takes_no_sixteen_times_as_long(begin: str, unit: str, end: str, count: int) -> None:
     clean("<p>warm</p>")
