@@ -25,7 +25,7 @@ def seconds(markup: str) -> float:
         ("<p ", "a{}/", ">hello</p>", 2_500),
         ("<p ", 'a{}="1"', ">hello</p>", 2_500),
         ("<p ", "a{}=1 ", "<b>hello</b>", 2_500),
-        ("<p>", "<b hidden>x</b>yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", "</p>", 8_000),
+        ("<p>", "<b hidden>x</b>yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", "</p>", 2_000),
     ],
     ids=["scripts", "attributes", "after >", "after <", "slashes", "no spaces", "tags not closed", "hidden"],
 )
