@@ -6,9 +6,9 @@ On by the policy's `use_task_graph`. A plan that cannot be had costs the plan, n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NotRequired
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from agents.extractive import ExtractiveChatModel
 from agents.resolve import ResolvedAgent
 from graphs import events
+from graphs.state import current_turn
 from graphs.working_memory import WorkingMemory, with_note
 from memory import telemetry
 from memory.causes import cause_of
@@ -25,16 +26,22 @@ from memory.extraction import ExtractionError
 from memory.identity import Identity
 from memory.records import Task
 from memory.tasks import (
+    SAID,
     KeptTask,
     Plan,
     Planner,
+    Taken,
     TaskGraph,
     TaskKeeper,
+    all_taken,
     asks_to_go_on,
     context_of,
+    continues,
+    evidence_in,
     meant,
     merge,
     observed,
+    proven,
 )
 from memory.transcript import message_record_id, text_of
 from prompts import load_prompt
@@ -60,6 +67,7 @@ class TaskNotes(TypedDict):
         current: The step that was worked on last.
         taken: The ids of the steps that were taken in this turn.
         records: The ids of the steps' records, by the steps' ids.
+        proofs: The words of this conversation that have proven a step, and prove no other.
     """
 
     id: str
@@ -70,6 +78,8 @@ class TaskNotes(TypedDict):
     current: str | None
     taken: list[str]
     records: dict[str, str]
+    # a checkpoint of an earlier version has none
+    proofs: NotRequired[Taken]
 
 
 class TaskGraphs:
@@ -109,19 +119,28 @@ class TaskGraphs:
         """
         keeper, writer = self._keeper(identity, runtime), runtime.stream_writer
         request = text_of(thread[-1])
+        taken = before.get("proofs", {}) if before else {}
         try:
             known = await self._known(request, before, keeper)
             if known is not None and asks_to_go_on(request):
                 events.task(writer, "ok", "Going on with an unfinished task.", graph=known.graph.to_json())
-                return await self._kept(_notes(known), thread, keeper)
+                return await self._kept(_notes(known, taken), thread, keeper)
             if self._planner is None:
                 events.task(writer, "degraded", "The turn goes on without a plan: the small model can only quote.")
                 return _resting(before)
-            plan = await self._ask(thread[:-1], request, known.graph if known else None, ())
-            notes = _planned(plan, request, known, thread, keeper) if plan else None
-            if plan is None or notes is None:
+            # not meant by any word, but the model may see that the request is about it
+            latest = await self._latest(keeper) if known is None else None
+            offered = known or latest
+            graph = offered.graph if offered else None
+            plan = await self._planner.plan(thread[:-1], request, graph, (), self._policy.read_timeout)
+            if latest is not None and continues(plan, latest.graph):
+                known = latest
+            shown = thread[-SAID - 1 :]
+            plan, taken = proven(plan, graph, evidence_in(shown), _still_shown(taken, shown))
+            notes = _planned(plan, request, known, thread, keeper, taken)
+            if notes is None:
                 # talk in between: the task that is known waits for its next turn
-                return _resting(_notes(known) if known else None)
+                return _resting(_notes(known, taken) if known else None)
             note = "; ".join(f"left out: {repair}" for repair in plan.repairs)
             events.task(writer, "ok", note, graph=notes["graph"])
             return await self._kept(notes, thread, keeper, new=known is None or notes["id"] != known.id)
@@ -161,9 +180,8 @@ class TaskGraphs:
         try:
             if len(steps) - notes["asked"] >= ASK_EVERY and not after.is_over:
                 notes["asked"] = len(steps)
-                plan = await self._ask((), working["goal"], after, steps[-ASK_EVERY:])
-                if plan is not None and plan.graph.steps:
-                    after, fresh = merge(after, plan.graph), True
+                after, notes["proofs"] = await self._asked(notes, working, after, thread)
+                fresh = True
         except ExtractionError as error:
             _degrade(runtime.stream_writer, error)
         if fresh:
@@ -191,16 +209,23 @@ class TaskGraphs:
             kept = await keeper.load(before["id"]) if before else None
             return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
 
-    async def _ask(
-        self,
-        said: Sequence[BaseMessage],
-        request: str,
-        known: TaskGraph | None,
-        done: Sequence[Mapping[str, Any]],
-    ) -> Plan | None:
-        if self._planner is None:
+    async def _latest(self, keeper: TaskKeeper | None) -> KeptTask | None:
+        if keeper is None:
             return None
-        return await self._planner.plan(said, request, known, done, self._policy.read_timeout)
+        async with asyncio.timeout(self._policy.read_timeout):
+            return await keeper.latest()
+
+    async def _asked(
+        self, notes: TaskNotes, working: WorkingMemory, task: TaskGraph, thread: Sequence[AnyMessage]
+    ) -> tuple[TaskGraph, Taken]:
+        """Return a task as the model sees it in the middle of a turn, and the words that have proven a step."""
+        taken = notes.get("proofs", {})
+        if self._planner is None:
+            return task, taken
+        steps = working["steps"][-ASK_EVERY:]
+        plan = await self._planner.plan((), working["goal"], task, steps, self._policy.read_timeout)
+        plan, taken = proven(plan, task, evidence_in(current_turn(thread)), taken)
+        return merge(task, plan.graph) if plan.graph.steps else task, taken
 
     async def _moved(
         self,
@@ -256,22 +281,34 @@ def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
 
 
 def _planned(
-    plan: Plan, request: str, known: KeptTask | None, thread: Sequence[AnyMessage], keeper: TaskKeeper | None
+    plan: Plan,
+    request: str,
+    known: KeptTask | None,
+    thread: Sequence[AnyMessage],
+    keeper: TaskKeeper | None,
+    taken: Taken,
 ) -> TaskNotes | None:
     if known is not None and plan.goes_on:
-        return _notes(KeptTask(known.id, merge(known.graph, plan.graph)))
+        return _notes(KeptTask(known.id, merge(known.graph, plan.graph)), taken)
     if not plan.graph.steps:
         return None
     # nothing has been done for it yet, whatever the model says
     graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
     if known is not None and meant(request, [known.graph.goal]) is not None:
         # who asks to go on with it has set no new one, even if the model takes it for one
-        return _notes(KeptTask(known.id, merge(known.graph, graph)))
+        return _notes(KeptTask(known.id, merge(known.graph, graph)), taken)
     source = _source(thread, keeper)
-    return _notes(KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph))
+    task = KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph)
+    # what is wished for in these words is not done by them
+    return _notes(task, all_taken(taken, thread[-1]))
 
 
-def _notes(task: KeptTask) -> TaskNotes:
+def _still_shown(taken: Taken, shown: Sequence[AnyMessage]) -> Taken:
+    ids = {str(message.id) for message in shown}
+    return {id_: spans for id_, spans in taken.items() if id_ in ids}
+
+
+def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
     return TaskNotes(
         id=task.id,
         graph=task.graph.to_json(),
@@ -281,6 +318,7 @@ def _notes(task: KeptTask) -> TaskNotes:
         current=None,
         taken=[],
         records={},
+        proofs=taken,
     )
 
 

@@ -196,12 +196,12 @@ def _sentences(text: str) -> Iterator[str]:
 def _statements(text: str) -> Iterator[str]:
     for line in lines_without_code(text):
         for sentence in _sentences(line):
-            said = _before_question(sentence) if is_question(sentence) else sentence
+            said = before_question(sentence) if is_question(sentence) else sentence
             if said and not is_pleasantry(said) and not is_request(said) and _says_something(said):
                 yield said
 
 
-def _before_question(question: str) -> str:
+def before_question(question: str) -> str:
     """Return the clauses before the one that asks, when they tell something about the user; else nothing."""
     commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
     head = question[: commas[-1]].strip() if commas else ""

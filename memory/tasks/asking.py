@@ -19,7 +19,7 @@ from prompts import load_prompt
 
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400
-_SAID = 6
+SAID = 6
 """Messages before the request that the model is shown: what the agent answered and what was asked for."""
 
 _MAX_DONE = 200
@@ -86,7 +86,7 @@ class Planner:
         blocks = {
             "tools": [f"{name}: {flat(what, _MAX_DONE)}" for name, what in self._tools.items()],
             "task": _lines(known),
-            "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-_SAID:] if text_of(m).strip()],
+            "conversation": [f"{m.type}: {flat(text_of(m), _MAX_SAID)}" for m in thread[-SAID:] if text_of(m).strip()],
             "done": [_deed(step) for step in done],
             "request": [flat(request, _MAX_REQUEST)],
         }
@@ -114,6 +114,7 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
         "tool": {"type": "string", "enum": ["", *tools]},
         "depends_on": {"type": "array", "items": text},
         "status": {"type": "string", "enum": ["pending", "done", "failed", "skipped"]},
+        "proof": text,
     }
     steps = {"type": "object", "properties": step, "required": list(step), "additionalProperties": False}
     plan = {

@@ -53,16 +53,14 @@ class TaskKeeper:
         Args:
             request: What the user says.
         """
-        namespace = scope_namespace(self.user_id, MemoryScope.STATE)
-        found = await self.store.asearch(
-            namespace, filter={"kind": "task", "open": True, "agent_id": self.agent_id}, limit=_MAX_OPEN
-        )
-        tasks = [Task.from_value(item.value) for item in found]
-        tasks.sort(key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
+        tasks = await self._unfinished()
         place = meant(request, [task.text for task in tasks])
-        kept = await self._with_steps(tasks[place]) if place is not None else None
-        # what was left to do may have been forgotten
-        return None if kept is None or kept.graph.is_over else kept
+        return await self._left(tasks[place]) if place is not None else None
+
+    async def latest(self) -> KeptTask | None:
+        """Return the unfinished task that was worked on last, one of this conversation first."""
+        tasks = await self._unfinished()
+        return await self._left(tasks[0]) if tasks else None
 
     async def load(self, task_id: str) -> KeptTask | None:
         """Return a task, None where it has been forgotten.
@@ -110,6 +108,19 @@ class TaskKeeper:
             return {step.name: step.id for step in records}, changes
 
         return await transact(self.store, self.user_id, step)
+
+    async def _unfinished(self) -> list[Task]:
+        namespace = scope_namespace(self.user_id, MemoryScope.STATE)
+        found = await self.store.asearch(
+            namespace, filter={"kind": "task", "open": True, "agent_id": self.agent_id}, limit=_MAX_OPEN
+        )
+        tasks = [Task.from_value(item.value) for item in found]
+        return sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
+
+    async def _left(self, task: Task) -> KeptTask | None:
+        kept = await self._with_steps(task)
+        # what was left to do may have been forgotten
+        return None if kept.graph.is_over else kept
 
     def _records(self, task: KeptTask, kept: dict[str, TaskStep], source_id: str) -> list[TaskStep]:
         made = [self._record(task.id, step, kept.get(step.id), source_id) for step in task.graph.steps]

@@ -1,7 +1,7 @@
 """How far a task is, by what its agent did: told without a model where a tool takes a step.
 
 That an answer was given proves nothing of the steps that no tool takes. How far those are the planner tells with the
-next request, from what the user and the agent said.
+next request, by the words that show it (`memory.tasks.proof`).
 """
 
 from __future__ import annotations

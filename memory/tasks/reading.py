@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from memory.extraction.form import first_object
@@ -27,11 +27,13 @@ class Plan:
         graph: The graph; without steps where the request needs none.
         goes_on: Whether it is about the task that was known.
         repairs: What was wrong with it, and was left out.
+        proofs: The words that are quoted to show that a step is done, by the steps' ids.
     """
 
     graph: TaskGraph
     goes_on: bool = False
     repairs: tuple[str, ...] = ()
+    proofs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def parse(answer: Any, tools: Collection[str] = ()) -> Plan | Refusal:
 
     Args:
         answer: What the model sent, as JSON or as a text with one JSON object in it:
-            `{"goal", "goes_on", "steps": [{"id", "description", "depends_on", "status", "tool"}]}`.
+            `{"goal", "goes_on", "steps": [{"id", "description", "depends_on", "status", "proof", "tool"}]}`.
         tools: The tools there are.
 
     Returns:
@@ -75,7 +77,19 @@ def parse(answer: Any, tools: Collection[str] = ()) -> Plan | Refusal:
         reader.repairs.append(f"more than {MAX_STEPS} steps")
     goal = _line(value.get("goal"))
     graph, repairs = woven(goal or reader.first(), reader.resolved())
-    return Plan(graph, value.get("goes_on") is True, (*reader.repairs, *repairs))
+    return Plan(graph, value.get("goes_on") is True, (*reader.repairs, *repairs), reader.proofs)
+
+
+def continues(plan: Plan, task: TaskGraph) -> bool:
+    """Return whether a plan goes on with a task that the user did not name: it says so, and repeats what is known.
+
+    Args:
+        plan: The plan.
+        task: The task that its planner was shown.
+    """
+    known = {normalise(task.goal), *(normalise(step.description) for step in task.steps)}
+    said = {normalise(plan.graph.goal), *(normalise(step.description) for step in plan.graph.steps)}
+    return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
 
 
 class _Reader:
@@ -84,6 +98,7 @@ class _Reader:
     def __init__(self, tools: Collection[str]) -> None:
         self.steps: dict[str, Step] = {}
         self.repairs: list[str] = []
+        self.proofs: dict[str, str] = {}
         self._tools = tools
         self._by_text: dict[str, str] = {}
         self._same: dict[str, str] = {}
@@ -105,6 +120,8 @@ class _Reader:
                 self.repairs.append(f"two steps are called {id_}")
             id_ = next(str(n) for n in range(1, MAX_STEPS + 2) if str(n) not in self.steps)
         self._by_text[text] = id_
+        if isinstance(proof := row.get("proof"), str) and proof.strip():
+            self.proofs[id_] = proof
         before = row.get("depends_on")
         status = row.get("status", "pending")
         tool = row.get("tool") or ""

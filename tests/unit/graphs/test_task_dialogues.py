@@ -2,7 +2,8 @@
 
 `task_dialogues.json` has what the user says, what the planner says of it, what the agent does and answers, and which
 steps have been done by then. The planner's word is `plan`, `anew` (it takes the request for a new task), `talk`, `same`
-(it goes on, and knows nothing of how far), `none done`, or `done` with the steps that it reports as done.
+(it goes on, and knows nothing of how far), `none done`, or `done` with the steps that it reports as done; `proof` is
+what it quotes for each of them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytest
 from tests.contract.conftest import memory_store
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.unit.graphs.test_memory_nodes import events
-from tests.unit.graphs.test_task_graph import NOTHING, agent, kept, planner
+from tests.unit.graphs.test_task_graph import NOTHING, agent, kept, planner, tasks
 
 Dialogue = dict[str, Any]
 DIALOGUES: list[Dialogue] = json.loads((Path(__file__).parent / "task_dialogues.json").read_text(encoding="utf-8"))
@@ -27,7 +28,11 @@ def said_by_the_planner(dialogue: Dialogue, turn: dict[str, Any]) -> dict[str, A
     if turn["planner"] == "talk":
         return NOTHING
     reported = turn["planner"].removeprefix("done").split() if turn["planner"].startswith("done") else []
-    steps = [{**step, "status": "done" if step["id"] in reported else "pending"} for step in dialogue["steps"]]
+    quoted = turn.get("proof", {})
+    steps = [
+        {**step, "status": "done" if step["id"] in reported else "pending", "proof": quoted.get(step["id"], "")}
+        for step in dialogue["steps"]
+    ]
     return {"goes_on": turn["planner"] not in ("plan", "anew"), "goal": dialogue["goal"], "steps": steps}
 
 
@@ -35,8 +40,8 @@ def replies(turn: dict[str, Any]) -> list[Any]:
     return [*(calls((name, ARGUMENTS[name])) for name in turn["tools"]), turn["answer"]]
 
 
-def test_there_are_twenty_of_them() -> None:
-    assert len({dialogue["name"] for dialogue in DIALOGUES}) == 20
+def test_there_are_thirty_two_of_them() -> None:
+    assert len({dialogue["name"] for dialogue in DIALOGUES}) == 32
 
 
 @pytest.mark.parametrize("dialogue", DIALOGUES, ids=lambda dialogue: dialogue["name"])
@@ -46,7 +51,8 @@ async def test_nothing_is_done_without_proof_and_going_on_takes_up_the_same_task
     small = planner(*(said_by_the_planner(dialogue, turn) for turn in turns))
     graph = agent(model, small, store)
     for turn in turns:
-        await events(graph, turn["user"])
+        seen = await events(graph, turn["user"])
+        assert "degraded" not in [event["status"] for event in tasks(seen)]
         done = [step["name"] for step in await kept(store) if step["status"] == "done"]
         assert done == turn["done"], turn["user"]
     [before] = await kept(store, "task")

@@ -103,6 +103,30 @@ async def test_another_conversation_goes_on_with_it_and_asks_no_model(request_: 
     assert statuses(tasks(seen)[-1]) == ["done", "done", "pending"]
 
 
+@pytest.mark.parametrize("steps", [TRIP["steps"], []], ids=["with its steps", "without steps"])
+async def test_a_request_without_its_words_goes_on_with_it_where_the_model_says_so(steps: list[Any]) -> None:
+    store = memory_store()
+    await begun(store)
+    before = await kept(store, "task")
+    small = planner({**TRIP, "goes_on": True, "steps": steps})
+    model = ScriptedModel(script=["Shall I book it?"])
+    seen = await events(agent(model, small, store), "what's next?", name="2")
+    assert "A trip to Hue" in small.prompts[0][-1].text
+    assert "[now] Book the flight" in model.prompts[0][-1].text
+    assert statuses(tasks(seen)[-1]) == ["done", "pending", "pending"]
+    assert [task["id"] for task in await kept(store, "task")] == [task["id"] for task in before]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_another_task_does_not_become_part_of_an_unfinished_one(goes_on: bool) -> None:
+    store = memory_store()
+    await begun(store)
+    steps = [{"id": "1", "description": description, "status": "pending"} for description in ("Buy flour", "Bake")]
+    small = planner({"goes_on": goes_on, "goal": "A cake", "steps": steps})
+    await events(agent(ScriptedModel(script=["Flour first."]), small, store), "Help me bake a cake", name="2")
+    assert sorted(task["text"] for task in await kept(store, "task")) == ["A cake", "A trip to Hue"]
+
+
 async def test_it_is_nobody_elses_and_not_gone_on_with_unasked() -> None:
     store = memory_store()
     await begun(store)
@@ -190,8 +214,9 @@ async def test_what_was_forgotten_stays_so_in_the_middle_of_a_turn() -> None:
 
 
 async def test_the_model_is_asked_again_after_some_steps_and_for_no_new_goal() -> None:
-    done = {**TRIP, "goes_on": True, "steps": [{**TRIP["steps"][2], "status": "done"}]}
-    small = planner(TRIP, done)
+    told = {**TRIP["steps"][2], "status": "done", "proof": "VN123 at 9:00"}
+    booked = {**TRIP["steps"][1], "status": "done", "proof": "VN123 at 9:00"}
+    small = planner(TRIP, {**TRIP, "goes_on": True, "steps": [booked, told]})
     rounds = [calls(("search", {"query": f"part {n}"})) for n in range(6)]
     model = ScriptedModel(script=[*rounds, "Here."])
     seen = await events(agent(model, small, memory_store()), "Plan a trip to Hue")
