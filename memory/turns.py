@@ -203,7 +203,7 @@ class Turns:
         worker = worker_name()
         total = TurnReport()
         if self.extractor is not None and self.memory.policy.extracts:
-            await offer_unread(self)
+            await offer_unread(self.memory, self.user_id, self.agent_id)
         conversations = {self.session_id: self}
         for _ in range(_MAX_CALLS):
             due, more = await self._claim(worker)

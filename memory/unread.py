@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memory.changes import Change, put, put_pending
+from memory.facade import MemoryFacade
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.records import Fact, Message, PendingTurn, now, record_id
 from memory.transactions import transact
 from memory.work.items import Work, put_work
-
-if TYPE_CHECKING:
-    from memory.turns import Turns
 
 _AT_ONCE = 20
 """Statements that wait to be drawn from at a time: a year of them is worked off a few with each turn."""
@@ -21,20 +17,21 @@ _MAX_NOTE = 600
 """Characters of a message that its note has; the message itself has all of it."""
 
 
-async def offer_unread(turns: Turns) -> int:
+async def offer_unread(memory: MemoryFacade, user_id: str, agent_id: str) -> int:
     """Let the messages of statements that no model has seen wait for extraction, like those of a new turn.
 
     Each is offered once: whatever the model makes of it is decided as with a new turn.
 
     Args:
-        turns: Any conversation of the user with the agent; it has a model.
+        memory: The facade.
+        user_id: The owner.
+        agent_id: The agent, which has a model.
 
     Returns:
         How many messages wait now.
     """
-    memory, user_id = turns.memory, turns.user_id
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    unread = {"kind": "fact", "unread": True, "agent_id": turns.agent_id}
+    unread = {"kind": "fact", "unread": True, "agent_id": agent_id}
 
     async def step() -> tuple[int, list[Change]]:
         found = await memory.store.asearch(namespace, filter=unread, limit=_AT_ONCE, refresh_ttl=False)
@@ -47,10 +44,10 @@ async def offer_unread(turns: Turns) -> int:
         values = (await memory.records(user_id, MemoryScope.DIALOG, ids)).values()
         said = [Message.from_value(value) for value in values if value["kind"] == "message"]
         changes = [put(user_id, MemoryScope.SEMANTIC, fact.model_copy(update={"unread": False})) for fact in facts]
-        changes += [put_pending(user_id, _waiting(message, turns.agent_id)) for message in said]
+        changes += [put_pending(user_id, _waiting(message, agent_id)) for message in said]
         at = int(now().timestamp() * 1000)
         for session_id in dict.fromkeys(message.session_id for message in said):
-            work = Work(kind="extract", agent=turns.agent_id, session=session_id, due_at=at)
+            work = Work(kind="extract", agent=agent_id, session=session_id, due_at=at)
             changes.append(put_work(user_id, work))
         return len(said), changes
 
