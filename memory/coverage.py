@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.canonical import holders
-from memory.clauses import clauses, uncovered
+from memory.clauses import last_of, uncovered
 from memory.drafts import is_known, part_of, repeated
 from memory.extraction import Extraction, Operation
 from memory.extraction.grounding import (
@@ -54,7 +54,7 @@ class Coverage:
         operations = [operation for operation in self.extraction.ops if sources & set(operation.source_ids)]
         values = [change.value for change in self.extraction.profile_changes if sources & set(change.source_ids)]
         told = " ".join([*map(self._told, operations), *values])
-        last = clauses(statement.text)[-1].text
+        last = last_of(statement.text)
         refused = any(sources & set(rejected.source_ids) for rejected in self.extraction.rejected)
         # a model leaves out what a memory that it was shown says already
         left_out = not operations and not values and not refused
