@@ -42,6 +42,7 @@ from agents.resolve import NamedModel, ResolvedAgent
 from graphs import events
 from graphs.errors import ModelCallError
 from graphs.state import current_turn
+from graphs.unreadable_answer import unreadable_answer
 from memory import telemetry
 from memory.transcript import NOTICE
 
@@ -126,7 +127,7 @@ class ModelCall:
         bound = self._bind(self._own.model)
         try:
             with telemetry.model_call(self._purpose, self._own.model) as call:
-                message = await bound.ainvoke(prompt, self._config())
+                message = await _asked(bound, prompt, self._config())
                 call.answered(message)
         except GraphBubbleUp:
             raise
@@ -163,7 +164,7 @@ class ModelCall:
             with telemetry.model_call(self._purpose, model.model) as call:
                 async with _patience(self._agent.config.models.fallback_after) as heard:
                     bound = self._bind(model.model)
-                    message: AIMessage = await bound.ainvoke(prompt, self._config(heard))
+                    message = await _asked(bound, prompt, self._config(heard))
                 call.answered(message)
         except GraphBubbleUp:
             raise
@@ -212,6 +213,17 @@ class ModelCall:
     def _marked(self, message: AIMessage, model: NamedModel) -> AIMessage:
         marks = {ANSWERED_BY: model.name, **({NOTICE: True} if model is self._quotes else {})}
         return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, **marks}})
+
+
+async def _asked(bound: Runnable[Any, AIMessage], prompt: Sequence[BaseMessage], config: RunnableConfig) -> AIMessage:
+    try:
+        return await bound.ainvoke(prompt, config)
+    except Exception as error:
+        # the model has answered: it is told what is wrong with its calls, and no other one is asked
+        unreadable = unreadable_answer(error)
+        if unreadable is None:
+            raise
+        return unreadable
 
 
 class _Heard(AsyncCallbackHandler):

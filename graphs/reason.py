@@ -202,7 +202,9 @@ def _unreadable(call: Any, response: AIMessage) -> ToolMessage:
 
 
 def _cause(call: Any, response: AIMessage) -> str:
-    return call.get("error") or response.additional_kwargs.get("error") or "its arguments are not valid JSON"
+    return (
+        call.get("error") or response.additional_kwargs.get("error") or "its arguments are not valid JSON, or no object"
+    )
 
 
 def _reason_to_stop(response: AIMessage, messages: Sequence[AnyMessage], limit: int) -> str | None:

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call, tool_call
+from langchain_openai import ChatOpenAI
 
-from tests.contract.conftest import Build
-from tests.contract.test_loop import City, ask, thread, weather
+from graphs.errors import ModelCallError
+from tests.contract.conftest import Build, Graph
+from tests.contract.test_loop import ANN, City, ask, thread, weather
+from tests.support.openai_server import OpenAIServer, Reply, ToolCall
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.text_model import TextModel
 
@@ -62,6 +65,51 @@ async def test_text_that_is_no_call_costs_as_little(build: Build) -> None:
     result = await ask(build(model, [weather], max_iterations=10))
     assert len(model.prompts) == 3
     assert "could not be read" in result["messages"][-1].text
+
+
+async def whole(graph: Graph, text: str) -> None:
+    await graph.ainvoke({"messages": [("user", text)]}, thread(), context=ANN)
+
+
+async def in_pieces(graph: Graph, text: str) -> None:
+    async for _ in graph.astream({"messages": [("user", text)]}, thread(), context=ANN, stream_mode="messages"):
+        pass
+
+
+async def as_events(graph: Graph, text: str) -> None:
+    async for _ in await graph.astream_events({"messages": [("user", text)]}, thread(), context=ANN, version="v3"):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+@pytest.mark.parametrize("run", [whole, in_pieces, as_events])
+@pytest.mark.parametrize("args", ["[1, 2]", '"Huế"', "3", "true"])
+@pytest.mark.parametrize("models", [{}, {"fallback": ["extractive"]}], ids=["alone", "with a fallback"])
+async def test_arguments_that_are_no_object_cannot_be_read(
+    build: Build, openai_server: OpenAIServer, run: Any, args: str, models: dict[str, Any]
+) -> None:
+    both = (ToolCall("weather", args), ToolCall("weather", args))
+    openai_server.add(*[Reply(tool_calls=both)] * 3, Reply(tool_calls=both[:1]), Reply(text="sunny"))
+    model = ChatOpenAI(base_url=openai_server.base_url, api_key="none", model="scripted", max_retries=0)
+    graph = build(model, [weather], max_iterations=10, models=models)
+    await run(graph, "hello")
+    messages = (await graph.aget_state(thread())).values["messages"]
+    assert len(openai_server.chats()) == 3
+    assert "3 times in a row the tool call that I wrote could not be read" in messages[-1].text
+    # the server refuses a prompt that OpenAI would refuse, so that the next turn shows that it can be sent
+    await run(graph, "again")
+    messages = (await graph.aget_state(thread())).values["messages"]
+    assert messages[-1].text == "sunny"
+    assert_each_result_has_its_call(messages)
+    assert "no object" in openai_server.chats()[-1].last
+
+
+async def test_a_message_that_is_wrong_elsewhere_is_a_failure_of_the_model(build: Build) -> None:
+    def broken(messages: Any) -> AIMessage:
+        return AIMessage("", tool_calls=[{"name": 3, "args": [1], "id": "a"}])
+
+    with pytest.raises(ModelCallError):
+        await ask(build([broken], [weather]))
 
 
 async def test_a_call_that_can_be_read_starts_the_count_anew(build: Build) -> None:
