@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from memory.statements import is_relative
+
 COORDINATORS = (
     "and|but|or|because|so|though|although|while|nhưng|mà|và|vì|nên|còn|chứ|hoặc|hay"  # English and Vietnamese
 )
@@ -61,6 +63,7 @@ class _Piece:
         end: Where it ends.
         words: How many words it has.
         numbered: Whether it has a number.
+        relative: Whether it tells of what is named before it: "who is a locksmith".
         joint: What is before it: the names of the groups of `_JOINT`.
     """
 
@@ -68,6 +71,7 @@ class _Piece:
     end: int
     words: int
     numbered: bool
+    relative: bool
     joint: frozenset[str]
 
     @property
@@ -186,6 +190,7 @@ def _pieces(sentence: str) -> list[_Piece]:
             end,
             len(_WORD.findall(sentence[begin:end])),
             bool(_NUMBER.search(sentence[begin:end])),
+            begin > 0 and is_relative(sentence[begin:end]),
             joint,
         )
         for begin, end, joint in zip(begins, ends, names, strict=True)
@@ -223,11 +228,16 @@ def _parts(section: list[_Piece], begin: int) -> list[Clause]:
         head = len(found)
         if found and title is not None:
             head = found[title].head
-        elif found and piece.short:
+        elif found and (piece.short or piece.relative or _goes_on(section, place)):
             head = found[-1].head
         found.append(Clause("", piece.begin if started else begin, piece.end, head))
         started = True
     return found
+
+
+def _goes_on(section: list[_Piece], place: int) -> bool:
+    """Return whether a piece goes on with what a relative clause stood in: "my boss, who is ill, lent me a ladder"."""
+    return section[place - 1].relative and "word" not in section[place].joint
 
 
 def _after(joint: re.Match[str]) -> int:

@@ -89,6 +89,8 @@ async def test_what_no_accepted_operation_covers_is_kept_as_said(said: str, mode
 
 NO_MEAT = ("does_not_eat", "meat", "User does not eat meat.")
 SESAME = ("allergic_to", "sesame", "User is allergic to sesame.")
+LOCKSMITH = "My neighbour, who is a locksmith, lent me a ladder."
+BOB = "My friend Bob Smith, who is a locksmith, lent me a ladder."
 EXCEPTED = "I don't eat meat (except bacon on Sundays), and I am allergic to sesame."
 
 
@@ -113,6 +115,14 @@ EXCEPTED = "I don't eat meat (except bacon on Sundays), and I am allergic to ses
         ("My name is An, 28 years, in Vinh.", Model(("name", "An", "User's name is An.")), None),
         ("My name is An, 28, single.", Model(("name", "An", "User's name is An.")), None),
         ("Tôi tên Hà, 28 tuổi, đang sống ở Vinh.", Model(("name", "Hà", "Người dùng tên Hà.")), None),
+        (LOCKSMITH, Model(("is", "locksmith", "User's neighbour is a locksmith.")), None),
+        (LOCKSMITH, Model(("lent", "ladder", "User's neighbour lent a ladder.")), "My neighbour, who is a locksmith"),
+        (BOB, Model(("lent", "ladder", "Bob Smith lent a ladder.")), "My friend Bob Smith, who is a locksmith"),
+        (
+            "I really like tofu, which is odd, and never eat meat.",
+            Model(TOFU, NO_MEAT),
+            "I really like tofu, which is odd",
+        ),
         ("I really like tofu; cats, not so much.", Model(TOFU), "cats, not so much."),
         ("I really like tofu; cats, no.", Model(TOFU), None),
         ("I really like tofu; tea.", Model(TOFU), None),
