@@ -136,7 +136,7 @@ class TaskGraphs:
             if latest is not None and continues(plan, latest.graph):
                 known = latest
             shown = thread[-SAID - 1 :]
-            plan, taken = proven(plan, graph, evidence_in(shown), _still_shown(taken, shown))
+            plan, taken = await _proven(plan, graph, shown, _still_shown(taken, shown))
             notes = _planned(plan, request, known, thread, keeper, taken)
             if notes is None:
                 # talk in between: the task that is known waits for its next turn
@@ -224,7 +224,7 @@ class TaskGraphs:
             return task, taken
         steps = working["steps"][-ASK_EVERY:]
         plan = await self._planner.plan((), working["goal"], task, steps, self._policy.read_timeout)
-        plan, taken = proven(plan, task, evidence_in(current_turn(thread)), taken)
+        plan, taken = await _proven(plan, task, current_turn(thread), taken)
         return merge(task, plan.graph) if plan.graph.steps else task, taken
 
     async def _moved(
@@ -301,6 +301,11 @@ def _planned(
     task = KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph)
     # what is wished for in these words is not done by them
     return _notes(task, all_taken(taken, thread[-1]))
+
+
+async def _proven(plan: Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: Taken) -> tuple[Plan, Taken]:
+    # long messages take a while to read
+    return await asyncio.to_thread(lambda: proven(plan, known, evidence_in(shown), taken))
 
 
 def _still_shown(taken: Taken, shown: Sequence[AnyMessage]) -> Taken:

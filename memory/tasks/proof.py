@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
@@ -45,6 +46,11 @@ class Evidence:
     text: str
     by_user: bool
 
+    @cached_property
+    def read(self) -> _Text:
+        """What of it may be quoted; read once, however many quotes are looked up in it."""
+        return _Text.of(self)
+
 
 def evidence_in(messages: Sequence[BaseMessage]) -> list[Evidence]:
     """Return what the user said and what tools returned, the latest first; what the agent says is no evidence."""
@@ -65,7 +71,7 @@ def all_taken(taken: Taken, message: BaseMessage) -> Taken:
 def proven(
     plan: Plan, known: TaskGraph | None, evidence: Sequence[Evidence], taken: Taken
 ) -> tuple[Plan, dict[str, list[list[int]]]]:
-    """Return a plan whose steps are done only where that is proven.
+    """Return a plan whose steps are done only where that is proven. Not for an event loop: it reads long messages.
 
     The user's words prove any step. A tool's result proves a step that no tool takes; of one that a tool takes, the
     call itself tells.
@@ -99,12 +105,11 @@ def proven(
 
 def _take(quote: str, evidence: Sequence[Evidence], taken: dict[str, list[list[int]]]) -> bool:
     """Take the stretch of words that is quoted; return whether there is one that is free."""
-    wanted = _words(_folded(quote[:_MAX_CHARS]))
+    wanted = _words(_folded(quote))
     if not wanted:
         return False
     for said in evidence:
-        text = _Text.of(said)
-        for first in text.places(wanted):
+        for first in said.read.places(wanted):
             end = first + len(wanted)
             spans = taken.setdefault(said.id, [])
             if all(end <= begun or first >= ended for begun, ended in spans):
@@ -131,7 +136,7 @@ class _Text:
 
     @classmethod
     def of(cls, said: Evidence) -> _Text:
-        found = sentences(_folded(said.text[:_MAX_CHARS]))
+        found = sentences(_folded(said.text))
         if len(said.text) > _MAX_CHARS:
             del found[-1:]  # the rest of it may say the opposite
         text = cls([], set(), set(), set())
@@ -168,7 +173,8 @@ class _Text:
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
+    # one character may become many
+    return unicodedata.normalize("NFKC", text[:_MAX_CHARS])[:_MAX_CHARS]
 
 
 def _words(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from memory.erasure import delete_session, forget_user
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
+from memory.tasks import proven
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel, calls
@@ -101,6 +103,19 @@ async def test_another_conversation_goes_on_with_it_and_asks_no_model(request_: 
     assert "1. [done] Find a flight to Hue\n2. [now] Book the flight (after 1)" in model.prompts[0][-1].text
     assert (small.prompts, [task["open"] for task in await kept(store, "task")]) == ([], [True])
     assert statuses(tasks(seen)[-1]) == ["done", "done", "pending"]
+
+
+async def test_what_may_prove_a_step_is_read_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def noting(*args: Any) -> Any:
+        threads.append(threading.get_ident())
+        return proven(*args)
+
+    monkeypatch.setattr("graphs.task_graph.proven", noting)
+    await begun(memory_store())
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
 
 
 @pytest.mark.parametrize("steps", [TRIP["steps"], []], ids=["with its steps", "without steps"])

@@ -106,6 +106,18 @@ def test_neither_the_agents_words_nor_an_error_are_evidence() -> None:
     assert evidence_in(said) == [Evidence("3", "c", by_user=False), Evidence("1", "a", by_user=True)]
 
 
+def test_a_message_is_read_once_for_all_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def noting(text: str) -> list[str]:
+        read.append(text)
+        return [text]
+
+    monkeypatch.setattr("memory.tasks.proof.sentences", noting)
+    assert done(plan(*(f"quote {number}" for number in range(20))), user("I signed the lease."), user("And?")) == []
+    assert len(read) == 2
+
+
 words = st.lists(st.sampled_from(["I", "not", "signed", "it", "and", ",", ".", "?", "ký", "rồi"]), max_size=12)
 
 
