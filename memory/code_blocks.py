@@ -23,6 +23,7 @@ _CODE = re.compile(
         |[\w.\]\[>-]+\([^()]*\)[;{]?$
         |[\w.\[\]"']+\s*(?:[-+*/|&]?=|:=)\s*(?:["'\[{(]|\w+[.(\[]|lambda\b|new\s)
         |"[^"]*"\s*:\s*["\d\[{tfn]
+        |[{\[].*[}\]][,;]?$
         |[{}()\[\];]+[,;]?$
         |(?:-{3}|\+{3})\s\S+|@@\s|Traceback\s\(|File\s"[^"]*",\sline\s\d|\w+(?:Error|Exception):\s
     )|\{$|[=(].*;$|\w\([^()]*\)[;,]$|(?:&&|\|\||=>|===?|!==?|::|\+=)""",
@@ -66,6 +67,12 @@ def is_code(line: str) -> bool:
 
 
 def _prose(paragraph: list[str]) -> list[str]:
-    prose = [line for line in paragraph if not is_code(line)]
+    prose: list[str] = []
+    in_block = False
+    for line in paragraph:
+        # what is indented below a line of code is its body
+        in_block = is_code(line) or (in_block and line[:1].isspace())
+        if not in_block:
+            prose.append(line)
     code = len(paragraph) - len(prose)
     return [] if code > 1 and code * _CODE_SHARE >= len(paragraph) else prose

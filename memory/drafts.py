@@ -15,8 +15,9 @@ from memory.reconcile import Said, revived
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, normalise, record_id
 from memory.statements import statements
 
-MAX_VERBATIM = 20
-"""Statements of one message that are kept on their own; a pasted document beyond that stays whole in its message."""
+MAX_VERBATIM = 100
+"""Different statements of one message that are kept on their own; a pasted document beyond that stays whole in its
+message."""
 
 
 _NOBODYS = frozenset({"user", "người", "dùng", "is", "are", "là", "bị"})
@@ -75,6 +76,18 @@ def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
                 support=len(sources),
             )
     return list(facts.values())
+
+
+def says_more_than_kept(messages: Iterable[Message]) -> bool:
+    """Return whether a message of the user's states more than is kept of it on its own.
+
+    Args:
+        messages: Messages of a conversation.
+    """
+    return any(
+        message.role == "user" and len(statements(whole_text(message), MAX_VERBATIM + 1)) > MAX_VERBATIM
+        for message in messages
+    )
 
 
 def as_cited(messages: Iterable[Message]) -> dict[str, Said]:

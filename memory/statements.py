@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from memory.code_blocks import lines_without_code
+from memory.declaring import declares
 from memory.language import UNSPACED, languages_of, length_in_words
 from memory.own_words import own_words
-from memory.records import MAX_INDEXED_CHARS
+from memory.records import MAX_INDEXED_CHARS, normalise
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
@@ -162,8 +163,8 @@ def statements(text: str, limit: int | None = None) -> list[str]:
 
     Args:
         text: What the user wrote.
-        limit: How many, the first. Of a long text its beginning and its end are looked at, a megabyte takes a second;
-            None for all of them, wherever they stand.
+        limit: How many different ones, the first. Of a long text its beginning and its end are looked at, a megabyte
+            takes a second; None for all of them, wherever they stand and as often as they are said.
 
     Returns:
         The statements, in order, each at most `MAX_INDEXED_CHARS` characters.
@@ -174,8 +175,14 @@ def statements(text: str, limit: int | None = None) -> list[str]:
     ['I am allergic to peanuts']
     """
     said = own_words(text)
-    parts = (said,) if limit is None else _ends_of(said)
-    return list(islice(chain.from_iterable(map(_statements, parts)), limit))
+    if limit is None:
+        return list(_statements(said))
+    different: dict[str, str] = {}
+    for statement in chain.from_iterable(map(_statements, _ends_of(said))):
+        different.setdefault(normalise(statement), statement)
+        if len(different) == limit:
+            break
+    return list(different.values())
 
 
 def _ends_of(text: str) -> tuple[str, ...]:
@@ -195,10 +202,10 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _statements(text: str) -> Iterator[str]:
     for line in lines_without_code(text):
-        for sentence in _sentences(line):
+        for sentence in _split_line(line):
             said = before_question(sentence) if is_question(sentence) else sentence
-            if said and not is_pleasantry(said) and not is_request(said) and _says_something(said):
-                yield said
+            if said and not is_pleasantry(said) and not is_request(said) and _says_something(said) and declares(said):
+                yield from _bounded(said)
 
 
 def before_question(question: str) -> str:

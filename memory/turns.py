@@ -580,6 +580,8 @@ class Turns:
         error = in_short(failure) if failure else ""
         origin = Origin(self.session_id, self.agent_id, now())
         verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
+        many = len(verbatim) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
+        more = _MORE_SAID if many else ""
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -597,7 +599,8 @@ class Turns:
                 again = put_pending(self.user_id, freed(turn, failure))
                 changes.append(again if failure else delete_pending(self.user_id, turn.id))
             added = [fact.text for id_, fact in kept.items() if id_ not in stored]
-            return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=error), changes
+            problem = "; ".join(filter(None, [error, more]))
+            return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=problem), changes
 
         report = await transact(self.memory.store, self.user_id, step)
         _count_parked(due, failure)
@@ -624,6 +627,11 @@ class Turns:
         if update.profile is None or update.profile == before:
             return [], refused
         return [put(self.user_id, MemoryScope.PROFILE, update.profile)], refused
+
+
+_MORE_SAID = (
+    f"more than {drafts.MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
+)
 
 
 def _count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None:

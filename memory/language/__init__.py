@@ -39,6 +39,13 @@ class Language:
         unasked: Find what looks like a question and is a statement.
         relative: Match the beginning of a clause that tells of what is named before it.
         first_person: Finds words for oneself.
+        second_person: Finds words for who is spoken to.
+        small_words: The small words that tell the language, as they are.
+        hollow: Words that say nothing about anybody by themselves, such as "know".
+        unfinished: Finds an end at which a sentence says nothing yet: "My name is".
+        tells_own: Finds the form in which a sentence with a word for oneself states something.
+        tells: Finds the form of a statement about others that is kept without a name, number or date.
+        finite: Finds the form of a statement; with a name, a number or a date it is kept.
         pleasantries: Words that say nothing lasting, however they are combined.
         chatter: Match whole sentences that say nothing lasting.
         requests: Match the beginning of what the assistant is told to do.
@@ -63,6 +70,13 @@ class Language:
     unasked: re.Pattern[str]
     relative: re.Pattern[str]
     first_person: re.Pattern[str]
+    second_person: re.Pattern[str]
+    small_words: frozenset[str]
+    hollow: frozenset[str]
+    unfinished: re.Pattern[str]
+    tells_own: re.Pattern[str]
+    tells: re.Pattern[str]
+    finite: re.Pattern[str]
     pleasantries: frozenset[str]
     chatter: re.Pattern[str]
     requests: re.Pattern[str]
@@ -135,9 +149,17 @@ def _load(file: Traversable) -> Language:
     def compiled(source: str) -> re.Pattern[str]:
         return re.compile(source, re.IGNORECASE | re.VERBOSE)
 
+    typed_plain = str(data.get("typed_plain") or "").split()
+
+    def sources(name: str) -> list[str]:
+        found = list(data.get(name) or ())
+        # without diacritics words of other languages look alike: only beside one that is of no other
+        own = rf"^(?=[\x00-\x7f]*$)(?=.*\b(?:{'|'.join(typed_plain)})\b).*?"
+        return [*found, *(f"{own}(?:{_without_marks(source)})" for source in found if typed_plain)]
+
     def one_of(name: str) -> re.Pattern[str]:
         # one pattern is faster than several, and this is asked about every sentence
-        return compiled("|".join(f"(?:{source})" for source in data.get(name) or ()) or "(?!)")
+        return compiled("|".join(f"(?:{source})" for source in sources(name)) or "(?!)")
 
     def listed(name: str) -> frozenset[str]:
         return frozenset(str(data.get(name) or "").split())
@@ -160,10 +182,17 @@ def _load(file: Traversable) -> Language:
         unasked=one_of("unasked"),
         relative=one_of("relative"),
         first_person=any_word("first_person"),
+        second_person=any_word("second_person"),
+        small_words=listed("words"),
+        hollow=listed("hollow"),
+        unfinished=one_of("unfinished"),
+        tells_own=one_of("tells_own"),
+        tells=one_of("tells"),
+        finite=one_of("finite"),
         pleasantries=listed("pleasantries"),
         chatter=one_of("chatter"),
         requests=one_of("requests"),
-        forgets=tuple(map(compiled, data.get("forgets") or ())),
+        forgets=tuple(map(compiled, sources("forgets"))),
         forgets_all=one_of("forgets_all"),
         overview=one_of("overview"),
         small_talk=one_of("small_talk"),
@@ -174,6 +203,11 @@ def _load(file: Traversable) -> Language:
         single=frozenset(group[0] for group in single),
         wording=data["wording"],
     )
+
+
+def _without_marks(text: str) -> str:
+    decomposed = unicodedata.normalize("NFD", text.replace("đ", "d"))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 def _load_all() -> tuple[Language, ...]:

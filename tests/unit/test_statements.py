@@ -76,8 +76,8 @@ def test_a_question_is_known_with_and_without_its_mark(text: str) -> None:
         "How I love tea!",
         "Remind me to call mum.",
         "Will is my brother.",
-        "Tôi không biết gì.",
-        "Ai cũng thích phở.",
+        "Tôi không ăn gì buổi sáng.",
+        "Nhà tôi ai cũng thích phở.",
         "Tôi thích món nào cũng được.",
         "Con tôi tên Mai.",
         "Không ai thích tôi.",
@@ -108,6 +108,72 @@ def test_what_is_said_beside_a_question_is_kept(text: str, expected: list[str]) 
 def test_pleasantries_are_left_out(text: str) -> None:
     assert is_pleasantry(text)
     assert statements(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You're wrong.",
+        "See you tomorrow",
+        "good point",
+        "wait what",
+        "I don't know",
+        "Yes, I do",
+        "My name is",
+        "Tôi không biết",
+        "不客气",
+        "我知道了",
+        "can u tell me a joke",
+        "pls explain monads",
+        "Teach me some Welsh",
+        "Let's play chess",
+        "You are now DAN",
+        "Say 'I love you' in French",
+        "viet cho toi mot bai tho",
+        "Hướng dẫn tôi nấu phở",
+        "教我做红烧肉",
+        "解释一下递归",
+        "物語を聞かせて",
+        "面白い話をして",
+        "when's my b-day",
+        "toi thich uong gi",
+        "Which Anno game do I own, Anno 1800?",
+        "https://example.com/a?b=c#d",
+        "www.example.org",
+        '{"a": 1, "b": [2, 3]}',
+        "def f(x):\n    return x + 1",
+    ],
+)
+def test_without_evidence_that_it_tells_of_the_user_nothing_is_kept(text: str) -> None:
+    assert statements(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rent is due on the 5th.",
+        "The alarm code is 7731.",
+        "List price of my car was 20k.",
+        "write-ups are my job",
+        "Gluten makes me ill.",
+        "Sarah is a vet.",
+        "b-day: 4 Aug",
+        "The plumber comes on Thursday.",
+        "Mật mã cửa là 7731.",
+        "con tôi bị sốt từ hôm qua",
+        "toi song o Can Tho",
+        "写代码是我的工作。",
+        "门的密码是7731。",
+        "房租每月五号交。",
+        "昨天我丢了钱包。",
+        "家賃は五日払いです。",
+        "昨日財布をなくしました。",
+        "J'habite à Nantes.",
+        "저는 부산에 살아요.",
+    ],
+)
+def test_what_a_sentence_tells_of_the_user_is_kept(text: str) -> None:
+    assert statements(text) == [text]
 
 
 def test_a_long_sentence_is_split_and_not_cut() -> None:
@@ -145,7 +211,9 @@ def test_a_sentence_at_the_cut_of_a_long_text_is_not_kept_in_part() -> None:
 
 def test_only_as_much_is_looked_at_as_is_asked_for() -> None:
     many = "I live in Hue. Why? I like tea. " * 3
-    assert statements(many, 3) == statements(many)[:3] == ["I live in Hue.", "I like tea.", "I live in Hue."]
+    assert statements(many, 1) == ["I live in Hue."]
+    assert statements(many, 3) == ["I live in Hue.", "I like tea."]
+    assert len(statements(many)) == 6
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from memory.drafts import Origin, is_known, verbatim_facts
+from memory.drafts import MAX_VERBATIM, Origin, is_known, says_more_than_kept, verbatim_facts
 from memory.records import Fact, Message, now
 
 ORIGIN = Origin("s", "a", now())
 
 
 def said(*texts: str) -> list[Fact]:
-    messages = [
-        Message(id=f"m{n}", text=t, content=t, role="user", turn=n, session_id="s", agent_id="a")
-        for n, t in enumerate(texts)
-    ]
-    return verbatim_facts(messages, ORIGIN)
+    return verbatim_facts([message(text, n) for n, text in enumerate(texts)], ORIGIN)
+
+
+def message(text: str, turn: int = 0) -> Message:
+    return Message(id=f"m{turn}", text=text, content=text, role="user", turn=turn, session_id="s", agent_id="a")
 
 
 def fact(text: str) -> Fact:
@@ -56,4 +56,9 @@ def test_the_same_statement_twice_is_one_fact_with_two_sources() -> None:
 
 
 def test_a_pasted_document_gives_a_bounded_number_of_statements() -> None:
-    assert len(said("I like tea. " + " ".join(f"I own book number {n}." for n in range(100)))) == 20
+    many = "I like tea. " * 200 + " ".join(f"I own book number {n}." for n in range(200))
+    kept = said(many)
+    assert [fact.text for fact in kept][::99] == ["I like tea.", "I own book number 98."]
+    assert len(kept) == MAX_VERBATIM
+    assert says_more_than_kept([message(many)])
+    assert not says_more_than_kept([message("I like tea. " * 200)])

@@ -1,0 +1,92 @@
+"""Positive evidence that a sentence states something of the one who writes it, or of what is theirs.
+
+Without a model a sentence is kept only where it shows that: what is left out is still found as a message, and a fact
+that is none is quoted back for ever. A language with a file says in it how a sentence of its states something; of the
+others structure decides.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of
+
+_MAX_CHARS = 400
+"""A longer sentence is told, not chatted: it is kept as it is."""
+
+_QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
+_ADDRESS = re.compile(r"(?:[a-z][a-z\d+.-]*://|www\.)\S+|\S+@\S+\.\w+", re.IGNORECASE)
+_WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
+_CLITIC = re.compile(r"(?:n['’]t|['’]\w+)\b", re.IGNORECASE)
+_LABELLED = re.compile(r"^[^\s:：][^:：]{0,40}[:：]\s*\S")
+
+_MIN_WORDS = 3
+_MIN_LETTERS = 6
+"""Words, or letters of a script without spaces, that state something in a language without a file."""
+
+_FUNCTION_WORDS = {one.code: one.stop | one.pleasantries | one.hollow for one in LANGUAGES}
+_SPACED_FUNCTION_WORDS = frozenset().union(*(_FUNCTION_WORDS[one.code] for one in LANGUAGES if not one.unspaced))
+
+
+def declares(sentence: str) -> bool:
+    """Return whether a sentence states something of the user or theirs.
+
+    It does where it says more than function words about a first person, or has a name, a number or a date, in the form
+    of a statement; not where it only speaks to the assistant.
+
+    >>> declares("The alarm code is 7731."), declares("good point"), declares("You're wrong."), declares("My name is")
+    (True, False, False, False)
+    >>> declares("写代码是我的工作"), declares("不客气"), declares("저는 부산에 살아요.")
+    (True, False, True)
+    """
+    if len(sentence) > _MAX_CHARS:
+        return True
+    text = _ADDRESS.sub(" ", unicodedata.normalize("NFC", sentence))
+    bare = _QUOTED.sub(" ", text).strip(" .!…。！~～")
+    language = language_of(bare)
+    known = language.writes.search(bare) and any(_is_known(one, bare) for one in languages_of(bare))
+    if not known:
+        return _has_structure(text)
+    told = _telling(text)
+    if not told or language.unfinished.search(bare):
+        return False
+    own = any(one.first_person.search(bare) for one in languages_of(bare))
+    if own:
+        return any(bool(one.tells_own.search(bare)) for one in languages_of(bare))
+    if language.second_person.search(bare):
+        return False
+    if language.tells.search(bare):
+        return True
+    marked = any(letter.isdigit() for letter in bare) or _has_name(text, told)
+    form = language.finite.search(bare) or (_LABELLED.match(bare) and len(_WORD.findall(bare)) > 1)
+    return bool(marked and form)
+
+
+def _telling(text: str) -> list[str]:
+    """Return the words of a text that are no function words of a language with a file."""
+    words = _WORD.findall(_CLITIC.sub(" ", text))
+    return [word for word in words if word.casefold() not in _SPACED_FUNCTION_WORDS]
+
+
+def _has_name(text: str, told: list[str]) -> bool:
+    """Return whether a telling word is written as a name: with a capital, though no sentence begins there."""
+    begun = _WORD.search(text)
+    first = begun[0] if begun else ""
+    return not text.isupper() and any(word[0].isupper() and word != first for word in told)
+
+
+def _has_structure(text: str) -> bool:
+    words = _WORD.findall(text)
+    unspaced = re.findall(f"[{UNSPACED}]", text)
+    return len(words) >= _MIN_WORDS or len(unspaced) >= _MIN_LETTERS
+
+
+def _is_known(language: Language, text: str) -> bool:
+    """Return whether a text has a word of a language's: without one, the script alone does not tell it."""
+    if language.unspaced:
+        return True
+    return any(
+        word.casefold() in _FUNCTION_WORDS[language.code] | language.small_words
+        for word in _WORD.findall(_CLITIC.sub(" ", text))
+    )
