@@ -32,6 +32,7 @@ from memory.records import record_id
 from memory.statements import (
     asks_for_overview,
     forget_all,
+    forget_last,
     is_question,
     is_request,
     sentences,
@@ -40,7 +41,7 @@ from memory.statements import (
 )
 from memory.transcript import PREAMBLE
 from prompts import load_prompt
-from tools.memory_tools import FORGOTTEN, forget_said
+from tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 
 _EDGE_CHARS = 4_000
 """Of a long message its beginning and its end are read: what is said and what is asked stands there."""
@@ -159,7 +160,7 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in:
     tools = {spec["function"]["name"] for spec in options.get("tools", ())}
     turn = _Turn(messages, tools, stands_in=stands_in)
     text, calls = turn.reply()
-    preamble = "" if calls else "\n".join(turn.banner())
+    preamble = "" if calls else "\n".join([*turn.banner(), *turn.forgotten()])
     # No tokens were read or written: nothing was sent anywhere.
     usage = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
     return AIMessage(
@@ -189,7 +190,7 @@ class _Turn:
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
         self.said = statements(self.text)
         said = sentences(self.text)
-        self.forgets = any(map(to_forget, said))
+        self.forgets = any(to_forget(one) or forget_last(one) for one in said)
         self.forgets_all = any(map(forget_all, said))
         self.overview = any(map(asks_for_overview, said))
         self.requests = any(map(is_request, said))
@@ -217,12 +218,23 @@ class _Turn:
         first = not any(isinstance(message, AIMessage) for message in self.earlier)
         return [self.phrases["banner"]] if first else []
 
+    def forgotten(self) -> list[str]:
+        """Return what was forgotten, to be shown: it is not to be remembered again."""
+        gone = next((m.artifact for m in reversed(self.since) if isinstance(m, ToolMessage) and m.artifact), None)
+        texts = list(dict.fromkeys(map(str, gone))) if isinstance(gone, list) else []
+        more = self.phrases["more"] if len(texts) > _TOLD else ""
+        return [self.phrases["forgotten_what"].format(quotes=" ".join(map(_in_quotes, texts[:_TOLD])) + more)] * bool(
+            texts
+        )
+
     def _call(self) -> ToolCall | None:
         name, args = "", {}
         if self.forgets:
             if forget_said.name not in self.tools or self.is_off:
                 return None
             name = forget_said.name
+        elif self.overview and list_known.name in self.tools and not self.is_off:
+            name = list_known.name
         elif "current_time" in self.tools and self._asks_time():
             zone = _TIME_ZONE.search(self.text)
             name, args = "current_time", {"timezone": zone[0]} if zone else {}
@@ -253,6 +265,8 @@ class _Turn:
             return self.phrases["failed"].format(tool=name, result=result)
         if name == forget_said.name:
             return "\n".join(filter(None, (self._forgotten(result), self._noted())))
+        if name == list_known.name:
+            return "\n".join(filter(None, (self._noted(), self._listed(observation.text))))
         if name == "current_time":
             return self.phrases["time"].format(result=result)
         if name == "calculator":
@@ -289,10 +303,19 @@ class _Turn:
             return self.phrases["nothing_to_forget"]
         return self.phrases["not_forgotten"].format(quotes=" ".join(map(_in_quotes, meant[:_QUOTED])))
 
+    def _listed(self, known: str) -> str:
+        """Return an overview of what is known of the user."""
+        lines = [f"- {_shortened(memory.text)}" for memory in read_lines(known, other=None)]
+        if not lines:
+            return self.phrases["overview_empty"]
+        last = known.rpartition("\n")[2]
+        more = [self.phrases["overview_more"].format(count=last.removeprefix(MORE))] if last.startswith(MORE) else []
+        return "\n".join((self.phrases["overview"], *lines, *more))
+
     def _told(self) -> str:
-        """Return an overview of what the user has told."""
+        """Return an overview of what the user has told, as far as it was retrieved."""
         told = all_told([*self._memories(), *self._conversation()])
-        lines = [f"- {text if len(text) <= _QUOTE_CHARS else text[: _QUOTE_CHARS - 1] + '…'}" for text in told[:_TOLD]]
+        lines = [f"- {_shortened(text)}" for text in told[:_TOLD]]
         return "\n".join((self.phrases["overview"], *lines)) if lines else self.phrases["overview_empty"]
 
     def _noted(self) -> str:
@@ -324,14 +347,19 @@ class _Turn:
         said: list[Remembered] = [Remembered(statement, SAID) for statement in self.said]
         room = _CONVERSATION_CHARS
         forgotten: list[str] = []
+        takes_back = 0
         for message in reversed(self.earlier):
             if isinstance(message, HumanMessage) and room > 0:
                 text = _edges(message.text)
                 room -= len(text)
                 stated = [one for one in statements(text) if not any(says(one, what) for what in forgotten)]
+                while takes_back and stated:
+                    stated.pop()
+                    takes_back -= 1
                 said[:0] = [Remembered(statement, SAID) for statement in stated]
                 # what was forgotten later on in the conversation is still in the thread
                 forgotten += filter(None, map(to_forget, sentences(text)))
+                takes_back += sum(map(forget_last, sentences(text)))
         return said
 
     def _quoted(self, quote: Quote) -> str:
@@ -358,7 +386,11 @@ def _edges(text: str) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    return f"“{text if len(text) <= _QUOTE_CHARS else text[: _QUOTE_CHARS - 1] + '…'}”"
+    return f"“{_shortened(text)}”"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _QUOTE_CHARS else text[: _QUOTE_CHARS - 1] + "…"
 
 
 def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from memory.language.terms import SINGLE, terms, words
 from memory.records import normalise
-from memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self
+from memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self, statements
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^- \[(\w+)(?: (\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?(?:, (\w+))?\] (.+)$")
@@ -143,7 +143,8 @@ def all_told(remembered: Sequence[Remembered]) -> list[str]:
     told: dict[str, tuple[str, str]] = {}
     for memory in _dated(remembered):
         if memory.by_user or memory.kind == "profile":
-            for sentence in _quotable(memory, ""):
+            told_in = statements(memory.text) if memory.kind == "message" else _quotable(memory, "")
+            for sentence in told_in:
                 known = told.get(normalise(sentence))
                 if known is None or known[0] < memory.order:
                     told[normalise(sentence)] = (memory.order, sentence)

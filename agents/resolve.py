@@ -33,7 +33,7 @@ from agents.models import (
 from agents.text_dialect import TextDialect
 from memory.work.agent import AgentWork
 from tools.governed import under_policy
-from tools.memory_tools import forget_said
+from tools.memory_tools import forget_said, list_known
 from tools.registry import ToolConfigError, load_tools
 
 AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
@@ -176,7 +176,7 @@ def resolve_agent(
     sums_up, decides = config.memory.summaries.summary_model, config.memory.external_search.slm_model
     fallback, quotes = _fallback(config, chat)
     # it has no other way to do what it is told about its memory
-    own = (forget_said,) if isinstance(chat, ExtractiveChatModel) and config.manager == "react_mem" else ()
+    own = (forget_said, list_known) if isinstance(chat, ExtractiveChatModel) and config.manager == "react_mem" else ()
     return ResolvedAgent(
         config=config,
         model=model_in_dialect,

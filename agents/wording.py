@@ -18,6 +18,7 @@ _OWN = (
     "request",
     "overview",
     "overview_empty",
+    "forgotten_what",
     "forgotten",
     "not_forgotten",
     "nothing_to_forget",

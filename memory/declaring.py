@@ -17,6 +17,7 @@ _MAX_CHARS = 400
 
 _QUOTED = re.compile(r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|‘[^‘’]+’|«[^«»]+»|「[^「」]+」|『[^『』]+』")
 _ADDRESS = re.compile(r"(?:[a-z][a-z\d+.-]*://|www\.)\S+|\S+@\S+\.\w+", re.IGNORECASE)
+_END = re.compile(r"\W+$")
 _WORD = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
 _CLITIC = re.compile(r"(?:n['’]t|['’]\w+)\b", re.IGNORECASE)
 _LABELLED = re.compile(r"^[^\s:：][^:：]{0,40}[:：]\s*\S")
@@ -43,7 +44,7 @@ def declares(sentence: str) -> bool:
     if len(sentence) > _MAX_CHARS:
         return True
     text = _ADDRESS.sub(" ", unicodedata.normalize("NFC", sentence))
-    bare = _QUOTED.sub(" ", text).strip(" .!…。！~～")
+    bare = _END.sub("", _QUOTED.sub(" ", text).strip())
     language = language_of(bare)
     known = language.writes.search(bare) and any(_is_known(one, bare) for one in languages_of(bare))
     if not known:

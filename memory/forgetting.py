@@ -13,15 +13,17 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from memory.changes import Change
+from memory.changes import Change, put
+from memory.clauses import uncovered
 from memory.consolidation import stale_knowledge
+from memory.drafts import part_of
 from memory.erasure import erasing, forget
 from memory.extraction.grounding import is_grounded, is_negative
 from memory.interface import MemoryScope
 from memory.language.terms import terms
 from memory.owned import everything, set_aside
 from memory.records import MAX_INDEXED_CHARS, Fact, ProfileValue, normalise, now
-from memory.statements import asks_to_forget, is_question, sentences, statements
+from memory.statements import asks_to_forget, is_question, sentences, speaks_of_self, statements
 from memory.transactions import transact
 
 _CANDIDATES = 6
@@ -49,13 +51,16 @@ class Forgotten:
     unclear: tuple[str, ...] = ()
 
 
-async def forget_said(store: BaseStore, user_id: str, what: str) -> Forgotten:
+async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
     """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
+
+    Of a sentence that says more, the clauses that speak of the user and do not say it stay, as a statement.
 
     Args:
         store: The store.
         user_id: The owner.
         what: What to forget, in the words of the user.
+        all_about: Whether all that says something of it is meant.
 
     Returns:
         What was forgotten; nothing where it is not clear what is meant.
@@ -64,11 +69,14 @@ async def forget_said(store: BaseStore, user_id: str, what: str) -> Forgotten:
     async def step() -> tuple[Forgotten, list[Change]]:
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-        meant, unclear = await asyncio.to_thread(_meant, what, items)
+        meant, unclear = await asyncio.to_thread(_meant, what, items, all_about)
         if not meant:
             return Forgotten(unclear=tuple(unclear[:_CANDIDATES])), []
         facts = {item.key for item in items if _kind(item) == "fact" and normalise(_text(item)) in meant}
-        return await _forgetting(store, user_id, items, facts, (what, *meant.values()), tuple(meant.values()))
+        # what is left of a statement is not what it said as a whole
+        tells = tuple(text for text in meant.values() if not _remains(text, what))
+        gone = tuple(_gone(text, what) for text in meant.values())
+        return await _forgetting(store, user_id, items, facts, (what, *tells), gone)
 
     done = await transact(store, user_id, step)
     forget(store, user_id)
@@ -113,7 +121,7 @@ def says(sentence: str, what: str) -> bool:
     return wanted <= terms(sentence) and (is_question(sentence) or is_negative(sentence) is is_negative(what))
 
 
-def _meant(what: str, items: Sequence[Item]) -> tuple[dict[str, str], list[str]]:
+def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
     """Return the statements that are meant, by their form, and what may be meant where that is not clear."""
     wanted = terms(what)
     stated: dict[str, str] = {}
@@ -126,11 +134,43 @@ def _meant(what: str, items: Sequence[Item]) -> tuple[dict[str, str], list[str]]
     named = {form: text for form, text in stated.items() if form == normalise(what)}
     telling = {form: text for form, text in stated.items() if says(text, what)} if wanted else {}
     exact = {form: text for form, text in telling.items() if terms(text) == wanted}
+    if all_about and telling:
+        return telling, []
     if named or exact:
         return {**named, **exact}, []
     if len(telling) == 1:
         return telling, []
     return {}, list(telling.values()) or [text for text in stated.values() if wanted & terms(text)]
+
+
+def _remains(text: str, what: str) -> str:
+    """Return what of a statement stays when something that it says is forgotten."""
+    return _left(text, lambda part: says(part, what))
+
+
+def _gone(text: str, what: str) -> str:
+    """Return what of a statement is forgotten."""
+    if not _remains(text, what):
+        return text
+    return " ".join(uncovered(text, lambda part: not says(part, what)))
+
+
+def _left(sentence: str, tells: Tells) -> str:
+    """Return a sentence without the clauses that tell something; only clauses about the user stand for themselves.
+
+    >>> _left("I like green tea and I work at Bosch.", lambda part: "Bosch" in part)
+    'I like green tea'
+    >>> _left("My boss is Ann and she is tall.", lambda part: "boss" in part)
+    ''
+    """
+    if not tells(sentence):
+        return sentence
+    if is_question(sentence) or asks_to_forget(sentence):
+        return ""
+    parts = uncovered(sentence, tells)
+    if parts == [sentence] or any(map(tells, parts)):
+        return ""
+    return " ".join(part for part in parts if speaks_of_self(part))
 
 
 async def _forgetting(
@@ -167,6 +207,11 @@ async def _forgetting(
     )
     for change in stale:
         changes.setdefault((change.namespace, change.key), change)
+    for item in items:
+        rest = _left(_text(item), tells) if item.key in erased and item.value.get("verbatim") else ""
+        if rest and rest != _text(item):
+            kept = part_of(Fact.from_value(item.value), rest)
+            changes[item.namespace, kept.id] = put(user_id, MemoryScope.SEMANTIC, kept)
     gone = {change.key for change in changes.values() if change.value is None}
     for change in _chains(items, rewritten, gone):
         changes[change.namespace, change.key] = change
@@ -230,11 +275,11 @@ def _rewritten(items: Sequence[Item], erased: set[str], tells: Tells) -> tuple[d
 
 
 def _without(text: str, tells: Tells) -> str:
-    """Return a text without the sentences that tell something; as it is where none does."""
+    """Return a text without the sentences, or clauses, that tell something; as it is where none does."""
     lines = [(line, sentences(line)) for line in text.splitlines()]
     if not any(tells(sentence) for _, parts in lines for sentence in parts):
         return text
-    kept = [" ".join(part for part in parts if not tells(part)) for _, parts in lines]
+    kept = [" ".join(filter(None, (_left(part, tells) for part in parts))) for _, parts in lines]
     return "\n".join(line for line in kept if line.strip(' .,;:!?…"“”')).strip()
 
 

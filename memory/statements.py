@@ -114,7 +114,7 @@ def asks_to_forget(sentence: str) -> bool:
     >>> asks_to_forget("Forget that I like tea."), asks_to_forget("Don't forget that I like tea.")
     (True, False)
     """
-    return bool(forget_all(sentence) or to_forget(sentence))
+    return bool(forget_all(sentence) or forget_last(sentence) or to_forget(sentence))
 
 
 def to_forget(sentence: str) -> str:
@@ -124,16 +124,38 @@ def to_forget(sentence: str) -> str:
     ('I am allergic to penicillin', '我对青霉素过敏')
     """
     bare = _bare(sentence)
-    if len(bare) > _ASKING_CHARS * 2 or forget_all(sentence):
+    if len(bare) > _ASKING_CHARS * 2 or forget_all(sentence) or forget_last(sentence):
         return ""
-    matches = (pattern.match(bare) for language in languages_of(bare) for pattern in language.forgets)
-    return next((match["what"].strip(" ,，、") for match in matches if match), "")
+    match = _forget_match(bare)
+    return match["what"].strip(" ,，、") if match else ""
+
+
+def forgets_all_about(sentence: str) -> bool:
+    """Return whether a request to forget something means all about it.
+
+    >>> forgets_all_about("Forget everything about my boss."), forgets_all_about("Forget that I like everything.")
+    (True, False)
+    """
+    bare = _bare(sentence)
+    match = _forget_match(bare) if to_forget(sentence) else None
+    around = f"{bare[: match.start('what')]} {bare[match.end('what') :]}" if match else ""
+    return any(language.totality.search(around) for language in languages_of(bare))
 
 
 def forget_all(sentence: str) -> bool:
     """Return whether a sentence asks to forget everything about the user."""
     bare = _bare(sentence)[:_ASKING_CHARS]
     return any(language.forgets_all.search(bare) for language in languages_of(bare))
+
+
+def forget_last(sentence: str) -> bool:
+    """Return whether a sentence asks to forget what was said last.
+
+    >>> forget_last("Forget what I just said."), forget_last("忘掉我刚才说的话"), forget_last("Forget that I like tea.")
+    (True, True, False)
+    """
+    bare = _bare(sentence)[:_ASKING_CHARS]
+    return any(language.forgets_last.search(bare) for language in languages_of(bare))
 
 
 def asks_for_overview(sentence: str) -> bool:
@@ -246,6 +268,11 @@ def _is_made_of(word: str, parts: frozenset[str]) -> bool:
         if start in ends:
             ends.update(start + length for length in lengths if word[start : start + length] in parts)
     return len(word) in ends
+
+
+def _forget_match(bare: str) -> re.Match[str] | None:
+    matches = (pattern.match(bare) for language in languages_of(bare) for pattern in language.forgets)
+    return next((match for match in matches if match), None)
 
 
 def _bare(sentence: str) -> str:

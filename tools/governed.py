@@ -30,14 +30,17 @@ class GovernedTool(StructuredTool):
         return await super()._arun(*args, config=config, **{**kwargs, "policy": self.policy})
 
 
-def governed(function: Callable[..., Awaitable[str]]) -> GovernedTool:
+def governed(function: Callable[..., Awaitable[Any]], *, artifact: bool = False) -> GovernedTool:
     """Make a tool of an async function with a `policy`.
 
     Args:
         function: Its other parameters, and its docstring, are what a model is shown.
+        artifact: Whether it returns its text together with an artifact, which no model is shown and memory never keeps.
     """
     schema = create_schema_from_function(function.__name__, function, filter_args=["policy"])
-    return GovernedTool.from_function(coroutine=function, args_schema=schema)  # type: ignore[return-value]
+    return GovernedTool.from_function(  # type: ignore[return-value]
+        coroutine=function, args_schema=schema, response_format="content_and_artifact" if artifact else "content"
+    )
 
 
 def under_policy(tool: BaseTool, policy: MemoryPolicy) -> BaseTool:

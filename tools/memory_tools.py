@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -25,7 +26,7 @@ from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
-from memory.statements import sentences, to_forget
+from memory.statements import forget_last, forgets_all_about, sentences, statements, to_forget
 from memory.summaries.unfolding import Unfolded, find_summary, unfold
 from memory.transcript import message_record_id
 from tools.governed import governed
@@ -37,6 +38,10 @@ _TIMEOUT = 10.0
 FORGOTTEN = "Forgotten."
 """What `forget_said` returns where it has forgotten something; else what may be meant, a line each."""
 
+MORE = "more: "
+"""How `list_known` begins the line that counts what it leaves out."""
+
+_LISTED = 30
 _FORGET_CHARS = 8_000
 _EPISODES = 5
 _PAST_FACTS = 20
@@ -236,25 +241,51 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
     return await _with_memory(runtime, policy, retract)
 
 
-@governed
-async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> str:
+@partial(governed, artifact=True)
+async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> tuple[str, list[str]]:
     """Forget for good what the user's last message asks to forget: the facts and the messages that say it."""
+    # what is forgotten is not repeated in the result: calls and their results are kept too
+    gone: list[str] = []
 
     async def erase(access: _Access) -> str:
-        # what is to be forgotten is not repeated: calls and their results are kept too
-        asked = next((m for m in reversed(runtime.state["messages"]) if isinstance(m, HumanMessage)), None)
+        said = [m for m in runtime.state["messages"] if isinstance(m, HumanMessage)]
         unclear: list[str] = []
-        forgotten = False
-        for sentence in sentences(asked.text[:_FORGET_CHARS]) if asked is not None else []:
-            if what := to_forget(sentence):
-                done = await forget_said_words(access.memory.store, access.user_id, what)
-                forgotten = forgotten or bool(done.texts)
+        for sentence in sentences(said[-1].text[:_FORGET_CHARS]) if said else []:
+            what = _last_statement(said[:-1]) if forget_last(sentence) else to_forget(sentence)
+            if what:
+                about = forgets_all_about(sentence)
+                done = await forget_said_words(access.memory.store, access.user_id, what, all_about=about)
+                gone.extend(done.texts)
                 unclear += done.unclear
-        if forgotten:
+        if gone:
             return FORGOTTEN
         return "\n".join(["Nothing was forgotten.", *(f"- {_flat(text)}" for text in unclear[:_CANDIDATES])])
 
-    return await _with_memory(runtime, policy, erase)
+    return await _with_memory(runtime, policy, erase), gone
+
+
+@governed
+async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> str:
+    """List all that is known of the user: the profile, and the facts that are believed, the newest first."""
+
+    async def read(access: _Access) -> str:
+        scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.use_semantic else [])]
+        records = [item.payload for item in await access.memory.list_records(access.user_id, scopes)]
+        profile = [record for record in records if record.get("kind") == "profile"]
+        facts = [Fact.from_value(record) for record in records if record.get("kind") == "fact" and record["current"]]
+        facts.sort(key=lambda fact: fact.said_at, reverse=True)
+        lines = [f"- [profile] {_flat(line)}" for one in profile for line in str(one["text"]).splitlines() if line]
+        lines += [_dated(fact) for fact in facts]
+        left = len(lines) - _LISTED
+        return "\n".join([*lines[:_LISTED], *([f"{MORE}{left}"] if left > 0 else [])])
+
+    return await _with_memory(runtime, policy, read)
+
+
+def _last_statement(said: Sequence[HumanMessage]) -> str:
+    """Return what the user has stated last before."""
+    stated = (statements(message.text[-_FORGET_CHARS:]) for message in reversed(said))
+    return next((one[-1] for one in stated if one), "")
 
 
 @governed

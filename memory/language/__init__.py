@@ -50,6 +50,8 @@ class Language:
         chatter: Match whole sentences that say nothing lasting.
         requests: Match the beginning of what the assistant is told to do.
         forgets: Match a request to forget; the group `what` is what.
+        forgets_last: Match a request to forget what was said last.
+        totality: Finds what says that all about something is to be forgotten.
         forgets_all: Match a request to forget everything.
         overview: Match a request for all that is known of the user.
         small_talk: Find questions about the assistant.
@@ -81,6 +83,8 @@ class Language:
     chatter: re.Pattern[str]
     requests: re.Pattern[str]
     forgets: tuple[re.Pattern[str], ...]
+    forgets_last: re.Pattern[str]
+    totality: re.Pattern[str]
     forgets_all: re.Pattern[str]
     overview: re.Pattern[str]
     small_talk: re.Pattern[str]
@@ -193,6 +197,8 @@ def _load(file: Traversable) -> Language:
         chatter=one_of("chatter"),
         requests=one_of("requests"),
         forgets=tuple(map(compiled, sources("forgets"))),
+        forgets_last=one_of("forgets_last"),
+        totality=one_of("totality"),
         forgets_all=one_of("forgets_all"),
         overview=one_of("overview"),
         small_talk=one_of("small_talk"),
