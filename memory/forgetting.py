@@ -14,7 +14,7 @@ from typing import Any
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from memory.changes import Change, put
-from memory.clauses import uncovered
+from memory.clauses import clauses, uncovered
 from memory.consolidation import stale_knowledge
 from memory.drafts import part_of
 from memory.erasure import erasing, forget
@@ -118,7 +118,11 @@ def says(sentence: str, what: str) -> bool:
     wanted = terms(what)
     if not wanted:
         return normalise(what) in normalise(sentence)
-    return wanted <= terms(sentence) and (is_question(sentence) or is_negative(sentence) is is_negative(what))
+    if not wanted <= terms(sentence):
+        return False
+    # what is denied in another clause is not denied of this: "My boss is Ann and she never calls"
+    saying = next((part.text for part in clauses(sentence) if wanted <= terms(part.text)), sentence)
+    return is_question(sentence) or is_negative(saying) is is_negative(what)
 
 
 def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
