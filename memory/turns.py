@@ -354,7 +354,12 @@ class Turns:
         if guarded is None:
             known = await self.memory.records(self.user_id, MemoryScope.DIALOG, [record.id for record in new])
             new = [record for record in new if record.id not in known]
+        works = self._work(closed=ends, last=any(step["action"] == END_CONVERSATION for step in steps))
         if not new:
+            if ends:
+                # no answer to keep, as where the runtime spoke in the model's place: what was asked is read
+                await self.memory.apply([put_work(self.user_id, work) for work in works])
+                announce(self.user_id, works)
             return
         conversation = BranchesOf(store, self.user_id, self.session_id)
         new = conversation.linked(records, new, since, found=since is None or first > 0)
@@ -384,7 +389,6 @@ class Turns:
             changes += [put(self.user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done]
         changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
         changes += speaker_changes(store, self.user_id, new)
-        works = self._work(closed=ends, last=any(step["action"] == END_CONVERSATION for step in steps))
         changes += [put_work(self.user_id, work) for work in works]
         if guarded is None:
             await self.memory.apply(changes)

@@ -24,8 +24,9 @@ from memory.extraction import (
 )
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import pending_namespace, scope_namespace
+from memory.namespaces import pending_namespace, scope_namespace, work_namespace
 from memory.records import Message
+from memory.transcript import NOTICE
 from memory.turns import Turns
 
 Reading = Callable[[str], Extraction]
@@ -344,3 +345,16 @@ async def test_what_was_exported_before_there_were_such_words_comes_back() -> No
     assert not any("keywords" in line for line in lines)
     await one.memory.import_user("bob", lines)
     assert [Message.from_value(value).keywords for value in await said(store, "bob")] == ["", ""]
+
+
+async def test_a_turn_that_ends_without_an_answer_to_keep_is_read_soon() -> None:
+    store = InMemoryStore()
+    turns = Turns(MemoryFacade(store), Reader(), "ann", "1", "tester")
+    asked = HumanMessage("I live in Hue.", id="q")
+    spoken_for_it = AIMessage("The model cannot be reached.", id="a", additional_kwargs={NOTICE: True})
+    await turns.open([asked], None)
+    opened = {item.value["kind"] for item in await store.asearch(work_namespace("ann"))}
+    await turns.close([asked, spoken_for_it], "q")
+    closed = {item.value["kind"]: item.value["due_at"] for item in await store.asearch(work_namespace("ann"))}
+    assert opened == {"maintain"}
+    assert closed["extract"] < closed["maintain"]
