@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memory.language import UNSPACED
 from memory.language.terms import SINGLE, terms, words
 from memory.records import normalise
 from memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self, statements
@@ -23,6 +24,10 @@ _SECOND_HAND = 0.5
 
 _FRAME_WORDS = 3
 """Sentences that begin with this many equal words ("I live in ...") say the same of two values; the later one holds."""
+
+_FRAME_LETTERS = 4
+_CLAUSE_END = re.compile(r"[,;:]\s|[，；：、]")
+_UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,24 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
             yield sentence
 
 
+def _frames(sentence: str) -> set[str]:
+    """Return how the clauses of a sentence begin: what corrects another one may have words before it.
+
+    >>> sorted(_frames("Correction: my phone number is 5.") & _frames("My phone number is 4."))
+    ['my phone number']
+    >>> bool(_frames("说错了，我的生日是8月5日。") & _frames("我的生日是8月4日。"))
+    True
+    """
+    frames: set[str] = set()
+    for clause in _CLAUSE_END.split(sentence):
+        found = words(clause)
+        if found and _UNSPACED_FRAME.match(found[0]):
+            frames.add(found[0][:_FRAME_LETTERS])
+        elif len(found) >= _FRAME_WORDS:
+            frames.add(" ".join(found[:_FRAME_WORDS]))
+    return frames
+
+
 def _latest_of_same(tied: Sequence[tuple[str, Remembered]], wanted: set[str]) -> tuple[str, Remembered]:
     """Return the last of equally good sentences, or a later statement of the same thing.
 
@@ -182,8 +205,8 @@ def _latest_of_same(tied: Sequence[tuple[str, Remembered]], wanted: set[str]) ->
     if wanted & SINGLE & terms(best[0]):
         same = [one for one in tied if wanted & SINGLE & terms(one[0])]
     else:
-        frame = words(best[0])[:_FRAME_WORDS]
-        same = [one for one in tied if words(one[0])[:_FRAME_WORDS] == frame and len(frame) == _FRAME_WORDS]
+        frames = _frames(best[0])
+        same = [one for one in tied if frames & _frames(one[0])]
     if not same or not all(one[1].by_user for one in same):
         return best
     newest = max(one[1].order for one in same)
