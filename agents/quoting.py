@@ -26,6 +26,7 @@ _FRAME_WORDS = 3
 """Sentences that begin with this many equal words ("I live in ...") say the same of two values; the later one holds."""
 
 _FRAME_LETTERS = 4
+_SPEAKER = re.compile(r"(?:^|(?<=\s))(?:user|assistant): ", re.MULTILINE)
 _CLAUSE_END = re.compile(r"[,;:]\s|[，；：、]")
 _UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
 
@@ -172,7 +173,9 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
     if memory.kind == SAID:
         yield memory.text
         return
-    for sentence in sentences(memory.text):
+    # a summary that no model made quotes its speakers; an answer does not
+    text = _SPEAKER.sub("", memory.text) if memory.kind == "summary" else memory.text
+    for sentence in sentences(text):
         said = not is_question(sentence) and not is_pleasantry(sentence) and not is_request(sentence)
         if said and normalise(sentence) != normalise(question):
             yield sentence

@@ -113,6 +113,12 @@ async def test_without_a_shared_word_search_is_trusted_about_the_user_only() -> 
     assert await answer("What should I never eat?", memories=assistant) == unknown
 
 
+async def test_who_spoke_in_a_summary_is_not_quoted() -> None:
+    memories = ("- [summary 2026-11-20] user: I moved to Hue in 2019. assistant: That is far. user: I like tea.",)
+    assert await answer("When did I move?", memories=memories) == "I remember (2026-11-20): “I moved to Hue in 2019.”"
+    assert await answer("Do I like tea?", memories=memories) == "I remember (2026-11-20): “I like tea.”"
+
+
 async def test_small_talk_is_not_answered_with_a_memory() -> None:
     for text in ("How are you?", "Who are you?", "hi", "thanks!", "👍"):
         assert (await answer(text)).startswith("I only quote what you have told me.")
