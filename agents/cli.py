@@ -39,11 +39,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 2 if it could not begin.
     """
     load_dotenv(find_dotenv(usecwd=True))
-    logging.basicConfig()
-    # On the handlers: some libraries set the level of their loggers themselves. What a user can do about comes as an
-    # event or an error.
-    for handler in logging.getLogger().handlers:
-        handler.setLevel(logging.ERROR)
+    # On the handler: some libraries set the level of their loggers themselves. What a user can do about comes as an
+    # event or an error. Where somebody else has set up logging, it is theirs.
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.ERROR)
+    logging.basicConfig(handlers=[handler])
     arguments = _parser().parse_args(argv)
     console = Terminal()
     try:
