@@ -51,7 +51,7 @@ class Reading:
         ops = []
         for message in messages:
             for line in message.text.splitlines() if message.role == "user" else ():
-                predicate, object_ = line.split("|")
+                predicate, object_ = line.removeprefix("I say: ").split("|")
                 text = f"User {predicate.replace('_', ' ')} {object_}."
                 ops.append(Operation("add", None, "user", predicate, object_, text, (message.id,)))
         return Extraction(ops=tuple(ops), calls=1)
@@ -204,7 +204,9 @@ async def test_an_export_has_them_and_gives_them_back(store: MemoryStore) -> Non
 
 async def test_the_end_of_a_conversation_brings_concepts_too(store: MemoryStore) -> None:
     turns = Turns(MemoryFacade(store, POLICY), None, "ann", "s1", "a")
-    await turns.close([HumanMessage("has_friend|Anna Schmidt", id="u"), AIMessage("Noted.", id="b")], None)
+    # a statement of the user's also to who has no model
+    said = HumanMessage("I say: has_friend|Anna Schmidt", id="u")
+    await turns.close([said, AIMessage("Noted.", id="b")], None)
     await turns.extract()
     assert await names(store) == set()
 
