@@ -26,6 +26,13 @@ _FRAME_WORDS = 3
 """Sentences that begin with this many equal words ("I live in ...") say the same of two values; the later one holds."""
 
 _FRAME_LETTERS = 4
+_LEADING_WORDS = 2
+_LEADING_LETTERS = 3
+"""Before these may stand what leads a newer value in, in any language: "now", "giờ", "现在", "今は"."""
+
+_ALMOST_AS_GOOD = 0.75
+"""The share of the best score from which a sentence of the same beginning may be the newer value."""
+
 _SPEAKER = re.compile(r"(?:^|(?<=\s))(?:user|assistant): ", re.MULTILINE)
 _CLAUSE_END = re.compile(r"[,;:]\s|[，；：、]")
 _UNSPACED_FRAME = re.compile(f"[{UNSPACED}]{{{_FRAME_LETTERS}}}")
@@ -128,8 +135,11 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
         for one, (_, memory) in zip(found, candidates, strict=True)
     ]
     if max(scores, default=0.0) > 0:
-        tied = [candidate for candidate, score in zip(candidates, scores, strict=True) if score >= max(scores) - 1e-9]
-        sentence, memory = _latest_of_same(tied, wanted)
+        best = max(scores)
+        ranked = list(zip(candidates, scores, strict=True))
+        tied = [candidate for candidate, score in ranked if score >= best - 1e-9]
+        near = [candidate for candidate, score in ranked if score >= best * _ALMOST_AS_GOOD]
+        sentence, memory = _latest_of_same(tied, near, wanted)
         return Quote(sentence, memory, sure=True)
     if speaks_of_self(question):
         # What was said in this conversation is in the order of time, not of relevance: it says nothing here.
@@ -184,8 +194,10 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
 def _frames(sentence: str) -> set[str]:
     """Return how the clauses of a sentence begin: what corrects another one may have words before it.
 
-    >>> sorted(_frames("Correction: my phone number is 5.") & _frames("My phone number is 4."))
-    ['my phone number']
+    >>> "my phone number" in _frames("Correction: my phone number is 5.") & _frames("My phone number is 4.")
+    True
+    >>> bool(_frames("Giờ món ăn yêu thích của em là bún.") & _frames("Món ăn yêu thích của em là phở."))
+    True
     >>> bool(_frames("说错了，我的生日是8月5日。") & _frames("我的生日是8月4日。"))
     True
     """
@@ -193,23 +205,32 @@ def _frames(sentence: str) -> set[str]:
     for clause in _CLAUSE_END.split(sentence):
         found = words(clause)
         if found and _UNSPACED_FRAME.match(found[0]):
-            frames.add(found[0][:_FRAME_LETTERS])
+            run = found[0][: _FRAME_LETTERS + _LEADING_LETTERS]
+            frames.update(run[start : start + _FRAME_LETTERS] for start in range(len(run) - _FRAME_LETTERS + 1))
         elif len(found) >= _FRAME_WORDS:
-            frames.add(" ".join(found[:_FRAME_WORDS]))
+            led = found[: _FRAME_WORDS + _LEADING_WORDS]
+            frames.update(" ".join(led[start : start + _FRAME_WORDS]) for start in range(len(led) - _FRAME_WORDS + 1))
     return frames
 
 
-def _latest_of_same(tied: Sequence[tuple[str, Remembered]], wanted: set[str]) -> tuple[str, Remembered]:
+def _latest_of_same(
+    tied: Sequence[tuple[str, Remembered]], near: Sequence[tuple[str, Remembered]], wanted: set[str]
+) -> tuple[str, Remembered]:
     """Return the last of equally good sentences, or a later statement of the same thing.
 
     The same thing is what a person has one of at a time, such as a home, or what is said in the same first words.
+
+    Args:
+        tied: The best sentences.
+        near: Those, and the ones that are almost as good.
+        wanted: The terms of the question.
     """
     best = tied[-1]
     if wanted & SINGLE & terms(best[0]):
         same = [one for one in tied if wanted & SINGLE & terms(one[0])]
     else:
         frames = _frames(best[0])
-        same = [one for one in tied if frames & _frames(one[0])]
+        same = [one for one in near if frames & _frames(one[0])]
     if not same or not all(one[1].by_user for one in same):
         return best
     newest = max(one[1].order for one in same)

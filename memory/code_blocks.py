@@ -20,13 +20,13 @@ _CODE = re.compile(
         |(?:for|while|if|elif|else|try|except|with|switch|catch)\b[^.!?]*[:{]$
         |return\b[^.!?]*;$
         |</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<\?|<!
-        |[\w.\]\[>-]+\([^()]*\)[;{]?$
+        |[\w.\]\[>-]+\((?:[^()]|\([^()]*\))*\)[;{]?$
         |[\w.\[\]"']+\s*(?:[-+*/|&]?=|:=)\s*(?:["'\[{(]|\w+[.(\[]|lambda\b|new\s)
         |"[^"]*"\s*:\s*["\d\[{tfn]
         |[{\[].*[}\]][,;]?$
         |[{}()\[\];]+[,;]?$
-        |(?:-{3}|\+{3})\s\S+|@@\s|Traceback\s\(|File\s"[^"]*",\sline\s\d|\w+(?:Error|Exception):\s
-    )|\{$|[=(].*;$|\w\([^()]*\)[;,]$|(?:&&|\|\||=>|===?|!==?|::|\+=)""",
+        |(?:-{3}|\+{3})\s\S+|@@\s|Traceback\s\(|File\s"[^"]*",\sline\s\d
+    )|\b[A-Z]\w*(?:Error|Exception):\s|\{$|[=(].*;$|\w\([^()]*\)[;,]$|(?:&&|\|\||=>|===?|!==?|::|\+=)""",
     re.VERBOSE,
 )
 # The words of a database are code where they are written as such: "Select a book from the shelf" is not.
@@ -61,6 +61,8 @@ def is_code(line: str) -> bool:
 
     >>> is_code("const x = 5;"), is_code("I have a car (a red one); it is new.")
     (True, False)
+    >>> is_code("print(area(2))"), is_code("请帮我看看：IndexError: list index out of range")
+    (True, True)
     """
     head = line[:_LOOKED_AT].rstrip() if len(line) > _LOOKED_AT else line.rstrip()
     return bool(_CODE.search(head) or _QUERY.match(head))
