@@ -227,3 +227,8 @@ def test_a_number_or_a_no_ends_a_sentence(text: str) -> None:
 def test_an_abbreviation_does_not_end_a_sentence() -> None:
     text = "See Dr. Lan, No. 5, fig. 2, J. Smith."
     assert sentences(text) == [text]
+
+
+@pytest.mark.parametrize("text", ["Em bị dị ứng với tôm cua.", "toi thich tom cua"])
+def test_a_word_that_looks_like_another_without_its_marks_ends_a_statement(text: str) -> None:
+    assert statements(text) == [text]
