@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from memory.origins import Origin
 
 MAX_INDEXED_CHARS = 2_000
 """What one vector can stand for: e5 reads 512 tokens, about 2,000 characters; the whole text is stored beside it."""
@@ -75,6 +77,7 @@ class Record(BaseModel):
         session_id: The conversation it came from.
         agent_id: The agent that wrote it.
         source_ids: The messages or records it came from.
+        origin: Who vouches for it (provenance): of a derived record the least trusted of its sources.
         importance: 0 to 1.
     """
 
@@ -87,6 +90,7 @@ class Record(BaseModel):
     session_id: str
     agent_id: str
     source_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
     importance: float = Field(0.5, ge=0, le=1)
 
     def to_value(self) -> dict[str, Any]:
@@ -120,6 +124,20 @@ class Message(Record):
     keywords: str = ""
     after: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _vouched(cls, data: Any) -> Any:
+        """Set the origin of a message from who says it, where it is not given."""
+        if not isinstance(data, dict) or "origin" in data:
+            return data
+        return {**data, "origin": _ORIGINS.get(str(data.get("role")), Origin.ASSISTANT)}
+
+
+_ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL}
+
+
+_TRIPLE = frozenset({"subject", "predicate", "object", "slot", "object_key", "affirmed", "exclusive"})
+"""Fields that facts had before their text was the user's own words."""
 
 SummaryLevel = Literal["1", "2", "3", "4", "5", "6", "7", "8", "9", "master"]
 
@@ -131,6 +149,7 @@ class Summary(Record):
     """
 
     kind: Literal["summary"] = "summary"
+    origin: Origin = Origin.ASSISTANT
     level: SummaryLevel = "1"
     chain: bool = Field(False, description="Whether it stands in its conversation's chain; else it is an invocation's.")
     made_by: str = Field(
@@ -143,23 +162,17 @@ class Summary(Record):
 
 
 class Wording(BaseModel):
-    """How a fact was put before it was said again in other words.
+    """How a fact was put before, or beside its text.
 
     Args:
-        text: The text.
-        subject: Its subject.
-        predicate: Its predicate.
-        object: Its object.
+        text: The words.
         said_at: When it was last said so.
-        source_ids: The messages that had said it by then.
+        source_ids: The messages that say it in these words.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     text: str
-    subject: str
-    predicate: str
-    object: str
     said_at: datetime
     source_ids: tuple[str, ...]
 
@@ -182,27 +195,48 @@ class Ending(BaseModel):
     ended_by: tuple[str, ...] = ()
 
 
+def fact_id(about: str, text: str) -> str:
+    """Return the id of the fact that says this: the same words about the same are one fact.
+
+    >>> fact_id("user", "I live in Hue.") == fact_id("User", " i live in hue")
+    True
+    """
+    return record_id("fact", normalise(about) or "user", normalise(text))
+
+
 class Fact(Record):
     """A statement with two clocks: true in the world (`valid_*`) and believed by us (`created_at`, `retired_at`).
 
-    A verbatim fact is a user's statement kept word for word, because no model has read it yet.
-
     Args:
+        about: Who or what it is about: `user`, or a name.
+        text: The user's own words; where they say it only together with what was said before, a sentence they bear out.
+        quote: The user's exact words, where `text` is not them.
+        reading: The sentence that a model made of it. For the index only: it may say more than the user did.
+        event_at: When what it tells of happened, or is to happen.
+        needs: Facts that it depends on: it holds only as long as they do.
+        needed_by: Facts that depend on it.
+        doubts: Facts that it is in doubt about: one that may contradict it, or one that it needed and that has ended.
         ended_by: The messages that ended it, where no other fact took its place.
         withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
         suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
             been withdrawn itself.
-        wordings: How it was put before, the oldest first.
+        wordings: How else it was put, the oldest first.
+        verbatim: Kept word for word, because no model has read it.
+        unread: Verbatim, and still to be offered to an extraction.
     """
 
     kind: Literal["fact"] = "fact"
-    subject: str
-    predicate: str
-    object: str
+    about: str = "user"
+    quote: str = ""
+    reading: str = ""
+    event_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     retired_at: datetime | None = None
     superseded_by: str | None = None
+    needs: tuple[str, ...] = ()
+    needed_by: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     ended_by: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     suspended: tuple[Ending, ...] = ()
@@ -210,12 +244,17 @@ class Fact(Record):
     support: int = Field(1, ge=1, description="How many messages said it.")
     said_at: datetime = Field(default_factory=now, description="When it was last said.")
     verbatim: bool = False
-    unread: bool = Field(False, description="Kept word for word while there was no model that could have read it.")
+    unread: bool = False
     current: bool = Field(True, description="False once it is over; stored so that a search can filter on it.")
-    slot: str = Field("", description="What it is about, in one form: facts of one slot may contradict each other.")
-    object_key: str = Field("", description="Its object, in one form.")
-    affirmed: bool = Field(True, description="False where it denies.")
-    exclusive: bool = Field(False, description="Whether its slot holds one value at a time.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_triple(cls, data: Any) -> Any:
+        """Read a fact that was stored as subject, predicate and object: its text says all three."""
+        if not isinstance(data, dict) or not _TRIPLE & data.keys():
+            return data
+        about = str(data.get("subject") or "user")
+        return {"about": about, **{name: value for name, value in data.items() if name not in _TRIPLE}}
 
     @property
     def is_withdrawn(self) -> bool:
@@ -247,6 +286,7 @@ class Episode(Record):
     """What was attempted and how it went."""
 
     kind: Literal["episode"] = "episode"
+    origin: Origin = Origin.ASSISTANT
     level: Level = Level.TASK
     goal: str
     situation: str = ""
@@ -264,6 +304,7 @@ class Document(Record):
     """
 
     kind: Literal["document"] = "document"
+    origin: Origin = Origin.IMPORT
     title: str = ""
     uri: str = ""
     metadata: dict[str, Any] = Field(default_factory=dict)
@@ -354,6 +395,7 @@ class StepExperience(Record):
     """One step that an agent took, and how it went; read by kind of task, never searched."""
 
     kind: Literal["experience"] = "experience"
+    origin: Origin = Origin.TOOL
     task_type: str = ""
     tool: str
     input: dict[str, Any] = Field(default_factory=dict)

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from memory.records import Level, Role
+from memory.origins import Origin
+from memory.records import Level, Role, fact_id
 
-Op = Literal["add", "update", "retract"]
+Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
+"""How a statement stands to a known fact: independent of it; the same in other words; what became of it; its end; it never
+was so; it may contradict it; the user asks to forget it."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class TranscriptMessage:
         text: What it says.
         at: When; the model is shown the day.
         enrich: Whether words are wanted that find it and that it does not say.
+        context: Whether it has been read before, and only shows what the others refer to: it teaches nothing again.
     """
 
     id: str
@@ -29,46 +33,81 @@ class TranscriptMessage:
     text: str
     at: datetime | None = None
     enrich: bool = False
+    context: bool = False
 
 
 @dataclass(frozen=True)
 class ExistingMemory:
-    """Something already known. Those of kind `fact` may be updated or retracted; the others are only shown.
+    """Something already known. Those of kind `fact` may be changed or ended; the others are only shown.
 
     Args:
         id: The record's id.
         kind: The record's kind.
         text: What it says.
+        about: Whom a fact is about.
+        at: When it was last said.
+        also: How else it is put: for comparing, not shown.
         version: The state it was read in, for a caller that commits only over an unchanged record.
     """
 
     id: str
     kind: str
     text: str
+    about: str = "user"
+    at: datetime | None = None
+    also: tuple[str, ...] = ()
     version: str = ""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One checked change of what is known about the user.
+    """One checked change of what is known.
 
     Args:
-        op: `add`; `update`, which replaces the target; `retract`, which ends the target.
-        target_id: The existing fact that an update or a retraction is about; None for an addition.
-        subject: Whom the fact is about, `user` for the user; as little as the model gave for a retraction.
-        predicate: What is said of it, short and reusable.
-        object: What or whom.
-        text: The fact as a sentence, in the user's language.
-        source_ids: The messages that say so, at least one of them the user's.
+        relation: How it stands to the target.
+        text: What the user states, in their own words; empty where they only end or forget something.
+        about: Whom it is about: `user`, or a name.
+        target_id: The fact that it changes, ends, corrects, repeats, doubts or forgets; None for something new.
+        quote: The user's exact words, where `text` is not them.
+        reading: The sentence that the model made of it, for the index.
+        source_ids: The messages that say it.
+        origin: Who vouches for it.
+        event_at: When what it tells of happened, or is to happen.
+        valid_from: Since when it is true, where it says so.
+        valid_to: Until when.
+        needs: The facts that it depends on.
     """
 
-    op: Op
-    target_id: str | None
-    subject: str
-    predicate: str
-    object: str
+    relation: Relation
     text: str
-    source_ids: tuple[str, ...]
+    about: str = "user"
+    target_id: str | None = None
+    quote: str = ""
+    reading: str = ""
+    source_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
+    event_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    needs: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the fact that it states."""
+        return fact_id(self.about, self.text)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Words of the user's that no label covers: they are kept as they were said.
+
+    Args:
+        text: The words.
+        source_id: The message.
+    """
+
+    text: str
+    source_id: str
 
 
 @dataclass(frozen=True)
@@ -84,11 +123,12 @@ class EpisodeDraft:
     importance: float = 0.5
     milestone_title: str = ""
     snapshot: str = ""
+    origin: Origin = Origin.ASSISTANT
 
 
 @dataclass(frozen=True)
 class ProfileChange:
-    """One field of the user's profile; a later value replaces an earlier one."""
+    """One field of the user's profile; a later value replaces an earlier one, an empty one clears the field."""
 
     field: str
     value: str
@@ -102,13 +142,10 @@ class Rejected:
     Args:
         raw: What it sent, as JSON or as it came, cut to a bounded length.
         reason: Why, in a few words that are safe to show.
-        source_ids: The messages it cites, so that a caller can keep what they say word for word; none where the user
-            takes these words back.
     """
 
     raw: str
     reason: str
-    source_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -128,10 +165,11 @@ class Extraction:
     """What one invocation taught.
 
     Args:
-        ops: Checked operations, each target at most once.
+        ops: Checked operations.
+        unread: Words of the user's that no label covers.
         episode: What was attempted, if anything was.
         profile_changes: Checked changes, each field at most once.
-        summary: "User asked X, agent did Y, result was Z"; empty when the model gave none that is usable.
+        summary: What was asked, done and its result; empty when the model gave none that is usable.
         keywords: Words that find a message and that it does not say, by the message's id: for the index only, because
             nobody said them.
         keywords_refused: What the model sent for them that is of no use. It costs no fact and leaves `complete` as it
@@ -144,6 +182,7 @@ class Extraction:
     """
 
     ops: tuple[Operation, ...] = ()
+    unread: tuple[Unread, ...] = ()
     episode: EpisodeDraft | None = None
     profile_changes: tuple[ProfileChange, ...] = ()
     summary: str = ""
@@ -170,8 +209,8 @@ class Extractor(Protocol):
 
         Args:
             messages: The transcript, the oldest first. Long messages are cut for the model: the user's at 4,000
-                characters, others at 1,000; only the last 80 messages are shown.
-            existing: What is known and may have changed, the most relevant first; the first 50 are shown.
+                characters, others at 600; only the last 80 messages are shown.
+            existing: What is known and may have changed, the most relevant first; the first 20 are shown.
             deadline: Seconds from now until the answer is of no use.
             max_calls: Model calls at most, repairs of an unreadable answer included. The client's own retries are off.
 

@@ -1,0 +1,42 @@
+"""Provenance: who vouches for a record. It decides what a record may teach, and never rises by being derived or moved.
+
+The idea is that of integrity levels (Biba, 1977): what is made of several sources is trusted as little as the least of
+them, and only the highest level may change what is known of the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+
+class Origin(StrEnum):
+    """Who vouches for a record, the most trusted first."""
+
+    USER = "user"
+    """The user's own words."""
+    ASSENT = "assent"
+    """The user's yes to something that the assistant proposed."""
+    QUOTED = "quoted"
+    """Code, quotations, forwarded or pasted text inside a message of the user's."""
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    WEB = "web"
+    IMPORT = "import"
+    """Taken in from a file, or put there by the application."""
+
+
+_RANK = {origin: place for place, origin in enumerate(Origin)}
+
+
+def lowest(origins: Iterable[Origin], default: Origin = Origin.USER) -> Origin:
+    """Return the least trusted of some origins: that of what is derived from all of them.
+
+    Args:
+        origins: The origins of the sources.
+        default: Returned where there are none.
+
+    >>> lowest([Origin.USER, Origin.TOOL, Origin.ASSENT]).value
+    'tool'
+    """
+    return max(origins, key=_RANK.__getitem__, default=default)

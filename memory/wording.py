@@ -1,0 +1,136 @@
+"""Comparing words without a language's rules: which words of one text another one has, in whatever form of them.
+
+It answers whether a sentence can have been drawn from another one, not whether it means the same: negations and moods
+are the model's to judge (`memory.extraction`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from memory.language import LANGUAGES, UNSPACED
+
+_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+_COMMON_START = 4
+"""Letters that two forms of a word begin with: "live" and "lives", "reise" and "reisen"."""
+
+_FUNCTION_WORDS = frozenset[str]().union(*(one.stop | one.hollow for one in LANGUAGES if not one.unspaced)) | {
+    "user",
+    "person",
+}
+"""Words that carry no content of their own, of every language with a file; of the others all words count."""
+
+
+@lru_cache(maxsize=4096)
+def fold(text: str) -> str:
+    """Fold case, width and diacritics: "Hà Nội" is written "ha noi" as often.
+
+    >>> fold("Hà Nội, Đà Nẵng")
+    'ha noi, da nang'
+    """
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", bare).replace("đ", "d")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, case-folded; of a script without spaces each character is one.
+
+    >>> words("I live in Hà Nội"), words("住在河内")
+    (['i', 'live', 'in', 'hà', 'nội'], ['住', '在', '河', '内'])
+    """
+    return _WORD.findall(unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that are no function words of a language with a file.
+
+    >>> content_words("I live in Hue")
+    ['live', 'hue']
+    """
+    return [word for word in words(text) if word not in _FUNCTION_WORDS]
+
+
+def same_word(left: str, right: str) -> bool:
+    """Return whether two words may be forms of one.
+
+    >>> same_word("live", "lives"), same_word("hà", "ha"), same_word("car", "care")
+    (True, True, False)
+    """
+    left, right = fold(left), fold(right)
+    if left == right:
+        return True
+    start = min(len(left), len(right))
+    if start < _COMMON_START or left.isdigit() or right.isdigit():
+        return False
+    shared = next((at for at in range(start) if left[at] != right[at]), start)
+    return shared >= _COMMON_START and max(len(left), len(right)) - shared <= 3
+
+
+def missing(text: str, known: Iterable[str]) -> list[str]:
+    """Return the content words of a text that other texts do not have.
+
+    Args:
+        text: The text.
+        known: Texts that may bear it out.
+    """
+    have = _Vocabulary(known)
+    return [word for word in dict.fromkeys(content_words(text)) if word not in have]
+
+
+def share(text: str, known: Iterable[str]) -> float:
+    """Return which share of a text's content words other texts have; 0 for a text without any.
+
+    >>> share("User lives in Rome", ["I live in Oslo"])
+    0.5
+    """
+    wanted = list(dict.fromkeys(content_words(text)))
+    return 1 - len(missing(text, known)) / len(wanted) if wanted else 0.0
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers in a text, as digits.
+
+    >>> sorted(numbers("room 12, at 7:30"))
+    ['12', '7:30']
+    """
+    return set(_NUMBER.findall(unicodedata.normalize("NFKC", text)))
+
+
+def names(text: str) -> set[str]:
+    """Return the words that are written as names: with a capital, where no sentence begins.
+
+    >>> sorted(names("My sister Linh lives in Hà Nội."))
+    ['Hà', 'Linh', 'Nội']
+    """
+    found: set[str] = set()
+    for sentence in re.split(r"(?<=[.!?…:])\s+|\n", text):
+        _, *rest = _LETTERS.findall(sentence) or [""]
+        found |= {word for word in rest if word[0].isupper() and len(word) > 1}
+    return found
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class _Vocabulary:
+    """The words of some texts, in whatever form."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._folded: set[str] = {fold(word) for text in texts for word in words(text)}
+        starts: dict[str, list[str]] = {}
+        for word in self._folded:
+            starts.setdefault(word[:_COMMON_START], []).append(word)
+        self._starts = starts
+
+    def __contains__(self, word: str) -> bool:
+        folded = fold(word)
+        return folded in self._folded or any(same_word(folded, one) for one in self._near(folded))
+
+    def _near(self, word: str) -> Collection[str]:
+        return self._starts.get(word[:_COMMON_START], ())
