@@ -11,8 +11,8 @@ from memory.origins import Origin
 from memory.records import Level, Role, fact_id
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
-"""How a statement stands to a known fact: independent of it; the same in other words; what became of it; its end; it never
-was so; it may contradict it; the user asks to forget it."""
+"""How a statement stands to a known fact: independent of it; the same in other words; what became of it; its end; it
+never was so; it may contradict it; the user asks to forget it."""
 
 
 @dataclass(frozen=True)
