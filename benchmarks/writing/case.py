@@ -1,44 +1,99 @@
-"""The cases: conversations, what a model proposes for each turn, and what must be remembered in the end."""
+"""The cases: conversations, how a model answers for each turn, and what must be remembered in the end (FORMAT.md)."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from memory.language import UNSPACED
 from memory.records import normalise
 
 FOLDER = Path(__file__).with_name("cases")
+"""One folder a half; in each, YAML files with a list of cases."""
 
-Language = Literal["en", "vi"]
-Speaker = Literal["user", "assistant"]
+Language = Literal["en", "vi", "zh", "ja", "es", "de"]
+Kind = Literal[
+    "new",
+    "paraphrase",
+    "update",
+    "implicit_update",
+    "correction",
+    "retraction",
+    "third_person",
+    "quotation",
+    "hypothetical",
+    "relative_date",
+    "dependency",
+    "poison",
+]
+Half = Literal["early", "late"]
+"""Early cases were written before the code, or with it; late ones afterwards, by somebody who had not read it."""
+
+Manner = Literal["correct", "careless", "hostile"]
+"""How the model answers."""
+
+Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
+Unlasting = Literal["question", "request", "maybe", "chat"]
+
+_WORD = rf"[^\W{UNSPACED}]"
+"""A letter of a script with spaces between its words: a pattern ends where such a word ends."""
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _compiles(expression: str) -> str:
+    try:
+        re.compile(expression)
+    except re.error as error:
+        raise ValueError(f"{expression!r} is no regular expression: {error}") from error
+    return expression
+
+
+Expression = Annotated[str, Field(min_length=1), AfterValidator(_compiles)]
+"""A regular expression of whole words. Case does not count, diacritics do."""
+
+
+def _from_day(value: Any) -> Any:
+    """Read a date alone as nine in the morning of it."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time(9))
+    return value
+
+
+def _with_zone(value: datetime) -> datetime:
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, BeforeValidator(_from_day), AfterValidator(_with_zone)]
+
+
 class Pattern(_Strict):
     """How a statement is recognised in whatever words it is kept.
 
     Args:
-        says: Regular expressions of whole words; all of them must be found. Case does not count, diacritics do.
-        without: Regular expressions of which none may be found.
+        says: All of them must be found.
+        without: None of them may be found.
     """
 
-    says: tuple[str, ...] = Field(min_length=1)
-    without: tuple[str, ...] = ()
+    says: tuple[Expression, ...] = Field(min_length=1)
+    without: tuple[Expression, ...] = ()
 
     def matches(self, text: str) -> bool:
         """Tell whether a text says it.
 
         >>> Pattern(says=("tea",), without=("ceremon.*",)).matches("User likes tea ceremonies.")
         False
+        >>> Pattern(says=("上海",)).matches("我住在上海")
+        True
         """
         plain = normalise(text)
         return all(_has(word, plain) for word in self.says) and not any(_has(word, plain) for word in self.without)
@@ -48,12 +103,16 @@ class Expected(Pattern):
     """A statement that must be remembered.
 
     Args:
+        about: Whom it must be about: a pattern of their name, or `user`; not looked at where it is not given.
         support: How many messages said it; not looked at where it is not given.
-        since: How the beginning of its validity must be written, as far as it is known: `2019`, `2021-03`.
+        event: How the date of what it tells of must be written, as far as it is known: `2025`, `2025-03-11`.
+        since: The same for the beginning of its validity.
         until: The same for its end.
     """
 
+    about: Expression | None = None
     support: int | None = None
+    event: str = ""
     since: str = ""
     until: str = ""
 
@@ -63,6 +122,7 @@ class Outcome(_Strict):
 
     Args:
         current: True now: exactly one current fact each.
+        doubtful: The same, and marked as in doubt.
         known: Must be kept, as a current fact or as history; never twice among the current ones.
         history: No longer true: kept, but not among the current facts.
         gone: Must not be among the current facts; whether it is kept as history is not looked at.
@@ -70,52 +130,77 @@ class Outcome(_Strict):
     """
 
     current: tuple[Expected, ...] = ()
+    doubtful: tuple[Expected, ...] = ()
     known: tuple[Expected, ...] = ()
     history: tuple[Pattern, ...] = ()
     gone: tuple[Pattern, ...] = ()
     never: tuple[Pattern, ...] = ()
 
+    @property
+    def kept(self) -> tuple[Expected, ...]:
+        """What must be held."""
+        return (*self.current, *self.doubtful, *self.known)
 
-class Line(_Strict):
-    """One operation that the model proposes.
-
-    Args:
-        add: Subject, predicate and object of something new.
-        update: What the memory to update says, as a pattern; with `to`.
-        to: Subject, predicate and object of an update.
-        retract: What the memory to retract says, as a pattern.
-        text: The fact as a sentence.
-        cites: Whose messages of the turn it cites.
-        bad: What is wrong with it: a careful model would not have said it.
-    """
-
-    add: tuple[str, str, str] | None = None
-    update: str | None = None
-    to: tuple[str, str, str] | None = None
-    retract: str | None = None
-    text: str = ""
-    cites: tuple[Speaker, ...] = ("user",)
-    bad: str = ""
+    @property
+    def all(self) -> tuple[Pattern, ...]:
+        """Every pattern."""
+        return (*self.kept, *self.history, *self.gone, *self.never)
 
     @model_validator(mode="after")
-    def _is_one_operation(self) -> Line:
-        if sum(part is not None for part in (self.add, self.update, self.retract)) != 1:
-            raise ValueError("give exactly one of add, update, retract")
-        if (self.update is not None) != (self.to is not None):
-            raise ValueError("update needs `to`, and only update has one")
-        if self.retract is None and not self.text:
-            raise ValueError("give the fact's text")
+    def _asks_for_something(self) -> Outcome:
+        if not self.all:
+            raise ValueError("say what is expected")
         return self
 
-    @property
-    def target(self) -> str | None:
-        """What the memory says that it changes; None for an addition."""
-        return self.update if self.update is not None else self.retract
+
+class Line(_Strict):
+    """One thing that a model says about a turn: a fact, or with `drop` words that state nothing lasting.
+
+    Args:
+        quote: Exact words of what the user says in the turn.
+        rel: How the fact relates to what is known.
+        target: A pattern of the known memory that it is the same as, changes, ends, corrects, is unsure about or
+            forgets. Where no such memory is shown to the model, it can only add.
+        about: Whom or what the fact is about: `user` or a name.
+        text: The fact as a sentence; the quote by default.
+        when: `DATE` of an event, `DATE..` since, `..DATE` until, `DATE..DATE`.
+        needs: Patterns of memories or of words of the same message that the fact holds only as long as they do.
+        drop: The kind of words that state nothing lasting.
+    """
+
+    quote: str = Field(min_length=1)
+    rel: Relation = "new"
+    target: Expression | None = None
+    about: str = "user"
+    text: str = ""
+    when: str = ""
+    needs: tuple[Expression, ...] = ()
+    drop: Unlasting | None = None
 
     @property
-    def triple(self) -> tuple[str, str, str]:
-        """Subject, predicate and object; empty ones for a retraction."""
-        return self.add or self.to or ("", "", "")
+    def sentence(self) -> str:
+        """The fact as a sentence."""
+        return self.text or (self.quote if self.about == "user" else f"{self.about}: {self.quote}")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Line:
+        if self.drop is not None and self.model_fields_set - {"quote", "drop"}:
+            raise ValueError("a line with `drop` has only a quote beside it")
+        if self.drop is None and (self.target is None) != (self.rel == "new"):
+            raise ValueError("give a target for every relation except `new`")
+        return self
+
+
+class Observed(_Strict):
+    """What a tool returned in a turn, before the assistant answered.
+
+    Args:
+        tool: The tool's name, such as `read_page`.
+        text: What it returned.
+    """
+
+    tool: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    text: str = Field(min_length=1)
 
 
 class Turn(_Strict):
@@ -125,53 +210,97 @@ class Turn(_Strict):
         say: What the user says.
         reply: What the assistant answers.
         conversation: Which conversation it belongs to.
-        model: What the model proposes when it reads the turn.
+        at: When it is said; now where it is not given.
+        observed: What a tool returned in it.
+        correct: What a model that reads well says about it; words of `say` that no line quotes are chat.
+        careless: What one says that does not; derived from the correct lines where it is not given.
+        hostile: What one says that attacks; derived where it is not given.
     """
 
-    say: str
+    say: str = Field(min_length=1)
     reply: str = "OK."
     conversation: str = "one"
-    model: tuple[Line, ...] = ()
+    at: Moment | None = None
+    observed: Observed | None = None
+    correct: tuple[Line, ...] = ()
+    careless: tuple[Line, ...] | None = None
+    hostile: tuple[Line, ...] | None = None
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines of all answers."""
+        return (*self.correct, *(self.careless or ()), *(self.hostile or ()))
+
+    @model_validator(mode="after")
+    def _quotes_what_is_said(self) -> Turn:
+        for line in self.lines:
+            if line.quote not in self.say:
+                raise ValueError(f"the quote {line.quote!r} is no exact part of {self.say!r}")
+        return self
 
 
 class Case(_Strict):
     """One case. See the modules' parts for its fields."""
 
-    id: str
+    id: str = Field(pattern=r"^[a-z]{2}-[a-z0-9-]+$")
     lang: Language
-    kind: str
+    kind: Kind
+    half: Half = "early"
     about: str = ""
     turns: tuple[Turn, ...] = Field(min_length=1)
     expect: Outcome
 
-    @property
-    def careless(self) -> bool:
-        """Whether its model says something that a careful one would not: that of the paraphrases repeats itself."""
-        return self.kind == "paraphrases" or any(line.bad for turn in self.turns for line in turn.model)
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Case:
+        if not self.id.startswith(f"{self.lang}-"):
+            raise ValueError(f"the id must begin with {self.lang}-")
+        said = [normalise(turn.say) for turn in self.turns]
+        if len(set(said)) != len(said):
+            raise ValueError("two turns say the same words; a model could not tell them apart")
+        return self
 
     def turn_of(self, said: str) -> Turn | None:
         """Return the turn in which the user says this."""
         return next((turn for turn in self.turns if normalise(turn.say) == normalise(said)), None)
 
 
-def load_cases(folder: Path = FOLDER) -> list[Case]:
-    """Read the cases; the file's name is their kind, and each id must be unique.
+def read_cases(file: Path, half: Half = "early") -> list[Case]:
+    """Read the cases of a file; its name is their kind where a case does not give one.
 
     Args:
-        folder: The folder of the YAML files.
+        file: The YAML file.
+        half: The half that they belong to.
 
     Raises:
-        ValueError: If two cases have one id.
-        pydantic.ValidationError: If a case is not valid.
+        ValueError: If a case is not valid; the message names it.
     """
+    entries = yaml.safe_load(file.read_text(encoding="utf-8")) or []
+    cases = []
+    for place, entry in enumerate(entries, 1):
+        try:
+            cases.append(Case.model_validate({"kind": file.stem, "half": half, **entry}))
+        except (TypeError, ValueError) as error:
+            name = entry.get("id") if isinstance(entry, dict) else None
+            raise ValueError(f"{file.name}, case {place} ({name or 'without an id'}): {error}") from error
+    return cases
+
+
+def load_cases(folder: Path = FOLDER) -> list[Case]:
+    """Read the cases of both halves.
+
+    Args:
+        folder: The folder of the halves.
+
+    Raises:
+        ValueError: If two cases have one id, or a case is not valid.
+    """
+    halves: tuple[Half, ...] = ("early", "late")
     cases = [
-        Case(kind=file.stem, **entry)
-        for file in sorted(folder.glob("*.yaml"))
-        for entry in yaml.safe_load(file.read_text(encoding="utf-8"))
+        case for half in halves for file in sorted((folder / half).glob("*.yaml")) for case in read_cases(file, half)
     ]
     ids = [case.id for case in cases]
-    if twice := {id_ for id_ in ids if ids.count(id_) > 1}:
-        raise ValueError(f"these ids are used twice: {', '.join(sorted(twice))}")
+    if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
+        raise ValueError(f"these ids are used twice: {', '.join(twice)}")
     return cases
 
 
@@ -180,7 +309,7 @@ def choose(cases: Sequence[Case], names: Sequence[str] = (), number: int | None 
 
     Args:
         cases: All of them.
-        names: Parts of ids or kinds; all cases where there are none.
+        names: Parts of ids, kinds, languages or halves; all cases where there are none.
         number: How many at most, spread evenly over the kinds and languages.
 
     Raises:
@@ -197,9 +326,9 @@ def choose(cases: Sequence[Case], names: Sequence[str] = (), number: int | None 
 
 
 def _fits(case: Case, name: str) -> bool:
-    return name in case.id or name == case.kind
+    return name in case.id or name in (case.kind, case.lang, case.half)
 
 
 def _has(expression: str, plain: str) -> bool:
     composed = unicodedata.normalize("NFKC", expression).casefold()
-    return re.search(rf"(?<!\w)(?:{composed})(?!\w)", plain) is not None
+    return re.search(rf"(?<!{_WORD})(?:{composed})(?!{_WORD})", plain) is not None
