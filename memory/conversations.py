@@ -11,8 +11,7 @@ from langgraph.store.base import SearchItem
 
 from memory import drafts
 from memory.changes import Change, delete, put
-from memory.coverage import Coverage, settle_verbatim
-from memory.drafts import Origin
+from memory.drafts import Stamp, settle_verbatim
 from memory.extraction import ExtractionError, TranscriptMessage
 from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
@@ -49,15 +48,18 @@ async def end_conversation(turns: Turns) -> TurnReport:
     if turns.extractor is None or not messages or not turns.memory.policy.extracts:
         await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
         return first
-    transcript = [TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m)) for m in messages]
+    transcript = [
+        TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m), at=m.created_at, origin=m.origin)
+        for m in messages
+    ]
     try:
         extraction = await turns.extractor.extract(transcript, (), deadline=turns.memory.policy.extraction_timeout)
     except ExtractionError as error:
         return replace(first, problem=str(error))
-    origin = Origin(turns.session_id, turns.agent_id, now())
+    stamp = Stamp(turns.session_id, turns.agent_id, now())
     sources = tuple(message.id for message in messages)
     said = drafts.as_cited(messages)
-    coverage = Coverage(extraction, {}, {id_: message.text for id_, message in said.items()})
+    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
 
     async def step() -> tuple[list[str], list[Change]]:
         if not await _is_as_read(turns, record.id, known, messages):
@@ -65,24 +67,25 @@ async def end_conversation(turns: Turns) -> TurnReport:
         store = turns.memory.store
         stored = await load_facts(store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
         verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
-        unread = await asyncio.to_thread(coverage.unread, verbatim)
         # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
         open_ = {source for fact in verbatim for source in fact.source_ids}
         facts = await asyncio.to_thread(
             reconcile,
             [operation for operation in extraction.ops if open_ & set(operation.source_ids)],
             stored,
-            at=origin.at,
+            at=stamp.at,
             session_id=turns.session_id,
             agent_id=turns.agent_id,
             said=said,
         )
         # what was kept word for word, and has now been read in its conversation
-        kept, read = settle_verbatim(verbatim, unread, stored.values(), sources)
-        changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
+        known_now = {**{fact.id: fact for fact in verbatim}, **{fact.id: fact for fact in facts}}
+        still = [fact for fact in unread if fact.id in known_now]
+        kept, gone = settle_verbatim(still, known_now.values(), open_)
+        changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         changes += await fact_changes(store, turns.user_id, [*facts, *kept])
         if extraction.episode is not None and turns.memory.policy.use_episodic:
-            whole = drafts.episode(replace(extraction.episode, level=Level.CONVERSATION), sources, origin)
+            whole = drafts.episode(replace(extraction.episode, level=Level.CONVERSATION), sources, stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
             changes.append(put(turns.user_id, MemoryScope.EPISODIC, whole.model_copy(update={"id": id_})))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.canonical import object_key
-from memory.extraction import EpisodeDraft, text_shown
-from memory.extraction.grounding import is_negative
-from memory.extraction.mood import moods
-from memory.reconcile import Said, revived
-from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, normalise, record_id
+from memory.extraction import EpisodeDraft, Unread, text_shown
+from memory.origins import Origin, lowest
+from memory.reconcile import Said, said_again
+from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, record_id
 from memory.statements import statements
 
 MAX_VERBATIM = 100
@@ -20,20 +17,9 @@ MAX_VERBATIM = 100
 message."""
 
 
-_NOBODYS = frozenset({"user", "người", "dùng", "is", "are", "là", "bị"})
-_REMINDER = re.compile(
-    r"\b(?:(?:please )?(?:do not|don['’]?t) forget(?: that)?|remember that|đừng quên|hãy nhớ|nhớ)\b", re.I
-)
-_REPEATING = (
-    "i am m my me that and so you know is have already still tôi mình em là rằng nhé nha ạ đấy mà bị có vẫn đã rồi"
-)
-_SAYS_NOTHING = frozenset(_REPEATING.split())
-"""Words that repeat a fact without saying more; no negation is among them."""
-
-
 @dataclass(frozen=True)
-class Origin:
-    """Where records come from.
+class Stamp:
+    """What records written together have in common.
 
     Args:
         session_id: The conversation.
@@ -46,35 +32,44 @@ class Origin:
     at: datetime
 
 
-def verbatim_facts(messages: Sequence[Message], origin: Origin) -> list[Fact]:
+def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
     """Return the user's statements word for word, each once with all the messages that make it.
 
     Args:
         messages: Messages of a conversation.
-        origin: Where they come from.
+        stamp: What they are written with.
     """
+    said = [(m, text) for m in messages if m.role == "user" for text in statements(whole_text(m), MAX_VERBATIM)]
+    return _verbatim(said, stamp)
+
+
+def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return words that no label of a model's covers, as verbatim facts: those that state anything.
+
+    Args:
+        unread: The words.
+        messages: The messages that they are from.
+        stamp: What they are written with.
+    """
+    known = {message.id: message for message in messages}
+    said = [(known[one.source_id], one.text) for one in unread if one.source_id in known and statements(one.text, 1)]
+    return _verbatim(said, stamp)
+
+
+def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
     facts: dict[str, Fact] = {}
-    for message in messages:
-        if message.role != "user":
-            continue
-        for sentence in statements(whole_text(message), MAX_VERBATIM):
-            id_ = _statement_id(sentence)
-            said = facts.get(id_)
-            sources = tuple(dict.fromkeys([*(said.source_ids if said else ()), message.id]))
-            facts[id_] = Fact(
-                id=id_,
-                text=sentence,
-                subject="user",
-                predicate="said",
-                object=sentence,
-                verbatim=True,
-                created_at=origin.at,
-                said_at=message.created_at,
-                session_id=message.session_id,
-                agent_id=origin.agent_id,
-                source_ids=sources,
-                support=len(sources),
-            )
+    for message, text in said:
+        new = Fact(
+            id=fact_id("user", text),
+            text=text,
+            verbatim=True,
+            created_at=stamp.at,
+            said_at=message.created_at,
+            session_id=message.session_id,
+            agent_id=stamp.agent_id,
+            source_ids=(message.id,),
+        )
+        facts[new.id] = said_again(facts[new.id], new) if new.id in facts else new
     return list(facts.values())
 
 
@@ -103,56 +98,42 @@ def part_of(statement: Fact, text: str) -> Fact:
     """Return a verbatim fact of a part of a statement; the statement itself where it is the whole."""
     if text == statement.text:
         return statement
-    return statement.model_copy(update={"id": _statement_id(text), "text": text, "object": text})
+    return statement.model_copy(update={"id": fact_id(statement.about, text), "text": text})
 
 
-def _statement_id(text: str) -> str:
-    return record_id("statement", normalise(text))
-
-
-def repeated(known: Fact | None, said: Fact) -> Fact:
-    """Return a verbatim fact that is stored already, with what supports it now; as it is where nothing is new."""
-    if known is None:
-        return said
-    sources = tuple(dict.fromkeys([*known.source_ids, *said.source_ids]))
-    if sources == known.source_ids:
-        return known
-    said_at = max(known.said_at, said.said_at)
-    return known.model_copy(
-        update={**revived(known), "source_ids": sources, "support": len(sources), "said_at": said_at}
-    )
-
-
-def is_known(statement: Fact, known: Iterable[Fact]) -> bool:
-    """Return whether a verbatim statement says nothing beyond a fact that is believed already.
+def settle_verbatim(
+    kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
+) -> tuple[list[Fact], list[str]]:
+    """Return what is to be kept word for word now, and the ids of what was and has been read since.
 
     Args:
-        statement: A verbatim fact.
-        known: Facts.
+        kept: The verbatim facts that no label covers.
+        stored: The facts that are stored.
+        read: The messages that were read.
+
+    Returns:
+        The verbatim facts that are new or have changed, to be offered once more where they are new; and the ids of
+        those to delete.
     """
-    text = _REMINDER.sub(" ", statement.text)
-    said = set(object_key(text).split())
-    for fact in known:
-        words = set(object_key(fact.text).split()) - _NOBODYS
-        if not fact.current or fact.verbatim or not words or not said - words <= _SAYS_NOTHING:
-            continue
-        # all of it, or a part of it that is meant alike
-        if words <= said or (
-            said & words and is_negative(text) is is_negative(fact.text) and moods(text) == moods(fact.text)
-        ):
-            return True
-    return False
+    facts = {fact.id: fact for fact in stored}
+    changed = []
+    for fact in kept:
+        known = facts.get(fact.id)
+        now = fact.model_copy(update={"unread": True}) if known is None else said_again(known, fact)
+        if now != known:
+            changed.append(now)
+    ids = {fact.id for fact in kept}
+    gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
+    return changed, gone
 
 
-def episode(
-    draft: EpisodeDraft, sources: tuple[str, ...], origin: Origin, linked_steps: tuple[str, ...] = ()
-) -> Episode:
+def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
     """Return a draft as a record; the same turn gives the same episode.
 
     Args:
         draft: The draft.
         sources: The messages it comes from.
-        origin: Where it comes from.
+        stamp: What it is written with.
         linked_steps: The records of the task's steps that were taken in it.
     """
     title = draft.milestone_title if draft.level is Level.MILESTONE else ""
@@ -170,21 +151,24 @@ def episode(
         milestone_title=title,
         linked_steps=linked_steps,
         importance=draft.importance,
-        created_at=origin.at,
-        session_id=origin.session_id,
-        agent_id=origin.agent_id,
+        origin=draft.origin,
+        created_at=stamp.at,
+        session_id=stamp.session_id,
+        agent_id=stamp.agent_id,
         source_ids=sources,
     )
 
 
-def summary(text: str, sources: tuple[str, ...], origin: Origin) -> Summary:
+def summary(text: str, messages: Sequence[Message], stamp: Stamp) -> Summary:
     """Return what an invocation came to, as a record; the same turn gives the same summary."""
+    sources = tuple(message.id for message in messages)
     return Summary(
         id=record_id("summary", *sources),
         text=text,
-        created_at=origin.at,
-        session_id=origin.session_id,
-        agent_id=origin.agent_id,
+        origin=lowest([Origin.ASSISTANT, *(message.origin for message in messages)]),
+        created_at=stamp.at,
+        session_id=stamp.session_id,
+        agent_id=stamp.agent_id,
         source_ids=sources,
     )
 

@@ -14,12 +14,15 @@ from memory.consolidation import stale_knowledge
 from memory.extraction import Operation
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import Said, reconcile, slots, targets
+from memory.reconcile import Said, doubted, reconcile, wanted
 from memory.records import Fact
 from memory.transactions import transact
 
-_SLOT_LIMIT = 1_000
-"""Facts of one slot, such as all a user likes: beyond what one person says of one thing."""
+_VERBATIM = 1_000
+"""Statements of one conversation that are kept word for word and looked at: beyond what one person says in one."""
+
+_HEIRS = 5
+"""How far those are followed that took a fact's place since it was shown."""
 
 
 async def load_facts(
@@ -30,7 +33,9 @@ async def load_facts(
     *,
     verbatim_in: str | None = None,
 ) -> dict[str, Fact]:
-    """Return the stored facts that these operations may change, and those with the given ids, in one round trip.
+    """Return the stored facts that these operations may change, and those with the given ids.
+
+    One round trip, and more only where a fact has been superseded since, or is in doubt about another.
 
     Args:
         store: The store.
@@ -40,24 +45,28 @@ async def load_facts(
         verbatim_in: A conversation of which the statements that are kept word for word are returned as well.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    ops: list[Op] = [
-        SearchOp(namespace, filter={"slot": slot}, limit=_SLOT_LIMIT, refresh_ttl=False) for slot in slots(operations)
-    ]
-    ops += [GetOp(namespace, id_) for id_ in dict.fromkeys([*targets(operations), *ids])]
+    ops: list[Op] = [GetOp(namespace, id_) for id_ in dict.fromkeys([*wanted(operations), *ids])]
     if verbatim_in is not None:
         said = {"verbatim": True, "session_id": verbatim_in}
-        ops.append(SearchOp(namespace, filter=said, limit=_SLOT_LIMIT, refresh_ttl=False))
+        ops.append(SearchOp(namespace, filter=said, limit=_VERBATIM, refresh_ttl=False))
     found: dict[str, Fact] = {}
-    for answer in await store.abatch(ops) if ops else []:
-        items = answer if isinstance(answer, list) else [answer]
-        for item in cast("list[Item | SearchItem | None]", items):
-            if item is not None and item.value.get("kind") == "fact":
-                found[item.key] = Fact.from_value(item.value)
+    for _ in range(_HEIRS):
+        for answer in await store.abatch(ops) if ops else []:
+            items = answer if isinstance(answer, list) else [answer]
+            for item in cast("list[Item | SearchItem | None]", items):
+                if item is not None and item.value.get("kind") == "fact":
+                    found[item.key] = Fact.from_value(item.value)
+        more = {id_ for fact in found.values() for id_ in (fact.superseded_by or "", *fact.doubts) if id_} - set(found)
+        asked = {op.key for op in ops if isinstance(op, GetOp)}
+        ops = [GetOp(namespace, id_) for id_ in sorted(more - asked)]
+        if not ops:
+            break
     return found
 
 
 async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
-    """Return the writes of facts with what follows from them: who and what they name, knowledge that has lost a proof.
+    """Return the writes of facts with what follows from them: doubt about what depends on a fact that has ended, who
+    and what they name, knowledge that has lost a proof.
 
     The store is asked only where a fact uses a name or has ended.
 
@@ -66,8 +75,13 @@ async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) ->
         user_id: The owner.
         facts: Facts that are new or have changed.
     """
+    ended = {id_ for fact in facts if not fact.current for id_ in fact.needed_by}
+    dependants = await load_facts(store, user_id, (), sorted(ended - {fact.id for fact in facts})) if ended else {}
+    in_batch = {fact.id: fact for fact in facts}
+    in_doubt = doubted([*dependants.values(), *facts], facts)
+    written = list({**in_batch, **{fact.id: fact for fact in in_doubt}}.values())
     return [
-        *(put(user_id, MemoryScope.SEMANTIC, fact) for fact in facts),
+        *(put(user_id, MemoryScope.SEMANTIC, fact) for fact in written),
         *await concept_changes(store, user_id, facts),
         *await stale_knowledge(store, user_id, facts),
     ]

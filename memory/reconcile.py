@@ -6,28 +6,17 @@ were said, not on the order in which they arrive: a turn that is read late does 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from memory.canonical import (
-    counted,
-    holders,
-    predicate_key,
-    refines,
-    same_object,
-    same_value_names,
-    subject_key,
-    value_key,
-)
-from memory.extraction import Operation
-from memory.periods import is_over, period
-from memory.records import BELIEVED, Fact, Wording, normalise, record_id
-from memory.statements import sentences
+from memory.extraction.contract import Operation
+from memory.origins import Origin
+from memory.records import BELIEVED, Fact, Wording, normalise
 
-_ADDITIONAL = re.compile(r"\b(?:also|too|as well|another|second|besides|cũng|thêm|ngoài ra|nữa)\b")
+_MAX_WORDINGS = 20
+"""Ways to put a fact that are kept: the latest."""
 
 
 @dataclass(frozen=True)
@@ -43,69 +32,43 @@ class Said:
     at: datetime
 
 
-def to_fact(
-    operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str, beside: bool = False
-) -> Fact:
-    """Return the fact that an operation states, with the keys it is compared by.
+def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
+    """Return the fact that an operation states.
 
     Args:
-        operation: An addition or an update.
-        said_at: When the user said it.
+        operation: One with a text.
+        said_at: When it was said.
         at: When it is written.
         session_id: The conversation.
         agent_id: The agent that heard it.
-        beside: Whether it was said to hold beside what is known: "I also live in Hue".
     """
-    predicate = predicate_key(operation.predicate)
-    subject = subject_key(operation.subject)
-    when = period(operation.text)
-    past = (
-        predicate.past
-        or (is_over(operation.text) and predicate.affirmed)
-        or (when.end is not None and when.end < said_at)
-    )
-    about = ".".join([subject, *holders(operation.text)]) if subject == "user" and predicate.single else subject
-    slot = f"{about}|{predicate.name}"
-    key = value_key(operation.predicate, operation.object or operation.text)
     sources = tuple(dict.fromkeys(operation.source_ids))
     return Fact(
-        id=record_id("fact", slot, str(predicate.affirmed), str(past), key),
+        id=operation.id,
         text=operation.text,
-        subject=operation.subject,
-        predicate=operation.predicate,
-        object=operation.object,
-        current=not past,
-        valid_from=when.start,
-        valid_to=when.end,
+        about=operation.about,
+        quote=operation.quote,
+        reading=operation.reading,
+        origin=operation.origin,
+        # said to be over when it was said: history from the beginning
+        current=operation.valid_to is None or operation.valid_to >= said_at,
+        event_at=operation.event_at,
+        valid_from=operation.valid_from,
+        valid_to=operation.valid_to,
+        needs=tuple(need for need in operation.needs if need != operation.id),
         created_at=at,
         said_at=said_at,
         session_id=session_id,
         agent_id=agent_id,
         source_ids=sources,
         support=max(1, len(sources)),
-        slot=slot,
-        object_key=key,
-        affirmed=predicate.affirmed,
-        exclusive=predicate.single and predicate.affirmed and not beside and not _is_additional(operation.text),
     )
 
 
-def slots(operations: Iterable[Operation]) -> list[str]:
-    """Return the slots that these operations may change: every fact in them is needed to reconcile."""
-    at = datetime.min.replace(tzinfo=UTC)
-    facts = [to_fact(op, said_at=at, at=at, session_id="", agent_id="") for op in operations if op.op != "retract"]
-    return list(dict.fromkeys(slot for fact in facts for slot in [fact.slot, *_related_slots(fact)]))
-
-
-def _related_slots(fact: Fact) -> list[str]:
-    """Return the slots in which the same may stand under another predicate."""
-    subject, _, name = fact.slot.partition("|")
-    return [f"{subject}|{other}" for other in same_value_names(name)]
-
-
-def targets(operations: Iterable[Operation]) -> list[str]:
-    """Return the ids of the facts that these operations name."""
-    return list(dict.fromkeys(operation.target_id for operation in operations if operation.target_id))
+def wanted(operations: Iterable[Operation]) -> list[str]:
+    """Return the ids of the facts that operations name or state: each is needed to reconcile."""
+    ids = [id_ for op in operations for id_ in (op.id if op.text else "", op.target_id or "", *op.needs)]
+    return list(dict.fromkeys(filter(None, ids)))
 
 
 def reconcile(
@@ -123,7 +86,7 @@ def reconcile(
 
     Args:
         operations: Checked operations, in order.
-        stored: The facts of `slots(operations)` and `targets(operations)` that exist, by id.
+        stored: The facts of `wanted(operations)` that exist, and those that took their places, by id.
         at: When they are applied.
         session_id: The conversation they come from.
         agent_id: The agent that heard them.
@@ -132,29 +95,102 @@ def reconcile(
     Returns:
         Every fact that is new or has changed, each once.
     """
-    facts = dict(stored)
-    sentences_of = _Sentences()
+    batch = _Batch(dict(stored), at, session_id, agent_id)
     for operation in operations:
         cited = [said[source] for source in operation.source_ids if said and source in said]
-        when = max((message.at for message in cited), default=at)
-        target = facts.get(operation.target_id) if operation.target_id else None
-        if operation.op == "retract":
-            if target is not None and target.current and target.said_at <= when:
-                facts[target.id] = retire(target, when, at, ended_by=operation.source_ids)
-            continue
-        beside = any(map(_is_additional, sentences_of.about(operation, cited)))
-        new = to_fact(operation, said_at=when, at=at, session_id=session_id, agent_id=agent_id, beside=beside)
-        twin = _twin(new, facts.values())
-        fact = _said_again(twin, new) if twin is not None else new
-        facts[fact.id] = fact
-        if not new.current:
-            _end_what_is_over(facts, new, at)
-        elif operation.op == "update" and target is not None and target.id != fact.id:
-            target = facts[target.id]
-            if target.current and target.said_at <= when:
-                facts[target.id] = retire(target, when, at, superseded_by=fact.id)
-        settle(facts, fact.slot, at)
-    return [fact for id_, fact in facts.items() if stored.get(id_) != fact]
+        batch.apply(operation, max((message.at for message in cited), default=at))
+    return [fact for id_, fact in batch.facts.items() if stored.get(id_) != fact]
+
+
+@dataclass
+class _Batch:
+    """Facts while operations are applied to them."""
+
+    facts: dict[str, Fact]
+    at: datetime
+    session_id: str
+    agent_id: str
+
+    def apply(self, operation: Operation, when: datetime) -> None:
+        """Apply one operation, said at a time."""
+        target = self._heir(operation.target_id, when)
+        if operation.relation in ("ends", "forget"):
+            self._end(target, operation, when)
+            return
+        if operation.relation == "same" and target is not None:
+            self._keep(said_again(target, self._new(operation, when)))
+            return
+        fact = self._state(self._new(operation, when))
+        if target is None or target.id == fact.id or operation.relation not in ("changes", "corrects", "unsure"):
+            return
+        if set(target.source_ids) & set(operation.source_ids):
+            # two statements of one message stand beside each other
+            return
+        if operation.relation == "unsure" or operation.origin is not Origin.USER:
+            self._doubt(fact, target)
+        elif target.said_at > when:
+            # read late: what was said since stands
+            if fact.current:
+                self._keep(retire(fact, target.said_at, self.at, superseded_by=target.id))
+        elif target.current:
+            never = operation.relation == "corrects"
+            since = min(target.valid_from or target.said_at, target.said_at) if never else when
+            self._keep(retire(target, since, self.at, superseded_by=fact.id))
+
+    def _new(self, operation: Operation, when: datetime) -> Fact:
+        return to_fact(operation, said_at=when, at=self.at, session_id=self.session_id, agent_id=self.agent_id)
+
+    def _keep(self, fact: Fact) -> None:
+        self.facts[fact.id] = fact
+
+    def _heir(self, id_: str | None, when: datetime) -> Fact | None:
+        """Return the fact that is meant, or what has taken its place by then."""
+        seen: set[str] = set()
+        fact = self.facts.get(id_ or "")
+        while fact is not None and not fact.current and fact.superseded_by and fact.id not in seen:
+            seen.add(fact.id)
+            heir = self.facts.get(fact.superseded_by)
+            if heir is None or heir.said_at > when:
+                break
+            fact = heir
+        return fact
+
+    def _state(self, new: Fact) -> Fact:
+        """Take in a statement: a new fact, or one that is said again."""
+        known = self.facts.get(new.id)
+        self._keep(new if known is None else said_again(known, new))
+        for id_ in new.needs:
+            needed = self.facts.get(id_)
+            if needed is not None and new.id not in needed.needed_by:
+                self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, new.id)}))
+        return self._settled(self.facts[new.id], new)
+
+    def _settled(self, fact: Fact, new: Fact) -> Fact:
+        """Settle a doubt in favour of what the user says again: what it was in doubt about was said before."""
+        if new.origin is not Origin.USER or new.said_at < fact.said_at or fact.source_ids == new.source_ids:
+            return fact
+        for id_ in fact.doubts:
+            other = self.facts.get(id_)
+            if other is not None and fact.id in other.doubts:
+                less = other.model_copy(update={"doubts": tuple(one for one in other.doubts if one != fact.id)})
+                earlier = other.current and other.said_at < new.said_at
+                self._keep(retire(less, new.said_at, self.at, superseded_by=fact.id) if earlier else less)
+        if fact.doubts:
+            fact = fact.model_copy(update={"doubts": ()})
+            self._keep(fact)
+        return fact
+
+    def _doubt(self, fact: Fact, target: Fact) -> None:
+        """Mark two facts that may contradict each other; both stay."""
+        for one, other in ((self.facts[fact.id], target.id), (self.facts[target.id], fact.id)):
+            if one.current and other not in one.doubts:
+                self._keep(one.model_copy(update={"doubts": (*one.doubts, other)}))
+
+    def _end(self, target: Fact | None, operation: Operation, when: datetime) -> None:
+        own = target is not None and set(target.source_ids) & set(operation.source_ids)
+        if target is None or own or not target.current or target.said_at > when or operation.origin is not Origin.USER:
+            return
+        self._keep(retire(target, when, self.at, ended_by=operation.source_ids))
 
 
 def retire(
@@ -164,7 +200,7 @@ def retire(
 
     Args:
         fact: The fact.
-        when: Since when it is no longer true.
+        when: Since when it is no longer true; where it began, or before, of what never was so.
         at: Since when it is no longer believed.
         superseded_by: The fact that takes its place.
         ended_by: The messages that end it, where no fact takes its place.
@@ -180,86 +216,55 @@ def retire(
     )
 
 
-def _is_additional(text: str) -> bool:
-    return bool(_ADDITIONAL.search(normalise(text)))
+def doubted(dependants: Iterable[Fact], ended: Iterable[Fact]) -> list[Fact]:
+    """Return the facts that depend on others that have ended, in doubt about those.
+
+    Args:
+        dependants: Facts.
+        ended: Facts that are no longer believed.
+    """
+    over = {fact.id for fact in ended if not fact.current}
+    changed = []
+    for fact in dependants:
+        lost = tuple(id_ for id_ in fact.needs if id_ in over and id_ not in fact.doubts)
+        if fact.current and lost:
+            changed.append(fact.model_copy(update={"doubts": (*fact.doubts, *lost)}))
+    return changed
 
 
-class _Sentences:
-    """The sentences of messages, normalised: each message is read once, however many operations cite it."""
+def said_again(fact: Fact, new: Fact) -> Fact:
+    """Return a known fact with more sources; one that was over is true again when said later.
 
-    def __init__(self) -> None:
-        self._read: dict[str, list[str]] = {}
-
-    def about(self, operation: Operation, cited: Iterable[Said]) -> list[str]:
-        """Return the sentences of the cited messages that name the object: "also" may stand in another one."""
-        about = normalise(operation.object)
-        return [s for message in cited for s in self._of(message.text) if about and about in s]
-
-    def _of(self, text: str) -> list[str]:
-        if text not in self._read:
-            self._read[text] = [normalise(sentence) for sentence in sentences(text)]
-        return self._read[text]
-
-
-def _twin(new: Fact, facts: Iterable[Fact]) -> Fact | None:
-    """Return the stored fact that says the same, in whatever words."""
-    comparable = [fact for fact in facts if fact.affirmed == new.affirmed and _is_past(fact) == _is_past(new)]
-    alike = [fact for fact in comparable if fact.slot == new.slot]
-    related = _related_slots(new)
-    for among, same in (
-        (alike, lambda fact: fact.id == new.id),
-        (alike, lambda fact: same_object(fact.object_key, new.object_key)),
-        (alike, lambda fact: fact.exclusive and new.exclusive and refines(fact.object_key, new.object_key)),
-        (comparable, lambda fact: fact.slot in related and same_object(fact.object_key, new.object_key)),
-    ):
-        found = sorted(filter(same, among), key=lambda fact: fact.id)
-        if found:
-            return found[0]
-    return None
-
-
-def _is_past(fact: Fact) -> bool:
-    """Return whether a fact was said to be over when it was said, rather than having ended since."""
-    return not fact.current and fact.retired_at is None
-
-
-def _said_again(fact: Fact, new: Fact) -> Fact:
-    """Return a known fact with more sources, in its latest wording; one that was over is true again when said later."""
+    Args:
+        fact: The fact.
+        new: The same, as it is said now. Only the user's own words add support.
+    """
     sources = tuple(dict.fromkeys([*fact.source_ids, *new.source_ids]))
-    if sources == fact.source_ids:
+    if sources == fact.source_ids and not (fact.verbatim and not new.verbatim):
         return fact
-    update: dict[str, object] = {"source_ids": sources, "support": len(sources)}
-    if (new.said_at, new.text) > (fact.said_at, fact.text):
-        update |= {name: getattr(new, name) for name in ("text", "subject", "predicate", "object", "said_at")}
-        if new.text != fact.text:
-            update["wordings"] = (*fact.wordings, wording_of(fact))
-    if new.exclusive and not fact.exclusive:
-        # said in general before, and now as the attribute that it is
-        update |= {"slot": new.slot, "object_key": new.object_key, "exclusive": True}
-    if new.valid_from is not None and (fact.valid_from is None or new.said_at >= fact.said_at):
-        update["valid_from"] = new.valid_from
-    if (
-        new.current
-        and not fact.current
-        and (
-            # what was withdrawn with a branch of its conversation is said again, whenever that was
-            fact.is_withdrawn or new.said_at > (fact.valid_to or fact.said_at)
-        )
-    ):
+    update: dict[str, Any] = {"source_ids": sources, "said_at": max(fact.said_at, new.said_at)}
+    if sources != fact.source_ids and new.origin is Origin.USER:
+        update["support"] = fact.support + len(sources) - len(fact.source_ids)
+    if new.text and normalise(new.text) != normalise(fact.text):
+        wording = Wording(text=new.text, said_at=new.said_at, source_ids=new.source_ids)
+        update["wordings"] = (*fact.wordings, wording)[-_MAX_WORDINGS:]
+    if fact.verbatim and not new.verbatim:
+        # a model has read now what was kept as it was said
+        update |= {"verbatim": False, "unread": False, "about": new.about}
+    if new.reading:
+        update["reading"] = new.reading
+    for name in ("event_at", "valid_from"):
+        if getattr(new, name) is not None and (getattr(fact, name) is None or new.said_at >= fact.said_at):
+            update[name] = getattr(new, name)
+    if new.needs:
+        update["needs"] = tuple(dict.fromkeys([*fact.needs, *new.needs]))
+    if new.said_at >= fact.said_at and new.origin is Origin.USER:
+        # what it depended on has changed, and it is said to hold all the same
+        update["doubts"] = tuple(id_ for id_ in fact.doubts if id_ not in fact.needs)
+    over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.valid_to or fact.said_at))
+    if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact)
     return fact.model_copy(update=update)
-
-
-def wording_of(fact: Fact) -> Wording:
-    """Return how a fact is put."""
-    return Wording(
-        text=fact.text,
-        subject=fact.subject,
-        predicate=fact.predicate,
-        object=fact.object,
-        said_at=fact.said_at,
-        source_ids=fact.source_ids,
-    )
 
 
 def revived(fact: Fact) -> dict[str, Any]:
@@ -267,55 +272,3 @@ def revived(fact: Fact) -> dict[str, Any]:
     if fact.current or fact.is_withdrawn:
         return BELIEVED
     return {**BELIEVED, "suspended": (*fact.suspended, fact.ending)}
-
-
-def _end_what_is_over(facts: dict[str, Fact], past: Fact, at: datetime) -> None:
-    """End the facts that a statement about the past shows to be over: "I used to live in Hanoi"."""
-    for fact in list(facts.values()):
-        same = fact.slot == past.slot and same_object(fact.object_key, past.object_key)
-        if same and fact.current and fact.affirmed == past.affirmed and fact.said_at < past.said_at:
-            facts[fact.id] = retire(fact, past.said_at, at, ended_by=past.source_ids)
-
-
-def settle(facts: dict[str, Fact], slot: str, at: datetime) -> None:
-    """Let the latest of what contradicts each other be current, and each one before it end where the next began.
-
-    Args:
-        facts: All facts of the slot, by id; those that change are replaced.
-        slot: The slot.
-        at: When it is decided.
-    """
-    members = [fact for fact in facts.values() if fact.slot == slot and _competes(fact, facts)]
-    successors: dict[str, list[Fact]] = {}
-    for chain in _contradictory(members):
-        ordered = sorted(chain, key=lambda fact: (fact.said_at, fact.id))
-        for place, fact in enumerate(ordered):
-            successors.setdefault(fact.id, []).extend(ordered[place + 1 : place + 2])
-    for id_, later in successors.items():
-        fact = facts[id_]
-        if later:
-            successor = min(later, key=lambda other: (other.said_at, other.id))
-            if fact.superseded_by != successor.id or fact.valid_to != successor.said_at:
-                facts[id_] = retire(fact, successor.said_at, fact.retired_at or at, superseded_by=successor.id)
-        elif not fact.current:
-            facts[id_] = fact.model_copy(update=BELIEVED)
-
-
-def _contradictory(members: Sequence[Fact]) -> list[list[Fact]]:
-    """Return a slot's facts in groups of which one can be true: values, counts of a thing, a thing and its denial."""
-    groups = [[fact for fact in members if fact.exclusive]]
-    counts: dict[str, list[Fact]] = {}
-    for fact in members:
-        if not fact.exclusive and (what := counted(fact.object_key)):
-            counts.setdefault(what, []).append(fact)
-        if not fact.affirmed:
-            groups.append([other for other in members if same_object(other.object_key, fact.object_key)])
-    return [group for group in [*groups, *counts.values()] if len(group) > 1 or not all(f.current for f in group)]
-
-
-def _competes(fact: Fact, facts: Mapping[str, Fact]) -> bool:
-    """Return whether a fact may be the current one of its slot: it is, or another of the same slot took its place."""
-    if fact.current:
-        return True
-    successor = facts.get(fact.superseded_by or "")
-    return successor is not None and successor.slot == fact.slot

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
-from typing import cast
+from typing import Any, cast
 
 from langgraph.store.base import BaseStore, SearchItem, SearchOp
 
-from memory.canonical import object_key
 from memory.causes import cause_of
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.records import MAX_INDEXED_CHARS, Fact
+from memory.wording import linking_words
 
 NEIGHBOURS = 20
 """Facts shown to the model: half of them near in meaning, half of them sharing words."""
@@ -58,12 +58,18 @@ async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]
 
 
 def _related(near: Sequence[SearchItem], latest: Sequence[SearchItem], said: str) -> list[Fact]:
-    words = set(object_key(said).split())
-    shared = {item.key: len(words & set(object_key(str(item.value["text"])).split())) for item in latest}
+    words = linking_words(said)
+    shared = {item.key: len(words & linking_words(_put(item.value))) for item in latest}
     worded = sorted((item for item in latest if shared[item.key]), key=lambda item: -shared[item.key])
     merged = chain.from_iterable(zip_longest(near, worded))
     found = {item.key: item for item in merged if item is not None}
     return [Fact.from_value(item.value) for item in list(found.values())[:NEIGHBOURS]]
+
+
+def _put(value: Mapping[str, Any]) -> str:
+    """Return a fact's words in every way in which it is put."""
+    also = (str(wording.get("text", "")) for wording in value.get("wordings") or ())
+    return " ".join([str(value["text"]), str(value.get("about") or ""), str(value.get("reading") or ""), *also])
 
 
 async def _found(store: BaseStore, *searches: SearchOp) -> list[list[SearchItem]]:

@@ -27,8 +27,7 @@ from memory.branches import BranchesOf, follow
 from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
-from memory.coverage import Coverage, settle_verbatim
-from memory.drafts import Origin
+from memory.drafts import Stamp, settle_verbatim
 from memory.extraction import (
     ExistingMemory,
     Extraction,
@@ -41,7 +40,7 @@ from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import Said, reconcile
+from memory.reconcile import Said, reconcile, said_again
 from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
@@ -54,6 +53,7 @@ from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import is_said, message_record_id, to_records
 from memory.unread import offer_unread
+from memory.when import zone_of
 from memory.work.items import Work, announce, put_work
 from memory.workers import worker_name
 
@@ -496,6 +496,8 @@ class Turns:
                 at=m.created_at,
                 # what was said before has its words from its own turn
                 enrich=self.memory.policy.keywords and m.id in known and wants_keywords(m.text),
+                context=m.id not in known,
+                origin=m.origin,
             )
             for m in shown
         ]
@@ -504,9 +506,22 @@ class Turns:
                 last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
                 did = TranscriptMessage(id=f"{turn.id}:steps", role="tool", text="\n".join(turn.steps))
                 transcript.insert(last, did)
-        existing = [ExistingMemory(id=fact.id, kind="fact", text=fact.text) for fact in related]
+        existing = [
+            ExistingMemory(
+                id=fact.id,
+                kind="fact",
+                text=fact.text,
+                about=fact.about,
+                at=fact.said_at,
+                also=(fact.quote, fact.reading, *(wording.text for wording in fact.wordings)),
+            )
+            for fact in related
+        ]
         assert self.extractor is not None  # noqa: S101 - narrows for the type checker
-        return await self.extractor.extract(transcript, existing, deadline=self.memory.policy.extraction_timeout)
+        zone = zone_of(await self.memory.profile.get_profile(self.user_id))
+        return await self.extractor.extract(
+            transcript, existing, deadline=self.memory.policy.extraction_timeout, zone=zone
+        )
 
     async def _commit(
         self,
@@ -519,47 +534,46 @@ class Turns:
     ) -> TurnReport:
         for refused in extraction.keywords_refused:
             log.debug("index words not taken: %s", refused.reason)
-        origin = Origin(self.session_id, self.agent_id, now())
+        stamp = Stamp(self.session_id, self.agent_id, now())
         # what is drawn from a message before the turn was said then, and not now
         said = drafts.as_cited(shown)
-        sources = tuple(message.id for message in messages)
-        verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
-        coverage = Coverage(extraction, {fact.id: fact.text for fact in related}, _texts(said))
-        unread = await asyncio.to_thread(coverage.unread, verbatim, related)
-        spoken = [fact.id for fact in (*verbatim, *unread)]
+        read = {message.id for message in messages}
+        unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
             if not mine:
                 return TurnReport(calls=extraction.calls), []
             store = self.memory.store
+            spoken = [fact.id for fact in unread]
             stored = await load_facts(store, self.user_id, extraction.ops, spoken, verbatim_in=self.session_id)
             facts = await asyncio.to_thread(
                 reconcile,
                 extraction.ops,
                 stored,
-                at=origin.at,
+                at=stamp.at,
                 session_id=self.session_id,
                 agent_id=self.agent_id,
                 said=said,
             )
-            kept, read = settle_verbatim(verbatim, unread, stored.values(), sources)
-            facts += kept
-            changes = [delete(self.user_id, MemoryScope.SEMANTIC, id_) for id_ in read]
+            kept, gone = settle_verbatim(unread, {**stored, **{fact.id: fact for fact in facts}}.values(), read)
+            facts = list({fact.id: fact for fact in (*facts, *kept)}.values())
+            changes = [delete(self.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
             changes += await fact_changes(store, self.user_id, facts)
             if extraction.episode is not None and self.memory.policy.use_episodic:
                 # a task that has been forgotten meanwhile is not linked to
                 linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
                 there = await self.memory.records(self.user_id, MemoryScope.STATE, linked) if linked else {}
                 steps = tuple(id_ for id_ in linked if id_ in there)
-                made = drafts.episode(extraction.episode, sources, origin, steps)
+                sources = tuple(message.id for message in messages)
+                made = drafts.episode(extraction.episode, sources, stamp, steps)
                 changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
             if extraction.summary:
-                made_summary = drafts.summary(extraction.summary, sources, origin)
+                made_summary = drafts.summary(extraction.summary, messages, stamp)
                 changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
             enriched = await self._messages_of(set(_sources(mine)) & set(extraction.keywords))
             changes += [put(self.user_id, MemoryScope.DIALOG, m) for m in _enriched(enriched, extraction)]
-            learnt, refused = await self._profile(extraction, origin, said)
+            learnt, refused = await self._profile(extraction, stamp, said)
             changes += learnt
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
             report = TurnReport(
@@ -582,8 +596,8 @@ class Turns:
     ) -> TurnReport:
         """Keep the user's statements word for word: for good without a model, until it works again after a failure."""
         error = in_short(failure) if failure else ""
-        origin = Origin(self.session_id, self.agent_id, now())
-        verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, origin)
+        stamp = Stamp(self.session_id, self.agent_id, now())
+        verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, stamp)
         many = len(verbatim) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
         more = _MORE_SAID if many else ""
 
@@ -593,7 +607,7 @@ class Turns:
                 # forgotten meanwhile, or read by somebody else
                 return TurnReport(problem=error), []
             stored = await load_facts(self.memory.store, self.user_id, (), [fact.id for fact in verbatim])
-            kept = {fact.id: drafts.repeated(stored.get(fact.id), fact) for fact in verbatim}
+            kept = {f.id: said_again(stored[f.id], f) if f.id in stored else f for f in verbatim}
             if failure is None:
                 # without a model nobody has read it; once there is one, it is offered (see `memory.unread`)
                 new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
@@ -611,7 +625,7 @@ class Turns:
         return report
 
     async def _profile(
-        self, extraction: Extraction, origin: Origin, said: Mapping[str, Said]
+        self, extraction: Extraction, stamp: Stamp, said: Mapping[str, Said]
     ) -> tuple[list[Change], list[str]]:
         """Return the write of what was learnt of the profile, and why some of it was refused."""
         if not extraction.profile_changes:
@@ -621,12 +635,12 @@ class Turns:
             change.field: ProfileValue(
                 value=change.value,
                 source_ids=change.source_ids,
-                updated_at=max((said[id_].at for id_ in change.source_ids if id_ in said), default=origin.at),
+                updated_at=max((said[id_].at for id_ in change.source_ids if id_ in said), default=stamp.at),
             )
             for change in extraction.profile_changes
         }
         schema = self.memory.policy.profile
-        update = merge_profile(before, learnt, schema, session_id=origin.session_id, agent_id=origin.agent_id)
+        update = merge_profile(before, learnt, schema, session_id=stamp.session_id, agent_id=stamp.agent_id)
         refused = [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
         if update.profile is None or update.profile == before:
             return [], refused
@@ -679,8 +693,4 @@ def _left_out(extraction: Extraction, kept: bool) -> str:
         return ""
     count = len(extraction.rejected)
     what = f"{count} proposals were refused ({'; '.join(reasons)})" if reasons else "not everything could be read"
-    return f"{what}; the words that no fact covers are kept as said" if kept else what
-
-
-def _texts(said: Mapping[str, Said]) -> dict[str, str]:
-    return {id_: message.text for id_, message in said.items()}
+    return f"{what}; the words that no label covers are kept as said" if kept else what

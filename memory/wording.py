@@ -14,10 +14,17 @@ from functools import lru_cache
 from memory.language import LANGUAGES, UNSPACED
 
 _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 _COMMON_START = 4
 """Letters that two forms of a word begin with: "live" and "lives", "reise" and "reisen"."""
+
+_MIN_LINK = 4
+"""Letters of a word that links: in a language without a file shorter ones are mostly function words."""
+
+_STEM = 5
+"""Letters of it that count: "allergic" and "allergy"."""
 
 _FUNCTION_WORDS = frozenset[str]().union(*(one.stop | one.hollow for one in LANGUAGES if not one.unspaced)) | {
     "user",
@@ -91,6 +98,21 @@ def share(text: str, known: Iterable[str]) -> float:
     """
     wanted = list(dict.fromkeys(content_words(text)))
     return 1 - len(missing(text, known)) / len(wanted) if wanted else 0.0
+
+
+def linking_words(text: str) -> set[str]:
+    """Return what links a text with others on the same matter: the beginnings of its longer words, numbers, names.
+
+    Of a script without spaces it is each pair of letters that stand beside each other.
+
+    >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
+    (['hue', 'live'], ['住在', '在河', '河内'])
+    """
+    found = {fold(word)[:_STEM] for word in content_words(text) if len(word) >= _MIN_LINK or word.isdigit()}
+    found |= {fold(name)[:_STEM] for name in names(text)}
+    for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
+        found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}
+    return found
 
 
 def numbers(text: str) -> set[str]:

@@ -10,8 +10,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.reconcile import settle, wording_of
-from memory.records import BELIEVED, Ending, Fact
+from memory.records import BELIEVED, Ending, Fact, Wording
 
 
 def part_of(source: str) -> str:
@@ -32,9 +31,6 @@ def believed(
     """
     supported = {id_ for id_, fact in facts.items() if _is_supported(fact, gone)}
     after = {id_: _reassessed(fact, facts, supported, gone, said_at, at) for id_, fact in facts.items()}
-    back = {fact.slot for id_, fact in after.items() if fact.current and not facts[id_].current and fact.slot}
-    for slot in sorted(back):
-        settle(after, slot, at)
     return [fact for id_, fact in after.items() if fact != facts[id_]]
 
 
@@ -141,15 +137,13 @@ def _heir(id_: str | None, facts: Mapping[str, Fact], supported: Collection[str]
 
 
 def _wording(fact: Fact, gone: Collection[str]) -> dict[str, Any]:
-    """Return what changes of a fact's words: it is put as those that still say it put it last."""
+    """Return what changes of a fact whose words nobody says any more: it is put as those do who still say it."""
     if not fact.wordings:
         return {}
-    before = {source for wording in fact.wordings for source in wording.source_ids}
-    own = tuple(source for source in _sources(fact) if source not in before)
-    now = wording_of(fact).model_copy(update={"source_ids": own})
-    known = sorted((*fact.wordings, now), key=lambda wording: wording.said_at)
-    still = [wording for wording in known if any(part_of(source) not in gone for source in wording.source_ids)]
-    if not still or still[-1] == now:
+    beside = {source for wording in fact.wordings for source in wording.source_ids}
+    own = tuple(source for source in _sources(fact) if source not in beside)
+    still = [w for w in fact.wordings if any(part_of(source) not in gone for source in w.source_ids)]
+    if not still or any(part_of(source) not in gone for source in own):
         return {}
-    words = {name: getattr(still[-1], name) for name in ("text", "subject", "predicate", "object")}
-    return {**words, "wordings": tuple(wording for wording in known if wording != still[-1])}
+    now = Wording(text=fact.text, said_at=fact.created_at, source_ids=own)
+    return {"text": still[-1].text, "wordings": (now, *(w for w in fact.wordings if w != still[-1]))}

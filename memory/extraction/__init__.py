@@ -17,6 +17,7 @@ from memory.extraction.contract import (
     ProfileChange,
     Rejected,
     TranscriptMessage,
+    Unread,
     Usage,
 )
 from memory.extraction.errors import (
@@ -43,6 +44,7 @@ __all__ = [
     "ProfileChange",
     "Rejected",
     "TranscriptMessage",
+    "Unread",
     "Usage",
     "create_extractor",
     "text_shown",

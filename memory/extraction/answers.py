@@ -51,8 +51,8 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
 
     >>> read_answer('Sure: {"summary": "ok"}').payload
     {'summary': 'ok'}
-    >>> read_answer('{"ops": [{"op": "add"}, {"op": "up').leftovers
-    ('{"op": "up',)
+    >>> read_answer('{"facts": [{"c": [1]}, {"c": [2').leftovers
+    ('{"c": [2',)
     >>> read_answer("I cannot").problem
     'it holds no JSON object'
     """

@@ -1,64 +1,72 @@
-"""What a model proposes, checked item by item against the transcript and what is known. Nothing is dropped silently."""
+"""A model's labels, checked one by one against the clauses and memories shown. Nothing is dropped silently."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from memory.canonical import predicate_key
+from memory.clauses import length
+from memory.episodes import hold_episode, hold_summary
 from memory.extraction.answers import Answer
-from memory.extraction.briefing import Briefing
+from memory.extraction.briefing import Briefing, Numbered
 from memory.extraction.contract import (
     EpisodeDraft,
+    ExistingMemory,
     Extraction,
     Operation,
     ProfileChange,
     Rejected,
+    Relation,
+    TranscriptMessage,
+    Unread,
 )
-from memory.extraction.grounding import coverage, is_assent, is_grounded, is_negative, objection
+from memory.extraction.evidence import are_linked, is_borne_out, may_stand_for, names_instead
 from memory.extraction.keywords import check_keywords
-from memory.extraction.mood import allowed_moods, moods
 from memory.extraction.proposal import (
+    MAX_FACTS,
     MAX_LESSONS,
-    MAX_OPS,
     MAX_PROFILE_CHANGES,
     MAX_STEPS,
     ProposedEpisode,
-    ProposedOperation,
+    ProposedFact,
+    ProposedOther,
     ProposedProfileChange,
 )
-from memory.extraction.supersession import is_corrected, named_best, supersedes, takes_back
+from memory.language import denial_of
+from memory.origins import Origin, lowest
 from memory.own_words import own_words
-from memory.records import Level, normalise
+from memory.records import Level
+from memory.statements import is_pleasantry, statements
+from memory.when import resolve
+from memory.wording import missing, numbers, share
 
-MAX_SUBJECT = 80
-MAX_PREDICATE = 60
-MAX_OBJECT = 200
+MAX_ABOUT = 80
 MAX_TEXT = 300
 MAX_FIELD = 40
+MAX_VALUE = 200
 MAX_PART = 300
 MAX_SUMMARY = 500
 MAX_TITLE = 80
-MAX_SNAPSHOT = 900
+MAX_OUTCOME = 900
+_MAX_NEEDS = 8
 _MAX_RAW = 1_000
 
-# A sentence about a grounded object may use words of its own ("is allergic to" for "can't have"), but not mostly.
-_MIN_TEXT_COVERAGE = 0.6
+_ANSWER_WORDS = 3
+"""Words of a clause that may say nothing without the question that it answers: fewer than this."""
 
+_CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
 _Proposed = TypeVar("_Proposed", bound=BaseModel)
 
 
 class _Refused(Exception):  # noqa: N818 - a signal within this module
     """A proposal that is not believed; the message is the reason."""
-
-
-class _Withdrawn(_Refused):
-    """A proposal whose words the user takes back: they are not to be kept word for word either."""
 
 
 def check(answer: Answer, briefing: Briefing) -> Extraction:
@@ -69,23 +77,25 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         briefing: What it was shown.
 
     Returns:
-        What holds, and what was refused and why. An update of a fact that the cited messages do not change is taken as
-        an addition, and the update refused; an update that names no fact is an addition. Usage and calls are left for
-        the engine to fill in.
+        What holds, what was refused and why, and the clauses that no label covers. Usage and calls are left for the
+        engine to fill in.
     """
     checker = _Checker(briefing)
     payload = answer.payload
-    operations = checker.each(payload.get("ops"), ProposedOperation, checker.operation, MAX_OPS)
-    changes = checker.each(payload.get("profile_changes"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
-    ops = checker.one_each(_merged(operations), lambda op: op.target_id, "a second operation on one memory")
-    profile = checker.one_each(_merged(changes), lambda change: change.field, "a second value for one profile field")
+    facts = checker.each(payload.get("facts"), ProposedFact, checker.located, MAX_FACTS)
+    others = checker.each(payload.get("others"), ProposedOther, checker.set_aside, MAX_FACTS)
+    changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
+    ops = checker.operations(facts)
+    profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
     episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
     summary = checker.summary(payload.get("summary"))
     keywords = check_keywords(payload.get("keywords"), briefing)
     for leftover in answer.leftovers:
         checker.refuse(leftover, "it could not be read")
+    checker.covered.update(number for numbers_ in others for number in numbers_)
     return Extraction(
         ops=tuple(ops),
+        unread=tuple(checker.unread()),
         episode=episode[0] if episode else None,
         profile_changes=tuple(profile),
         summary=summary,
@@ -97,32 +107,28 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
 
 
 @dataclass(frozen=True)
-class _Evidence:
-    """What the user says in the cited messages, and what they assent to there."""
+class _Located:
+    """A proposed fact with the clauses that it cites."""
 
-    ids: tuple[str, ...]
-    said: str
-    assented: str
+    proposed: ProposedFact
+    raw: Any
+    numbers: tuple[int, ...]
+    clauses: tuple[Numbered, ...]
 
-    def refuse_unless(self, about: str, negative: bool, claim: str) -> None:
-        """Refuse a claim about these words that the evidence does not make."""
-        if is_grounded(about, self.said):
-            reason = objection(about, negative, self.said, claim=claim)
-        elif is_grounded(about, self.assented):
-            reason = objection(about, negative, self.assented, assented=True, claim=claim)
-        else:
-            reason = "not grounded in the cited messages"
-        if reason:
-            raise _Refused(reason)
+    @property
+    def quote(self) -> str:
+        return " ".join(numbered.clause.text for numbered in self.clauses)
 
 
+@dataclass
 class _Checker:
-    def __init__(self, briefing: Briefing) -> None:
-        self.briefing = briefing
-        self.rejected: list[Rejected] = []
+    briefing: Briefing
+    rejected: list[Rejected] = field(default_factory=list)
+    covered: set[int] = field(default_factory=set)
+    of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
-        self.rejected.append(Rejected(_raw(raw), reason, self._cited(raw)))
+        self.rejected.append(Rejected(_raw(raw), reason))
 
     def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed, Any], Any], limit: int) -> list[Any]:
         """Judge every item by itself; one that does not fit the form costs only itself."""
@@ -139,101 +145,236 @@ class _Checker:
                 kept.append(judge(form.model_validate(item), item))
             except ValidationError:
                 self.refuse(item, "not in the form that was asked for")
-            except _Withdrawn as withdrawn:
-                self.rejected.append(Rejected(_raw(item), str(withdrawn)))
             except _Refused as refused:
                 self.refuse(item, str(refused))
         return kept
 
-    def one_each(self, items: Sequence[Any], key: Callable[[Any], str | None], reason: str) -> list[Any]:
-        """Keep the first item of each key; items without one are all kept."""
+    def one_each(self, items: Sequence[Any], key: Callable[[Any], str], reason: str) -> list[Any]:
+        """Keep the first item of each key."""
         kept: dict[str, Any] = {}
-        for place, item in enumerate(items):
-            name = key(item)
-            if name is not None and name in kept:
-                self.rejected.append(Rejected(_shown(item), reason, item.source_ids))
-            else:
-                kept[name if name is not None else f"\0{place}"] = item
+        for item in items:
+            if key(item) in kept and kept[key(item)] != item:
+                self.rejected.append(Rejected(str(item)[:_MAX_RAW], reason))
+            kept.setdefault(key(item), item)
         return list(kept.values())
 
-    def operation(self, proposed: ProposedOperation, raw: Any) -> Operation:
-        evidence = self._evidence(proposed.source_ids)
-        alias = (proposed.target_id or "").strip().casefold()
-        # small models call everything an update: one that names no memory overwrites none
-        op = "add" if proposed.op == "update" and not alias else proposed.op
-        target = self.briefing.targets.get(alias) if op != "add" else None
-        if target is None and op != "add":
-            raise _Refused("it changes a memory that does not exist")
-        if op == "retract":
-            known = {name: memory.text for name, memory in self.briefing.targets.items()}
-            target = self.briefing.targets[named_best(known, alias, evidence.said)]
-        operation = Operation(
-            op=op,
-            target_id=target.id if target else None,
-            subject=" ".join(proposed.subject.split()),
-            predicate=" ".join(proposed.predicate.split()),
-            object=" ".join(proposed.object.split()),
-            text=" ".join(proposed.text.split()),
-            source_ids=evidence.ids,
+    def _cited(self, cited: Sequence[int]) -> tuple[int, ...]:
+        found = tuple(sorted(set(cited)))
+        if not found:
+            raise _Refused("it cites nothing")
+        if any(number not in self.briefing.clauses for number in found):
+            raise _Refused("it cites a clause that does not exist")
+        if len({self.briefing.clauses[number].message for number in found}) > 1:
+            raise _Refused("it cites several messages")
+        return found
+
+    def located(self, proposed: ProposedFact, raw: Any) -> _Located:
+        cited = self._cited(proposed.c)
+        clauses = tuple(self.briefing.clauses[number] for number in cited)
+        if all(numbered.clause.asks for numbered in clauses) and proposed.rel != "forget":
+            # it has been read: what it asks is no fact, and not to be kept as one
+            self.covered.update(cited)
+            raise _Refused("its clause asks")
+        return _Located(proposed, raw, cited, clauses)
+
+    def set_aside(self, proposed: ProposedOther, raw: Any) -> tuple[int, ...]:
+        cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
+        if not cited:
+            raise _Refused("it cites a clause that does not exist")
+        return cited
+
+    def operations(self, facts: Sequence[_Located]) -> list[Operation]:
+        """Return what the facts come to, each target changed by the first that does."""
+        facts_of = Counter(fact.numbers for fact in facts)
+        taken: set[str] = set()
+        done: dict[tuple[str, str, str | None], Operation] = {}
+        # in the order in which they were said: what is said later may change what was said earlier
+        for fact in sorted(facts, key=lambda fact: fact.numbers):
+            try:
+                operation = self._operation(fact, shared=facts_of[fact.numbers] > 1)
+            except _Refused as refused:
+                self.refuse(fact.raw, str(refused))
+                continue
+            if operation.target_id and operation.relation in _CHANGING:
+                if operation.target_id in taken and operation.text:
+                    operation = replace(operation, relation="unsure")
+                taken.add(operation.target_id)
+            self.covered.update(fact.numbers)
+            for number in fact.numbers:
+                self.of_clause.setdefault(str(number), operation)
+            done.setdefault((operation.relation, operation.id, operation.target_id), operation)
+        return list(done.values())
+
+    def _operation(self, fact: _Located, *, shared: bool) -> Operation:
+        proposed, quote = fact.proposed, fact.quote
+        message = self.briefing.messages[fact.clauses[0].message]
+        text, origin = self._text(fact, shared=shared)
+        target_id, put = self._target(proposed, fact)
+        relation = self._relation(proposed.rel, quote, target_id, put, origin)
+        if relation in ("ends", "forget"):
+            # the end needs no fact of its own: the message says it
+            return Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
+        when = resolve(quote, message.at or datetime.now(UTC), self.briefing.zone, proposed.when.strip()[:40])
+        reading = " ".join(proposed.text.split())
+        shown = [quote, *self._context(fact), *put]
+        return Operation(
+            relation=relation,
+            text=text,
+            about=self._about(proposed.about, shown),
+            target_id=target_id,
+            quote=quote if text != quote else "",
+            reading=reading if reading != text and self._reads(reading, quote, shown) else "",
+            source_ids=(message.id,),
+            origin=origin,
+            event_at=when.event_at,
+            valid_from=when.valid_from,
+            valid_to=when.valid_to,
+            needs=self._needed(proposed.needs),
         )
-        if operation.op == "retract":
-            if target is None or not takes_back(target.text, evidence.said):
-                raise _Refused("the cited message does not take the memory back")
-            return operation
-        _bounded(operation.subject, MAX_SUBJECT, "subject")
-        _bounded(operation.predicate, MAX_PREDICATE, "predicate")
-        _bounded(operation.object, MAX_OBJECT, "object")
-        _bounded(operation.text, MAX_TEXT, "text")
-        _stated(operation, evidence)
-        if is_corrected(operation.object, evidence.said):
-            raise _Withdrawn("the user corrects it in the same breath")
-        if target is not None and normalise(target.text) == normalise(operation.text):
-            return replace(operation, op="add", target_id=None)  # said once more, not changed
-        if target is not None and not supersedes(target.text, operation, evidence.said):
-            self.refuse(raw, "the cited message does not change the memory; kept as a new one")
-            return replace(operation, op="add", target_id=None)
-        return operation
+
+    def _text(self, fact: _Located, *, shared: bool) -> tuple[str, Origin]:
+        """Return what is kept of a fact, and who vouches for it: the clause, or the sentence that was made of it."""
+        quote, sentence = fact.quote, " ".join(fact.proposed.text.split())
+        if length(quote) < _ANSWER_WORDS:
+            return self._answered(fact, sentence)
+        stands = is_borne_out(sentence, [quote, fact.proposed.about]) and may_stand_for(sentence, quote)
+        # of two facts in one clause each has the sentence that tells it from the other
+        return (sentence if shared and stands and len(sentence) <= MAX_TEXT else quote), Origin.USER
+
+    def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
+        """Return whether a sentence is of use to find a clause by."""
+        return 0 < len(sentence) <= MAX_TEXT and share(sentence, [quote]) > 0 and is_borne_out(sentence, shown)
+
+    def _answered(self, fact: _Located, sentence: str) -> tuple[str, Origin]:
+        """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
+        quote = fact.quote
+        asked = self._before(fact.clauses[0].message)
+        if statements(quote, 1) or asked is None or not is_borne_out(sentence, [quote, asked.text]):
+            # "I'm vegan" states something by itself
+            if length(quote) > 1 and not is_pleasantry(quote):
+                return quote, Origin.USER
+            raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+        if len(sentence) > MAX_TEXT:
+            raise _Refused("text is too long")
+        if denial_of(quote) and not denial_of(sentence):
+            raise _Refused("the user denies it")
+        if any(not missing(word, [quote]) for word in missing(sentence, [asked.text])):
+            return sentence, Origin.USER
+        if self.briefing.tainted:
+            raise _Refused("the user agrees to what somebody else may have written")
+        return sentence, Origin.ASSENT
+
+    def _before(self, place: int) -> TranscriptMessage | None:
+        before = self.briefing.messages[place - 1] if place else None
+        return before if before is not None and before.role == "assistant" else None
+
+    def _context(self, fact: _Located) -> list[str]:
+        """Return the user's words around a clause: "she" is named there."""
+        own = fact.clauses[0].message
+        return [
+            numbered.clause.text
+            for numbered in self.briefing.clauses.values()
+            if numbered.message <= own and numbered.clause.text not in fact.quote
+        ] + [own_words(m.text) for m in self.briefing.messages if m.context and m.role == "user"]
+
+    def _about(self, about: str, shown: Sequence[str]) -> str:
+        name = " ".join(about.split())
+        if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
+            return "user"
+        return "user" if missing(name, shown) or not numbers(name) <= set[str]().union(*map(numbers, shown)) else name
+
+    def _target(self, proposed: ProposedFact, fact: _Located) -> tuple[str | None, tuple[str, ...]]:
+        """Return the id of the fact that is meant, and how it is put; nothing where there is none."""
+        label = (proposed.target or "").strip().casefold().strip("[]")
+        if not label or proposed.rel == "new":
+            return None, ()
+        known = self.briefing.targets.get(label)
+        if known is not None:
+            return known.id, _put(known)
+        earlier = self.of_clause.get(label)
+        number = int(label) if label.isdecimal() and len(label) < 4 else 0
+        numbered = self.briefing.clauses.get(number)
+        if earlier is not None and earlier.text and numbered and numbered.message < fact.clauses[0].message:
+            return earlier.id, (earlier.text, earlier.reading)
+        return None, ()
+
+    def _relation(
+        self, relation: Relation, quote: str, target_id: str | None, put: Sequence[str], origin: Origin
+    ) -> Relation:
+        """Return the relation as far as it is believed."""
+        if target_id is None:
+            if relation == "forget":
+                raise _Refused("it forgets a memory that was not shown")
+            return "new"
+        if relation == "same":
+            # a number that the fact does not have is no repetition of it
+            return "same" if numbers(quote) <= set[str]().union(*map(numbers, put)) else "new"
+        if relation not in _CHANGING:
+            return relation
+        others = [_put(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
+        linked = are_linked(quote, put)
+        if origin is Origin.USER and (linked or not self.briefing.tainted) and not names_instead(quote, put, others):
+            return relation
+        if relation in ("ends", "forget"):
+            raise _Refused("the user's words do not name what is to be ended")
+        # a request about a page is no doubt of what is known
+        return "unsure" if statements(quote, 1) else "new"
+
+    def _needed(self, needs: Sequence[str]) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for label in needs[:_MAX_NEEDS]:
+            name = label.strip().casefold().strip("[]")
+            if name in self.briefing.targets:
+                found[self.briefing.targets[name].id] = None
+            elif name in self.of_clause and self.of_clause[name].text:
+                found[self.of_clause[name].id] = None
+        return tuple(found)
 
     def profile(self, proposed: ProposedProfileChange, raw: Any) -> ProfileChange:
-        evidence = self._evidence(proposed.source_ids)
-        field = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
+        cited = self._cited(proposed.c)
+        numbered = self.briefing.clauses[cited[0]]
+        message = self.briefing.messages[numbered.message]
+        name = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
         value = " ".join(proposed.value.split())
-        _bounded(field, MAX_FIELD, "field")
-        _bounded(value, MAX_OBJECT, "value")
-        evidence.refuse_unless(value, is_negative(value), f"{field} {value}")
-        return ProfileChange(field=field, value=value, source_ids=evidence.ids)
+        _bounded(name, MAX_FIELD, "field")
+        said = " ".join(self.briefing.clauses[number].clause.text for number in cited)
+        if all(self.briefing.clauses[number].clause.asks for number in cited):
+            raise _Refused("its clause asks")
+        if value:
+            _bounded(value, MAX_VALUE, "value")
+            if missing(value, [said]) or not numbers(value) <= numbers(said):
+                raise _Refused("the user's words do not say it")
+            if denial_of(said) and not denial_of(value):
+                raise _Refused("the user denies it")
+        elif self.briefing.tainted and not are_linked(said, [name]):
+            raise _Refused("the user's words do not name what is to be cleared")
+        self.covered.update(cited)
+        return ProfileChange(field=name, value=value, source_ids=(message.id,))
 
     def episode(self, proposed: ProposedEpisode, raw: Any) -> EpisodeDraft:
         _bounded(proposed.goal, MAX_PART, "goal")
-        parts = [proposed.situation, proposed.outcome, *proposed.steps, *proposed.lessons]
-        if any(len(part) > MAX_PART for part in parts):
+        if len(proposed.outcome) > MAX_OUTCOME or any(len(p) > MAX_PART for p in (*proposed.steps, *proposed.lessons)):
             raise _Refused("a part of the episode is too long")
         if len(proposed.steps) > MAX_STEPS or len(proposed.lessons) > MAX_LESSONS:
             raise _Refused("too many steps or lessons")
-        if not 0 <= proposed.importance <= 1:
-            raise _Refused("importance is not between 0 and 1")
+        title = " ".join(proposed.milestone.split())
+        if len(title) > MAX_TITLE:
+            raise _Refused("milestone is too long")
+        said, observed = self._shown()
         draft = EpisodeDraft(
             goal=proposed.goal.strip(),
-            situation=proposed.situation.strip(),
             steps=tuple(step.strip() for step in proposed.steps if step.strip()),
             outcome=proposed.outcome.strip(),
             lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
-            level=Level.TASK if proposed.level == "milestone" else Level(proposed.level),
-            importance=proposed.importance,
+            level=Level.MILESTONE if title and proposed.outcome.strip() else Level.TASK,
+            milestone_title=title if proposed.outcome.strip() else "",
+            snapshot=proposed.outcome.strip() if title else "",
+            origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
         )
-        return self._milestone(proposed, draft) if proposed.level == "milestone" else draft
-
-    def _milestone(self, proposed: ProposedEpisode, draft: EpisodeDraft) -> EpisodeDraft:
-        title, snapshot = (" ".join(text.split()) for text in (proposed.milestone_title, proposed.snapshot))
-        cited = [alias.strip().casefold() for alias in proposed.source_ids]
-        if any(alias not in self.briefing.messages for alias in cited):
-            raise _Refused("it cites a message that does not exist")
-        # small models call every turn a milestone: one that is not called anything, or that nothing shows, is a task
-        if not (title and snapshot and cited):
-            return draft
-        _bounded(title, MAX_TITLE, "milestone_title")
-        _bounded(snapshot, MAX_SNAPSHOT, "snapshot")
-        return replace(draft, level=Level.MILESTONE, milestone_title=title, snapshot=snapshot)
+        held = hold_episode(draft, said, observed)
+        if held is None:
+            raise _Refused("no message tells of it")
+        return held
 
     def summary(self, value: Any) -> str:
         if value is None or value == "":
@@ -241,39 +382,36 @@ class _Checker:
         if not isinstance(value, str) or len(value) > MAX_SUMMARY:
             self.refuse(value, "the summary is not a short text")
             return ""
-        return " ".join(value.split())
+        said, observed = self._shown()
+        return hold_summary(" ".join(value.split()), [*said, *observed])
 
-    def _evidence(self, aliases: Sequence[str]) -> _Evidence:
-        cited = list(dict.fromkeys(alias.strip().casefold() for alias in aliases))
-        if not cited:
-            raise _Refused("it cites nothing")
-        shown = self.briefing.messages
-        if any(alias not in shown for alias in cited):
-            raise _Refused("it cites a message that does not exist")
-        mine = [alias for alias in cited if shown[alias].role == "user"]
-        if not mine:
-            raise _Refused("it cites nothing that the user said")
-        # each message starts a line, and so a sentence of its own
-        said = "\n".join(own_words(shown[alias].text) for alias in mine)
-        assented = "\n".join(self._assented(alias) for alias in mine)
-        return _Evidence(tuple(shown[alias].id for alias in cited), said, assented)
+    def _shown(self) -> tuple[list[str], list[str]]:
+        said = [message.text for message in self.briefing.messages if message.role != "tool"]
+        return said, [message.text for message in self.briefing.messages if message.role == "tool"]
 
-    def _assented(self, alias: str) -> str:
-        """Return what the user agrees to, where the message is a mere "yes"."""
-        shown = list(self.briefing.messages.items())
-        place = list(self.briefing.messages).index(alias)
-        before = shown[place - 1][1] if place else None
-        agrees = is_assent(shown[place][1].text) and before is not None and before.role == "assistant"
-        return before.text if before is not None and agrees else ""
+    def unread(self) -> list[Unread]:
+        """Return the clauses that no label covers, those that stand together as one."""
+        found: list[Unread] = []
+        last: tuple[int, int, int] | None = None
+        for number, numbered in self.briefing.clauses.items():
+            if number in self.covered or numbered.clause.asks:
+                continue
+            source = self.briefing.messages[numbered.message].id
+            here = (number, numbered.message, numbered.clause.sentence)
+            if last is not None and here == (last[0] + 1, last[1], last[2]):
+                found[-1] = replace(found[-1], text=f"{found[-1].text} {numbered.clause.text}")
+            else:
+                found.append(Unread(numbered.clause.text, source))
+            last = here
+        return found
 
-    def _cited(self, raw: Any) -> tuple[str, ...]:
-        aliases = raw.get("source_ids") if isinstance(raw, Mapping) else None
-        known = self.briefing.messages
-        return (
-            tuple(known[a].id for a in aliases if isinstance(a, str) and a in known)
-            if isinstance(aliases, list)
-            else ()
-        )
+
+def _put(memory: ExistingMemory) -> tuple[str, ...]:
+    return (memory.text, memory.about if memory.about != "user" else "", *memory.also)
+
+
+def _origin(message: TranscriptMessage) -> Origin:
+    return Origin.TOOL if message.role == "tool" else message.origin
 
 
 def _raw(item: Any) -> str:
@@ -286,44 +424,3 @@ def _bounded(text: str, limit: int, name: str) -> None:
         raise _Refused(f"{name} is empty")
     if len(text) > limit:
         raise _Refused(f"{name} is too long")
-
-
-def _stated(operation: Operation, evidence: _Evidence) -> None:
-    """Refuse what the user did not say: other words, the opposite, a question."""
-    negative = is_negative(operation.text)
-    evidence.refuse_unless(operation.object, negative, operation.text)
-    known = f"{evidence.said} {evidence.assented} {operation.predicate} {operation.subject}".replace("_", " ")
-    if not is_grounded(operation.object, operation.text) or coverage(operation.text, known) < _MIN_TEXT_COVERAGE:
-        raise _Refused("its text says something else")
-    parts = f"{operation.predicate} {operation.object}"
-    both_over = "over" in allowed_moods(operation.text) & allowed_moods(parts)
-    if is_negative(parts) is not negative and not both_over:
-        raise _Refused("its text contradicts its parts")
-    if moods(operation.text) & {"planned", "unsure"} and predicate_key(operation.predicate).single:
-        raise _Refused("its text is a plan, its parts say that it is so")
-
-
-def _merged(items: Sequence[Any]) -> list[Any]:
-    """Merge items that say the same into one that cites the messages of all."""
-    kept: dict[tuple[str, ...], Any] = {}
-    for item in items:
-        key = _identity(item)
-        if key in kept:
-            sources = tuple(dict.fromkeys([*kept[key].source_ids, *item.source_ids]))
-            kept[key] = replace(kept[key], source_ids=sources)
-        else:
-            kept[key] = item
-    return list(kept.values())
-
-
-def _identity(item: Operation | ProfileChange) -> tuple[str, ...]:
-    if isinstance(item, ProfileChange):
-        return (item.field, normalise(item.value))
-    if item.op == "retract":
-        return (item.op, item.target_id or "")
-    return (item.op, item.target_id or "", *map(normalise, (item.subject, item.predicate, item.object)))
-
-
-def _shown(item: Operation | ProfileChange) -> str:
-    text = f"{item.op}: {item.text}" if isinstance(item, Operation) else f"{item.field}: {item.value}"
-    return text[:_MAX_RAW]

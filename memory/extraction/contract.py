@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Literal, Protocol
 
 from memory.origins import Origin
@@ -26,6 +26,7 @@ class TranscriptMessage:
         at: When; the model is shown the day.
         enrich: Whether words are wanted that find it and that it does not say.
         context: Whether it has been read before, and only shows what the others refer to: it teaches nothing again.
+        origin: Who vouches for it: an answer that was made of a tool's result or a page is no more than that.
     """
 
     id: str
@@ -34,6 +35,7 @@ class TranscriptMessage:
     at: datetime | None = None
     enrich: bool = False
     context: bool = False
+    origin: Origin = Origin.USER
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ class Extractor(Protocol):
         *,
         deadline: float,
         max_calls: int = 3,
+        zone: tzinfo = UTC,
     ) -> Extraction:
         """Ask the model what the transcript teaches, and check what it says against the transcript.
 
@@ -213,6 +216,7 @@ class Extractor(Protocol):
             existing: What is known and may have changed, the most relevant first; the first 20 are shown.
             deadline: Seconds from now until the answer is of no use.
             max_calls: Model calls at most, repairs of an unreadable answer included. The client's own retries are off.
+            zone: The user's time zone: days are shown, and dates computed, in it.
 
         Returns:
             What was found; nothing, without a call, when the user said nothing.

@@ -6,6 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, tzinfo
 
 from langchain_core.language_models import BaseChatModel
 
@@ -46,7 +47,7 @@ class Engine(ABC):
 
     def wanted_keywords(self, briefing: Briefing) -> str:
         """Return what the model is told of the index words of these messages; nothing where none are wanted."""
-        return self._keywords.format(ids=", ".join(briefing.enriched)) if briefing.enriched else ""
+        return self._keywords if briefing.enriched else ""
 
     async def extract(
         self,
@@ -55,12 +56,13 @@ class Engine(ABC):
         *,
         deadline: float,
         max_calls: int = 3,
+        zone: tzinfo = UTC,
     ) -> Extraction:
         """Ask the model what the transcript teaches, and check what it says. See `Extractor.extract`."""
         if max_calls < 1:
             raise ValueError(f"max_calls must be at least 1, got {max_calls}")
-        briefing = await asyncio.to_thread(brief, messages, existing)
-        if not briefing.has_user:
+        briefing = await asyncio.to_thread(brief, messages, existing, zone)
+        if not briefing.clauses:
             return Extraction(complete=briefing.whole)
         calls = Calls(max_calls)
         try:

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from memory.extraction.briefing import Briefing
 from memory.extraction.contract import TranscriptMessage
-from memory.extraction.grounding import fold, is_grounded
 from memory.extraction.proposal import MAX_KEYWORDS, MAX_MEANINGS, ProposedKeyword
 from memory.statements import is_pleasantry, sentences
+from memory.wording import fold, missing
 
 MAX_WORDS = 12
 """Index words of one message: more describe everything, and so find nothing."""
@@ -85,7 +85,7 @@ def check_keywords(items: Any, briefing: Briefing) -> Keywords:
         return Keywords({})
     if not isinstance(items, list):
         return Keywords({}, ((items, "not a list"),))
-    wanted = [message for message in briefing.messages.values() if message.enrich]
+    wanted = [message for message in briefing.messages if message.enrich]
     words: dict[str, dict[str, str]] = {message.id: {} for message in wanted}
     refused: list[tuple[Any, str]] = [(item, f"more than {MAX_KEYWORDS} of them") for item in items[MAX_KEYWORDS:]]
     for item in items[:MAX_KEYWORDS]:
@@ -114,7 +114,7 @@ def check_keywords(items: Any, briefing: Briefing) -> Keywords:
 def _tellers(says: str, messages: Sequence[TranscriptMessage]) -> list[TranscriptMessage]:
     if not says.strip() or len(says) > _MAX_SAYS:
         raise _Refused("it names nothing of a message")
-    tellers = [message for message in messages if is_grounded(says, message.text)]
+    tellers = [message for message in messages if not missing(says, [message.text])]
     if not tellers:
         raise _Refused("no message says what it explains")
     return tellers
@@ -123,7 +123,7 @@ def _tellers(says: str, messages: Sequence[TranscriptMessage]) -> list[Transcrip
 def _term(meant: str, says: str, message: TranscriptMessage, briefing: Briefing) -> str:
     """Return a word for the index, or nothing where the message says it itself."""
     term = " ".join(meant.replace("_", " ").split()).strip(" .")
-    if not term or is_grounded(term, message.text):
+    if not term or not missing(term, [message.text]):
         return ""
     if (
         len(term) > _MAX_CHARS
@@ -179,6 +179,6 @@ def _is_told_elsewhere(term: str, briefing: Briefing) -> bool:
     names = [name for name in _NAME.findall(term) if not name.islower()]
     if not names:
         return False
-    told = " ".join(message.text for message in briefing.messages.values())
+    told = " ".join(message.text for message in briefing.messages)
     known = set(_NAME.findall(" ".join(memory.text for memory in briefing.targets.values())))
-    return any(name in known and not is_grounded(name, told) for name in names)
+    return any(name in known and missing(name, [told]) for name in names)

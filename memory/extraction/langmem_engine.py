@@ -26,7 +26,7 @@ from memory.extraction.errors import ModelRejected
 from memory.extraction.proposal import Proposal
 from prompts import load_prompt
 
-_LISTS = ("ops", "profile_changes")
+_LISTS = ("facts", "others", "profile")
 
 
 class LangMemExtractor(Engine):

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import TypeVar
 
 from memory.extraction.contract import ExistingMemory, Extraction, Extractor, TranscriptMessage
@@ -62,13 +63,14 @@ class ExtractorsInTurn:
         *,
         deadline: float,
         max_calls: int = 3,
+        zone: tzinfo = UTC,
     ) -> Extraction:
         """Ask the models what the transcript teaches. See `Extractor.extract`; the deadline is that of all of them."""
         # one call for each that stands in, and the rest for the first, which may have to repair its answer
         spare = max(max_calls - len(self.extractors), 0)
 
         def asking(extractor: Extractor, calls: int) -> Callable[[float], Awaitable[Extraction]]:
-            return lambda seconds: extractor.extract(messages, existing, deadline=seconds, max_calls=calls)
+            return lambda seconds: extractor.extract(messages, existing, deadline=seconds, max_calls=calls, zone=zone)
 
         asks = [asking(one, 1 + (0 if place else spare)) for place, one in enumerate(self.extractors[:max_calls])]
         return await ask_in_turn(asks, deadline)

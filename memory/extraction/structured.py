@@ -38,7 +38,10 @@ class StructuredExtractor(Engine):
     async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
         """Ask for one JSON object. See `Engine.ask`."""
         schema = strict_schema(
-            list(briefing.messages), list(briefing.targets), list(self.profile), enriched=len(briefing.enriched)
+            [*briefing.targets, *briefing.earlier],
+            list(self.profile),
+            clauses=len(briefing.clauses),
+            enriched=len(briefing.enriched),
         )
         filled = filling(self.model, schema)
         # merged into the config of the run around it, so that a trace shows the call where it belongs
@@ -65,7 +68,7 @@ class StructuredExtractor(Engine):
     def _messages(self, briefing: Briefing, failed: Answer | None) -> list[BaseMessage]:
         messages: list[BaseMessage] = [
             SystemMessage("\n\n".join(filter(None, [self._instructions, self.wanted_keywords(briefing)]))),
-            HumanMessage(f"{briefing.memories}\n{briefing.transcript}"),
+            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript]))),
         ]
         if failed is not None:
             if failed.raw:

@@ -46,6 +46,7 @@ class Language:
         tells_own: Finds the form in which a sentence with a word for oneself states something.
         tells: Finds the form of a statement about others that is kept without a name, number or date.
         finite: Finds the form of a statement; with a name, a number or a date it is kept.
+        denies: Finds what denies: "not", "never", "no longer".
         pleasantries: Words that say nothing lasting, however they are combined.
         chatter: Match whole sentences that say nothing lasting.
         requests: Match the beginning of what the assistant is told to do.
@@ -79,6 +80,7 @@ class Language:
     tells_own: re.Pattern[str]
     tells: re.Pattern[str]
     finite: re.Pattern[str]
+    denies: re.Pattern[str]
     pleasantries: frozenset[str]
     chatter: re.Pattern[str]
     requests: re.Pattern[str]
@@ -132,6 +134,32 @@ def language_of(text: str) -> Language:
         if looks and 3 * looks >= len(parts):
             return one
     return _DEFAULT
+
+
+_KNOWN_SHARE = 0.25
+"""Of the words of a text, those of a language's small words that show that it is written in it."""
+
+
+def denial_of(text: str) -> bool | None:
+    """Return whether a text denies something; None where no file knows the language that it is written in.
+
+    >>> denial_of("I don't eat meat"), denial_of("I eat fish"), denial_of("Nunca bebo vino tinto por la noche")
+    (True, False, None)
+    >>> denial_of("我不吃肉"), denial_of("Tôi không ăn thịt")
+    (True, True)
+    """
+    folded = unicodedata.normalize("NFC", text).casefold()
+    if any(language.denies.search(folded) for language in languages_of(folded)):
+        return True
+    language = language_of(folded)
+    if language.unspaced:
+        return False
+    words = _SPACED_WORD.findall(folded)
+    known = language.small_words | language.stop | language.hollow
+    return False if sum(word in known for word in words) >= _KNOWN_SHARE * len(words) else None
+
+
+_SPACED_WORD = re.compile(r"[^\W\d_]+")
 
 
 def length_in_words(text: str) -> int:
@@ -193,6 +221,7 @@ def _load(file: Traversable) -> Language:
         tells_own=one_of("tells_own"),
         tells=one_of("tells"),
         finite=one_of("finite"),
+        denies=one_of("denies"),
         pleasantries=listed("pleasantries"),
         chatter=one_of("chatter"),
         requests=one_of("requests"),
