@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
+from math import ceil
 
 from memory.language import LANGUAGES, UNSPACED
 
@@ -25,6 +27,12 @@ _MIN_LINK = 4
 
 _STEM = 5
 """Letters of it that count: "allergic" and "allergy"."""
+
+_ENDING = 3
+"""Letters that forms of a word may end in beyond that: "live" and "living"."""
+
+_NAME_START = 0.6
+"""The share of a name that its forms begin with: "Japan" and "Japanese" are one, "Hanoi" and "Hanover" are two."""
 
 _FUNCTION_WORDS = frozenset[str]().union(*(one.stop | one.hollow for one in LANGUAGES if not one.unspaced)) | {
     "user",
@@ -70,13 +78,20 @@ def same_word(left: str, right: str) -> bool:
     (True, True, False)
     """
     left, right = fold(left), fold(right)
-    if left == right:
-        return True
-    start = min(len(left), len(right))
-    if start < _COMMON_START or left.isdigit() or right.isdigit():
-        return False
-    shared = next((at for at in range(start) if left[at] != right[at]), start)
-    return shared >= _COMMON_START and max(len(left), len(right)) - shared <= 3
+    return left == right or not _stems(left).isdisjoint(_stems(right))
+
+
+def _stems(word: str, least: float = 0) -> set[str]:
+    """Return what another form of a folded word may have in common with it: beginnings that leave little out.
+
+    Args:
+        word: The word.
+        least: The share of the word that such a beginning has at least.
+    """
+    if word.isdigit():
+        return set()
+    shortest = max(_COMMON_START, len(word) - _ENDING, ceil(least * len(word)))
+    return {word[:end] for end in range(shortest, len(word) + 1)}
 
 
 def missing(text: str, known: Iterable[str]) -> list[str]:
@@ -86,8 +101,7 @@ def missing(text: str, known: Iterable[str]) -> list[str]:
         text: The text.
         known: Texts that may bear it out.
     """
-    have = _Vocabulary(known)
-    return [word for word in dict.fromkeys(content_words(text)) if word not in have]
+    return Vocabulary(known).missing(text)
 
 
 def share(text: str, known: Iterable[str]) -> float:
@@ -96,8 +110,7 @@ def share(text: str, known: Iterable[str]) -> float:
     >>> share("User lives in Rome", ["I live in Oslo"])
     0.5
     """
-    wanted = list(dict.fromkeys(content_words(text)))
-    return 1 - len(missing(text, known)) / len(wanted) if wanted else 0.0
+    return Vocabulary(known).share(text)
 
 
 def linking_words(text: str) -> set[str]:
@@ -140,19 +153,33 @@ def names(text: str) -> set[str]:
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-class _Vocabulary:
-    """The words of some texts, in whatever form."""
+class Vocabulary:
+    """The words of some texts, in whatever form; two that stand side by side may be one: "Hanoi" is Hà Nội.
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._folded: set[str] = {fold(word) for text in texts for word in words(text)}
-        starts: dict[str, list[str]] = {}
-        for word in self._folded:
-            starts.setdefault(word[:_COMMON_START], []).append(word)
-        self._starts = starts
+    Args:
+        texts: The texts.
+        names: Whether names are looked up: of these fewer words are forms of one.
+    """
+
+    def __init__(self, texts: Iterable[str], *, names: bool = False) -> None:
+        self._least = _NAME_START if names else 0
+        self._folded: set[str] = set()
+        self._stems: set[str] = set()
+        for text in texts:
+            found = [fold(word) for word in words(text)]
+            self._folded.update(found, map("".join, pairwise(found)))
+            self._stems.update(*(_stems(word, self._least) for word in found))
+
+    def missing(self, text: str) -> list[str]:
+        """Return the content words of a text that are not among these, each once."""
+        return [word for word in dict.fromkeys(content_words(text)) if word not in self]
+
+    def share(self, text: str) -> float:
+        """Return which share of a text's content words is among these; 0 for a text without any."""
+        wanted = set(content_words(text))
+        return 1 - len(self.missing(text)) / len(wanted) if wanted else 0.0
 
     def __contains__(self, word: str) -> bool:
+        """Return whether a word is among these, in some form."""
         folded = fold(word)
-        return folded in self._folded or any(same_word(folded, one) for one in self._near(folded))
-
-    def _near(self, word: str) -> Collection[str]:
-        return self._starts.get(word[:_COMMON_START], ())
+        return folded in self._folded or not self._stems.isdisjoint(_stems(folded, self._least))

@@ -58,6 +58,7 @@ class Language:
         small_talk: Find questions about the assistant.
         asks_time: Find questions for the time or the date.
         sum_words: What may stand around a sum.
+        number_words: The words for 0, 1, 2 and so on.
         stop: Words that tell nothing about what a question is after.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
@@ -92,6 +93,7 @@ class Language:
     small_talk: re.Pattern[str]
     asks_time: re.Pattern[str]
     sum_words: tuple[str, ...]
+    number_words: tuple[str, ...]
     stop: frozenset[str]
     same: Mapping[str, str]
     single: frozenset[str]
@@ -233,6 +235,7 @@ def _load(file: Traversable) -> Language:
         small_talk=one_of("small_talk"),
         asks_time=one_of("asks_time"),
         sum_words=tuple(data.get("sum_words") or ()),
+        number_words=tuple(str(data.get("number_words") or "").split()),
         stop=listed("stop"),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),

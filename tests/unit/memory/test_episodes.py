@@ -1,0 +1,238 @@
+"""Episodes and summaries of a turn: held to what was said and observed; the same one is told once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.episodes import hold_episode, hold_summary, merged, same_episode
+from memory.extraction.contract import EpisodeDraft
+from memory.origins import Origin
+from memory.records import Episode, Level, record_id
+
+SAID = ["Please book me a flight to Hue on 12 May.", "Booked: flight VN 1541 for 840 dollars."]
+OBSERVED = ['search_flights({"to": "Hue"}) -> VN 1541, 840 dollars, no refund', "book(VN 1541) -> confirmed"]
+GOAL = "Book a flight to Hue on 12 May"
+
+
+def held(
+    goal: str = GOAL, said: list[str] = SAID, observed: list[str] = OBSERVED, **fields: Any
+) -> EpisodeDraft | None:
+    return hold_episode(EpisodeDraft(goal, **fields), said, observed)
+
+
+def test_what_was_said_and_observed_is_kept() -> None:
+    fields: dict[str, Any] = {
+        "situation": "The user wants to fly to Hue.",
+        "steps": ("searched for flights", "booked VN 1541"),
+        "outcome": "Flight VN 1541 was booked for 840 dollars.",
+        "lessons": ("VN 1541 has no refund.",),
+        "importance": 0.8,
+    }
+    assert held(**fields) == EpisodeDraft(GOAL, **fields)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "",
+        "Plan a wedding for the whole family",
+        "Book a flight to Paris on 12 May",
+        "Book a flight to Hue on 13 May",
+        "预订五月十二日去顺化的机票",
+    ],
+)
+def test_an_episode_whose_goal_nobody_had_is_none(goal: str) -> None:
+    assert held(goal) is None
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        ("预订去顺化的机票", "请帮我预订去顺化的机票"),
+        ("フエ行きの航空券を予約する", "フエ行きの航空券を予約してください"),
+        ("Đặt vé máy bay đi Huế", "Đặt giúp tôi vé máy bay đi Huế nhé"),
+        ("Reservar un vuelo a Hue", "¿Puedes reservar un vuelo a Hue?"),
+        ("Einen Flug nach Hue buchen", "Kannst du mir einen Flug nach Hue buchen?"),
+    ],
+)
+def test_a_goal_is_borne_out_in_any_language(goal: str, said: str) -> None:
+    assert held(goal, [said], []) == EpisodeDraft(goal)
+
+
+def test_parts_with_invented_names_and_numbers_are_left_out() -> None:
+    draft = held(
+        situation="The user flies with Lan.",
+        steps=("searched for flights", "called the Hilton"),
+        outcome="The flight was booked. It costs 900 dollars.",
+        lessons=("The flight to Rome has no refund.", "Pay 900 dollars for a refund."),
+    )
+    assert draft == EpisodeDraft(GOAL, steps=("searched for flights",), outcome="The flight was booked.")
+
+
+def test_lessons_come_from_what_tools_returned_alone() -> None:
+    lesson = "VN 1541 has no refund."
+    assert held(lessons=(lesson,)) == EpisodeDraft(GOAL, lessons=(lesson,))
+    assert held(lessons=(lesson,), observed=[]) == EpisodeDraft(GOAL)
+    # nothing of it was observed, though it names nothing
+    assert held(lessons=("Always double-check everything early.",)) == EpisodeDraft(GOAL)
+    # what the user says is no observation
+    assert held(lessons=("Fly on 12 May.",)) == EpisodeDraft(GOAL)
+
+
+def test_parts_in_another_script_or_language_are_left_out() -> None:
+    assert held(outcome="航班已预订。", lessons=("VN 1541 不能退款",)) == EpisodeDraft(GOAL)
+    said = ["Đặt giúp tôi vé máy bay đi Huế nhé, tôi muốn đi vào ngày mai và về ngay"]
+    draft = held("Đặt vé máy bay đi Huế", said, ["ok"], outcome="The flight was booked and they will travel.")
+    assert draft == EpisodeDraft("Đặt vé máy bay đi Huế")
+
+
+def test_a_milestone_without_its_story_is_a_task() -> None:
+    told = {"level": Level.MILESTONE, "milestone_title": "Flight to Hue booked"}
+    kept = held(**told, snapshot="The flight to Hue is booked. It is paid by Minh.")
+    assert kept is not None
+    assert (kept.level, kept.snapshot) == (Level.MILESTONE, "The flight to Hue is booked.")
+    lost = held(**told, snapshot="It is paid by Minh.")
+    assert lost is not None
+    assert (lost.level, lost.milestone_title, lost.snapshot) == (Level.TASK, "", "")
+
+
+def test_dates_are_counted_from_the_message() -> None:
+    draft = EpisodeDraft("Book a flight for 2026-05-12")
+    assert hold_episode(draft, ["Book a flight for tomorrow"], []) is None
+    assert hold_episode(draft, ["Book a flight for tomorrow"], [], [datetime(2026, 5, 11, tzinfo=UTC)]) == draft
+
+
+# Summaries
+
+
+@pytest.mark.parametrize(
+    ("summary", "kept"),
+    [
+        ("User asked for a flight to Hue, agent booked VN 1541, result was 840 dollars.", None),
+        ("User booked a flight to Hue. User travels with Minh. It costs 99 dollars.", "User booked a flight to Hue."),
+        ("用户预订了航班。", ""),
+        ("The weather will stay sunny across northern mountains throughout autumn.", ""),
+        ("", ""),
+    ],
+)
+def test_of_a_summary_stays_what_was_said(summary: str, kept: str | None) -> None:
+    assert hold_summary(summary, SAID) == (summary if kept is None else kept)
+
+
+def test_a_chinese_summary_keeps_its_form() -> None:
+    assert (
+        hold_summary("用户住在河内。用户有3只猫。用户喜欢茶。", ["我住在河内，喜欢茶"]) == "用户住在河内。用户喜欢茶。"
+    )
+
+
+SOME_WORDS = """
+flight Hue Rome booked 12 840 1,541 7:30 二 2026-05-12 user wants ٣ costs dollars. Minh
+"""
+WORDS = st.sampled_from(SOME_WORDS.split())
+TEXTS = st.lists(WORDS, max_size=12).map(" ".join)
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3), st.lists(TEXTS, max_size=3))
+def test_no_number_is_held_that_no_source_has(
+    text: str, said: list[str], observed: list[str], parts: list[str]
+) -> None:
+    def digits(*texts: str) -> set[str]:
+        return {
+            word.strip(".") for one in texts for word in one.split() if any(map(str.isdigit, word)) and word != "二"
+        }
+
+    assert digits(hold_summary(text, said)) <= digits(*said)
+    draft = EpisodeDraft(text, text, tuple(parts), text, tuple(parts), Level.MILESTONE, 0.5, text, text)
+    if kept := hold_episode(draft, said, observed):
+        told = [kept.goal, kept.situation, *kept.steps, kept.outcome, kept.milestone_title, kept.snapshot]
+        assert digits(*told) <= digits(*said, *observed)
+        assert digits(*kept.lessons) <= digits(*observed)
+
+
+# Told again
+
+
+def episode(goal: str, source: str = "m1", **fields: Any) -> Episode:
+    level = fields.get("level", Level.TASK)
+    return Episode(
+        id=record_id("episode", level, source),
+        text=goal,
+        goal=goal,
+        session_id="s",
+        agent_id="a",
+        source_ids=(source,),
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Book a flight to Hue on 12 May", "Booking the flight to Hue on 12 May"),
+        ("Fix the login page of the shop", "fix login page of shop."),
+        ("Đặt vé máy bay đi Huế", "Người dùng đặt vé máy bay đi Huế"),
+        ("预订去顺化的机票", "预订顺化的机票"),
+    ],
+)
+def test_the_same_goal_in_other_words_is_the_same_episode(one: str, other: str) -> None:
+    known = episode(one)
+    assert same_episode(episode(other, "m2"), [episode("Water the plants", "m0"), known]) is known
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Book a cheap direct morning flight to Hue", "Book a cheap direct morning flight to Hanoi"),
+        ("Book a table for 2 people at the new place", "Book a table for 4 people at the new place"),
+        ("预订去顺化的机票", "预订去河内的机票"),
+        ("Fix the login page", "Paint the kitchen"),
+    ],
+)
+def test_another_goal_is_another_episode(one: str, other: str) -> None:
+    assert same_episode(episode(other, "m2"), [episode(one)]) is None
+    assert same_episode(episode(one, "m2"), [episode(other)]) is None
+
+
+def test_a_milestone_is_no_task() -> None:
+    assert (
+        same_episode(episode("Fix the login page", "m2", level=Level.MILESTONE), [episode("Fix the login page")])
+        is None
+    )
+
+
+def test_told_again_it_has_more_sources_the_latest_outcome_and_all_lessons() -> None:
+    known = episode("Book a flight", outcome="Nothing free.", lessons=("Search early in the morning.", "Pay by card."))
+    again = episode(
+        "Booking a flight",
+        "m2",
+        outcome="Booked.",
+        lessons=("Early in the morning, search.",),
+        steps=("searched",),
+        origin=Origin.TOOL,
+    )
+    both = merged(known, again)
+    assert (both.id, both.goal, both.created_at) == (known.id, known.goal, known.created_at)
+    assert both.source_ids == ("m1", "m2")
+    assert both.outcome == "Booked."
+    assert both.lessons == ("Pay by card.", "Early in the morning, search.")
+    assert both.steps == ("searched",)
+    assert both.origin is Origin.TOOL
+    assert both.text == "Book a flight Booked. Pay by card. Early in the morning, search."
+
+
+def test_told_three_times_it_is_told_once() -> None:
+    known = [episode("Book a flight to Hue", outcome="Nothing free.")]
+    for number, goal in enumerate(("Booking flight to Hue", "book a flight to Hue!"), start=2):
+        new = episode(goal, f"m{number}")
+        one = same_episode(new, known)
+        assert one is not None
+        known = [merged(one, new)]
+    assert known[0].source_ids == ("m1", "m2", "m3")
+    assert known[0].outcome == "Nothing free."
+    # the same turn read again adds nothing
+    assert merged(known[0], episode("Book a flight to Hue", "m2")) == known[0]

@@ -1,0 +1,105 @@
+"""The hallucination check: names and numbers that no source has, and the language that it was said in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from time import process_time
+
+import pytest
+
+from memory.hallucination import Told
+from memory.language.matching import Speech
+
+SAID = {
+    "en": ["I moved to Rome last month and my sister helped me.", "Great, how was it?"],
+    "vi": ["Tôi vừa chuyển đến Roma tháng trước, chị tôi giúp.", "Tuyệt, thế nào rồi?"],
+    "es": ["Me mudé a Roma el mes pasado y mi hermana me ayudó.", "Qué bien, ¿cómo fue?"],
+    "de": ["Ich bin letzten Monat nach Rom gezogen und meine Schwester half mir.", "Schön, wie war es?"],
+    "zh": ["我上个月搬到罗马了，我姐姐帮了我。", "很好"],
+    "ja": ["先月ローマに引っ越しました。姉が手伝ってくれました。", "いいですね"],
+}
+SUMMED_UP = {
+    "en": "User told of a move to Rome with the help of their sister.",
+    "vi": "Người dùng kể đã chuyển đến Roma với sự giúp đỡ của chị.",
+    "es": "El usuario contó que se mudó a Roma con ayuda de su hermana.",
+    "de": "Der Nutzer erzählte, dass er mit Hilfe der Schwester nach Rom gezogen ist.",
+    "zh": "用户说他搬到罗马，姐姐帮了忙。",
+    "ja": "ユーザーは先月ローマに引っ越した。",
+}
+WITHOUT_SMALL_WORDS = {"es", "de"}
+"""Languages that no small words tell from each other."""
+
+
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("summed_up", SUMMED_UP)
+def test_the_language_of_a_conversation(said: str, summed_up: str) -> None:
+    same = said == summed_up or {said, summed_up} <= WITHOUT_SMALL_WORDS
+    assert Speech(SAID[said]).has(SUMMED_UP[summed_up]) is same
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("ok", "User lives in Hue."),
+        ("Book flight Hue", "User wants the agent to book a flight to Hue."),
+        ("Tôi sống ở Huế. My name is Lan and I like it here a lot.", "Người dùng tên là Lan, sống ở Huế."),
+        ("我住在河内，公司是 International Business Machines", "用户住在河内。"),
+        ("😀 12", "User lives in Hue."),
+        ("我住在河内", "12"),
+    ],
+)
+def test_what_does_not_tell_a_language_is_let_pass(said: str, text: str) -> None:
+    assert Speech([said]).has(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "invented"),
+    [
+        ("I paid 12,500 for 3 cats", "They paid 12500 for three cats, 3 in all", []),
+        ("I have two dogs", "The user has 2 dogs", []),
+        ("我有三只猫", "用户有3只猫", []),
+        ("لدي ٣ قطط", "3", []),
+        ("Ｉ ｐａｉｄ １２", "They paid 12", []),
+        ("Call 0905 123 456", "Phone: 0905-123-456", []),
+        ("We meet at 07:30", "They meet at 7:30, on Friday", []),
+        ("Tôi ở Hà Nội với chị Lan", "Người dùng ở Hanoi với Lan", []),
+        ("toi o ha noi", "Người dùng ở Hà Nội", []),
+        ("Tôi ở Đà Lạt", "Người dùng ở Da Lat", []),
+        ("I like tea", "Discussed tea. Decided on tea.", []),
+        ("I have 3 cats", "The user has 4 cats", ["4"]),
+        ("我有三只猫", "用户有4只猫", ["4"]),
+        ("Minh is my brother", "The user's brother is Nam", ["Nam"]),
+        ("Tôi sống ở Huế", "Người dùng sống ở Đà Lạt", ["Đà", "Lạt"]),
+        ("Vivo en Lima con mi familia", "El usuario vive en Cusco", ["Cusco"]),
+        ("Budget 5 million", "A budget of 5.5 million", ["5.5"]),
+        ("Budget 50", "A budget of 5", ["5"]),
+        # every German noun has a capital
+        (
+            "Ich möchte mit dem Zug im Mai eine Reise nach Wien machen und dort ein Museum sehen.",
+            "Der Nutzer plant eine Fahrt nach Wien für 90 Euro.",
+            ["90"],
+        ),
+        # one that is shouted has no names
+        ("I MOVED TO ROME AND I LIKE IT VERY MUCH", "THE USER HAS MOVED HOUSE TO ROME, AND IS GLAD OF IT", []),
+    ],
+)
+def test_what_a_text_invents(source: str, text: str, invented: list[str]) -> None:
+    assert Told([source]).invented(text) == invented
+
+
+def test_a_date_may_be_counted_from_the_day_of_the_message() -> None:
+    told = Told(["Friday last week, yesterday and next Tuesday"], [datetime(2026, 11, 20, tzinfo=UTC)])
+    assert told.invented("On 2026-11-13, 2026-11-19, 20 November and 2026-11-24") == []
+    assert told.invented("On 2026-12-24 there were 13 cats") == ["2026-12-24", "13"]
+
+
+def test_long_texts_are_read_in_linear_time() -> None:
+    def seconds(size: int) -> float:
+        # forms of one word, all of which begin alike
+        said = " ".join(f"word{'abcdefghij'[n % 10]}{n}x" for n in range(size))
+        begin = process_time()
+        Told([said]).held("Wordless sentence number, one of many. " * (size // 10))
+        return process_time() - begin
+
+    # ten times as much would take a hundred times as long
+    assert seconds(40_000) < 40 * max(seconds(4_000), 0.01)
