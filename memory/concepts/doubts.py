@@ -9,7 +9,6 @@ from itertools import combinations, product
 
 from memory.concepts.naming import grams, is_initials, is_marked, is_part, joined, likeness, name_key, numbers, spelling
 from memory.concepts.records import Alias, Concept
-from memory.concepts.resolution import clash
 
 _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""
@@ -73,11 +72,9 @@ def initials(concepts: Collection[Concept]) -> list[Doubt]:
 
 
 def may_be_one(one: Concept, other: Concept) -> bool:
-    """Return whether nothing speaks against two concepts being one: what they are, what was decided, their surnames."""
+    """Return whether nothing speaks against two concepts being one: what was decided, their surnames."""
     ids = {alias.id for alias in one.aliases}, {alias.id for alias in other.aliases}
     if any({*pair} & ids[0] and {*pair} & ids[1] for pair in (*one.apart, *other.apart)):
-        return False
-    if clash(alias.type for alias in (*one.aliases, *other.aliases)):
         return False
     return not any(_contradict(a, b) for a, b in product(one.aliases, other.aliases))
 
@@ -117,7 +114,7 @@ def _contradict(one: Alias, other: Alias) -> bool:
     if joined(a) != joined(b) and spelling(a) == spelling(b) and is_marked(a) and is_marked(b):
         return True
     first, second = a.split(), b.split()
-    if "person" not in (one.type, other.type) or min(len(first), len(second)) < 2:
+    if min(len(first), len(second)) < 2:
         return False
     differ = _rest(first, second), _rest(second, first)
     return (

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from memory.concepts.mentions import Mention, mentions, same_names
-from memory.concepts.records import Alias, Concept, Merge, Pair, alias_id
+from memory.concepts.mentions import mentions
+from memory.concepts.records import Alias, Concept, Merge, Pair, alias_id, renewed
 from memory.concepts.resolution import Decisions, resolve
+from memory.origins import Origin
 from memory.records import Fact
 
 
@@ -35,11 +36,18 @@ class Names:
     def of(cls, concepts: Iterable[Concept]) -> Names:
         """Return the names of concepts."""
         known = list(concepts)
-        return cls(
-            {alias.id: alias for concept in known for alias in concept.aliases},
-            [merge for concept in known for merge in concept.merged_from],
-            {pair for concept in known for pair in concept.apart},
-        )
+        aliases: dict[str, Alias] = {}
+        for alias in (alias for concept in known for alias in concept.aliases):
+            # one name of a person and of a place was two, when names had types
+            aliases[alias.id] = aliases[alias.id].together(alias) if alias.id in aliases else alias
+        merges = [merge for concept in known for merge in concept.merged_from]
+        apart = {pair for concept in known for pair in concept.apart}
+        about = {id_ for merge in merges for id_ in (merge.kept, *merge.moved)}.union(*apart)
+        if new := renewed(aliases.values(), about):
+            merges = [one for merge in merges if (one := _renewed(merge, new)) is not None]
+            pairs = ((new.get(one, one), new.get(other, other)) for one, other in apart)
+            apart = {(min(pair), max(pair)) for pair in pairs if len({*pair}) == 2}
+        return cls(aliases, merges, apart)
 
     @classmethod
     def in_facts(cls, facts: Iterable[Fact], decided: Names) -> Names:
@@ -47,11 +55,14 @@ class Names:
 
         Args:
             facts: All facts of a user.
-            decided: What was known before; what facts said is read from them again.
+            decided: What was known before.
         """
-        names = cls(merges=[merge for merge in decided.merges if merge.by != "said"], apart=set(decided.apart))
+        names = cls(merges=list(decided.merges), apart=set(decided.apart))
+        heard = set()
         for fact in facts:
             names.hear(fact)
+            heard.add(fact.id)
+        names._unsay({source for merge in names.merges for source in merge.source_ids} - heard)
         names.prune()
         return names
 
@@ -64,16 +75,19 @@ class Names:
         Returns:
             The ids of the aliases that are new or have changed.
         """
-        used = {alias_id(mention.name, mention.type): mention for mention in mentions(fact)}
+        used = {alias_id(name): name for name in mentions(fact)}
         changed = self._leave({fact.id}, except_=used)
-        for id_, mention in used.items():
-            after = _heard(self.aliases.get(id_), mention, fact)
-            if after != self.aliases.get(id_):
+        for id_, name in used.items():
+            origins = {} if fact.origin is Origin.USER else {fact.id: fact.origin}
+            heard = Alias(name=name, since=fact.created_at, source_ids=(fact.id,), origins=origins)
+            known = self.aliases.get(id_)
+            after = heard if known is None else known.together(heard)
+            if after != known:
                 self.aliases[id_] = after
                 self._using[fact.id].add(id_)
                 changed.add(id_)
-        if said := same_names(fact):
-            changed |= self._say(tuple(sorted(alias_id(name.name, name.type) for name in said)), fact)
+        if not fact.current:
+            changed |= self._unsay({fact.id})
         return changed
 
     def forget(self, gone: Collection[str]) -> set[str]:
@@ -85,7 +99,7 @@ class Names:
         Returns:
             The ids of the aliases that have changed, or that there are no longer.
         """
-        changed = self._leave(gone)
+        changed = self._leave(gone) | self._unsay(gone)
         self.prune()
         return changed
 
@@ -110,14 +124,19 @@ class Names:
         gone = set(facts)
         changed: set[str] = set()
         for id_ in {id_ for fact in gone for id_ in self._using.get(fact, ())} - set(except_):
-            alias = self.aliases[id_]
             changed.add(id_)
-            if left := tuple(source for source in alias.source_ids if source not in gone):
-                self.aliases[id_] = alias.model_copy(update={"source_ids": left})
+            if left := self.aliases[id_].without(gone):
+                self.aliases[id_] = left
             else:
                 del self.aliases[id_]
         for fact in gone:
             self._using[fact] &= set(except_)
+        return changed
+
+    def _unsay(self, facts: Collection[str]) -> set[str]:
+        """Take facts out of the merges that were read in their words; those that no other says are undone."""
+        gone = set(facts)
+        changed: set[str] = set()
         for place, merge in enumerate(self.merges):
             if not gone.isdisjoint(merge.source_ids):
                 changed |= {merge.kept, *merge.moved}
@@ -130,36 +149,15 @@ class Names:
         for fact in alias.source_ids:
             self._using[fact].add(id_)
 
-    def _say(self, pair: tuple[str, ...], fact: Fact) -> set[str]:
-        kept, *moved = pair
-        said = Merge(kept=kept, moved=tuple(moved), by="said", at=fact.said_at, source_ids=(fact.id,))
-        for place, merge in enumerate(self.merges):
-            if (merge.kept, merge.moved, merge.by) == (said.kept, said.moved, said.by):
-                sources = tuple(sorted({*merge.source_ids, fact.id}))
-                self.merges[place] = merge.model_copy(update={"source_ids": sources, "at": min(merge.at, said.at)})
-                return set(pair)
-        self.merges.append(said)
-        return set(pair)
-
-
-def _heard(known: Alias | None, mention: Mention, fact: Fact) -> Alias:
-    if known is None:
-        return Alias(name=mention.name, type=mention.type, since=fact.created_at, source_ids=(fact.id,))
-    return Alias(
-        name=max(known.name, mention.name, key=_writing),
-        type=known.type,
-        since=min(known.since, fact.created_at),
-        source_ids=tuple(sorted({*known.source_ids, fact.id})),
-    )
-
-
-def _writing(name: str) -> tuple[bool, str]:
-    # one that is not shouted
-    return (name != name.upper(), name)
-
 
 def _among(merge: Merge, aliases: Mapping[str, Alias]) -> Merge | None:
     moved = tuple(id_ for id_ in merge.moved if id_ in aliases)
     if merge.kept not in aliases or not moved:
         return None
     return merge.model_copy(update={"moved": moved})
+
+
+def _renewed(merge: Merge, new: Mapping[str, str]) -> Merge | None:
+    kept = new.get(merge.kept, merge.kept)
+    moved = tuple(sorted({new.get(id_, id_) for id_ in merge.moved} - {kept}))
+    return merge.model_copy(update={"kept": kept, "moved": moved}) if moved else None

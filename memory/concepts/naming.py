@@ -10,14 +10,17 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from memory.canonical import MIN_FOLDED
-from memory.extraction.grounding import fold
 from memory.records import normalise
+from memory.wording import fold
 
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _POSSESSIVE = re.compile(r"['’]s$")
 _ARTICLES = {"the", "a", "an"}
 _GRAM = 3
+
+_MIN_FOLDED = 5
+"""Letters from which two words that differ only in Vietnamese marks, one of them typed without any, are one name:
+Hanoi and Hà Nội; but not ma and má."""
 
 
 @lru_cache(maxsize=10_000)
@@ -52,7 +55,7 @@ def spelling(key: str) -> str:
     """
     whole = joined(key)
     plain = fold(whole)
-    return plain if len(plain) >= MIN_FOLDED else key
+    return plain if len(plain) >= _MIN_FOLDED else key
 
 
 def is_marked(key: str) -> bool:

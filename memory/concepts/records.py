@@ -2,42 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memory.concepts.naming import is_marked, joined, name_key
+from memory.origins import Origin, lowest
 from memory.records import Record, now, record_id
 
-ConceptType = Literal["", "person", "animal", "place", "organisation"]
 Decider = Literal["user", "said", "vector", "model"]
 Pair = tuple[str, str]
+
+_TYPES = ("person", "animal", "place", "organisation")
+"""What the predicates of facts said that something is, when facts had predicates."""
 
 
 class Alias(BaseModel):
     """A name, and the facts that use it.
 
     Args:
-        name: As it is written.
-        type: What these facts say it is; empty where they do not.
+        name: As it is written best.
         since: When the first of them was learnt.
         source_ids: The facts.
+        written: How those of them write it that write it otherwise.
+        origins: Who vouches for those of them for which the user does not.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # names had types once
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     name: str
-    type: ConceptType = ""
     since: datetime
     source_ids: tuple[str, ...]
+    written: dict[str, str] = Field(default_factory=dict)
+    origins: dict[str, Origin] = Field(default_factory=dict)
 
     @property
     def id(self) -> str:
-        """What names it: the same name for a person and for a place are two, until it is known that they are one."""
-        return alias_id(self.name, self.type)
+        """What it is known by, however it is written."""
+        return alias_id(self.name)
+
+    def without(self, facts: Collection[str]) -> Alias | None:
+        """Return it as it is without some facts; None where no other uses it."""
+        left = {source: self for source in self.source_ids if source not in facts}
+        return self._used(left) if left else None
+
+    def together(self, other: Alias) -> Alias:
+        """Return it with another alias of the same name, which counts where both know a fact."""
+        return self._used({source: alias for alias in (self, other) for source in alias.source_ids})
+
+    def _used(self, by: Mapping[str, Alias]) -> Alias:
+        """Return it as facts use it, each with the alias that knows it."""
+        written = {source: alias.written.get(source, alias.name) for source, alias in by.items()}
+        name = max(written.values(), key=_writing)
+        return Alias(
+            name=name,
+            since=min(self.since, *(alias.since for alias in by.values())),
+            source_ids=tuple(sorted(by)),
+            written={source: spelt for source, spelt in written.items() if spelt != name},
+            origins={source: alias.origins[source] for source, alias in by.items() if source in alias.origins},
+        )
 
 
 class Merge(BaseModel):
@@ -46,9 +73,9 @@ class Merge(BaseModel):
     Args:
         kept: An alias of the concept that stayed.
         moved: The aliases of the one that became part of it.
-        by: Who decided: the user, a fact that says it, vectors or a model.
+        by: Who decided: the user, vectors or a model; `said`, where the words of facts were once read as saying so.
         at: When.
-        source_ids: The facts that say it.
+        source_ids: These facts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -65,7 +92,6 @@ class Concept(Record):
 
     Args:
         name: The fullest of its names.
-        type: What it is, if facts say so.
         aliases: All of its names, `name` among them.
         merged_from: What made it one, beside what follows from the names.
         apart: Pairs of aliases, one of them its own, that are known not to be the same.
@@ -74,11 +100,16 @@ class Concept(Record):
 
     kind: Literal["concept"] = "concept"
     name: str
-    type: ConceptType = ""
     aliases: tuple[Alias, ...] = Field(min_length=1)
     merged_from: tuple[Merge, ...] = ()
     apart: tuple[Pair, ...] = ()
     current: Literal[False] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _untyped(cls, data: Any) -> Any:
+        """Read a concept of when names had types."""
+        return {name: value for name, value in data.items() if name != "type"} if isinstance(data, dict) else data
 
     @classmethod
     def of(cls, aliases: Iterable[Alias], merges: Iterable[Merge] = (), apart: Iterable[Pair] = ()) -> Self:
@@ -89,19 +120,14 @@ class Concept(Record):
             merges: All merges there are, or more than concern it.
             apart: All pairs that are known to be different, or more than concern it.
         """
-        named = sorted(aliases, key=lambda alias: (name_key(alias.name), alias.type))
+        named = sorted(aliases, key=lambda alias: name_key(alias.name))
         ids = {alias.id for alias in named}
         fullest = max(named, key=_fullness)
-        weights = {alias.type: 0 for alias in named if alias.type}
-        for alias in named:
-            if alias.type:
-                weights[alias.type] += len(alias.source_ids)
         return cls(
             # no name of it is asked for twice: another concept has others
             id=record_id("concept", named[0].id),
             text=fullest.name,
             name=fullest.name,
-            type=max(sorted(weights), key=weights.__getitem__, default=""),
             aliases=tuple(named),
             merged_from=tuple(sorted((m for m in merges if m.kept in ids), key=lambda m: (m.kept, m.moved, m.by))),
             apart=tuple(sorted(pair for pair in set(apart) if ids & {*pair})),
@@ -109,6 +135,7 @@ class Concept(Record):
             session_id="",
             agent_id="",
             source_ids=tuple(sorted({source for alias in named for source in alias.source_ids})),
+            origin=lowest(origin for alias in named for origin in alias.origins.values()),
         )
 
     def named(self, name: str) -> list[Alias]:
@@ -117,9 +144,32 @@ class Concept(Record):
 
 
 @lru_cache(maxsize=20_000)
-def alias_id(name: str, type_: str) -> str:
-    """Return the id of a name of something of a type."""
+def alias_id(name: str, type_: str = "") -> str:
+    """Return the id of a name.
+
+    Args:
+        name: The name.
+        type_: What it was the name of, in an id of when names had types.
+    """
     return record_id("alias", name_key(name), type_)
+
+
+def renewed(aliases: Iterable[Alias], ids: Iterable[str]) -> dict[str, str]:
+    """Return the ids that names have now, by those that they had with a type.
+
+    Args:
+        aliases: All names.
+        ids: The ids that decisions are about.
+    """
+    known = list(aliases)
+    if {alias.id for alias in known}.issuperset(ids):
+        return {}
+    return {alias_id(alias.name, type_): alias.id for alias in known for type_ in _TYPES}
+
+
+def _writing(name: str) -> tuple[bool, bool, str]:
+    # one that is not shouted, and has its capitals
+    return (name != name.upper(), name != name.lower(), name)
 
 
 def _fullness(alias: Alias) -> tuple[int, bool, int, str]:

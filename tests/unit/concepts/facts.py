@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from memory.records import Fact, record_id
+from memory.records import Fact, fact_id, record_id
 
 START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 
 
-def fact(subject: str, predicate: str, object_: str, text: str = "", *, day: int = 0, current: bool = True) -> Fact:
-    """Return a fact as extraction would write it."""
+def fact(text: str, *, about: str = "user", day: int = 0, **more: Any) -> Fact:
+    """Return a fact as extraction would write it: the user's own words, and whom they are about."""
     at = START + timedelta(days=day)
     return Fact(
-        id=record_id("fact", subject, predicate, object_),
-        text=text or f"{'User' if subject == 'user' else subject} {predicate.replace('_', ' ')} {object_}.",
-        subject=subject,
-        predicate=predicate,
-        object=object_,
-        current=current,
+        id=fact_id(about, text),
+        text=text,
+        about=about,
         created_at=at,
         said_at=at,
         session_id="s1",
         agent_id="assistant",
-        source_ids=(record_id("message", subject, predicate, object_),),
+        source_ids=(record_id("message", about, text),),
+        **more,
     )

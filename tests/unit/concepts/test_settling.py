@@ -21,9 +21,10 @@ from tests.support.scripted_model import ScriptedModel
 from tests.unit.concepts.facts import fact
 from tests.unit.concepts.test_concepts import names, write_facts
 
-ACTOR = [fact("user", "met", "Arnold Schwarzenegger"), fact("user", "admires", "Arnold Schwarzeneger")]
-SISTERS = [fact("user", "has_sister", "Christina"), fact("user", "has_boss", "Christine")]
-CITY = [fact("user", "lives_in", "HCMC"), fact("user", "visited", "Ho Chi Minh City")]
+ACTOR = [fact("I met Arnold Schwarzenegger"), fact("I admire Arnold Schwarzeneger")]
+SISTERS = [fact("my sister is Christina"), fact("is my boss", about="Christine")]
+CITY = [fact("I live in HCMC"), fact("I was in Ho Chi Minh City")]
+NAMED = [{"Arnold Schwarzenegger", "Arnold Schwarzeneger"}, {"Christina", "Christine"}]
 
 
 class Same(Embeddings):
@@ -64,12 +65,11 @@ def asked(model: ScriptedModel) -> list[Any]:
 @pytest.mark.parametrize(
     "facts",
     [
-        [fact("user", "has_friend", "Anna Schmidt"), fact("user", "has_boss", "Anna Müller")],
-        [fact("user", "has_friend", "Trần Thị Hoa"), fact("user", "has_boss", "Nguyễn Văn Nam")],
-        [fact("user", "has_friend", "Hoàng Oanh"), fact("user", "has_boss", "Hoãng Oanh")],
-        [fact("user", "owns", "iPhone 14"), fact("user", "sold", "iPhone 15")],
-        [fact("user", "has_daughter", "Paris"), fact("user", "lives_in", "Pariss")],
-        [fact("user", "lives_in", "Hue"), fact("user", "visited", "London")],
+        [fact("my friend is Anna Schmidt"), fact("my boss is Anna Müller")],
+        [fact("my friend is Trần Thị Hoa"), fact("my boss is Nguyễn Văn Nam")],
+        [fact("my friend is Hoàng Oanh"), fact("my boss is Hoãng Oanh")],
+        [fact("I own an iPhone 14"), fact("I sold an iPhone 15")],
+        [fact("I live in Hue"), fact("I was in London")],
     ],
 )
 def test_what_speaks_against_being_one_leaves_no_doubt(facts: list[Fact]) -> None:
@@ -87,7 +87,7 @@ async def test_initials_are_the_name_where_vectors_say_so() -> None:
 
 async def test_initials_of_two_are_nobodys() -> None:
     store = Calibrated("Ho Chi Minh City")
-    await write_facts(store, *CITY, fact("user", "visited", "Hoi Chu Muong Cat"))
+    await write_facts(store, *CITY, fact("I was in Hoi Chu Muong Cat"))
     await settle_concepts(store, "ann")
     assert len(await names(store)) == 3
 
@@ -121,14 +121,14 @@ async def test_a_model_settles_what_is_in_doubt_and_is_asked_once() -> None:
 
     shown = asked(model)
     assert {frozenset((*pair["a"]["names"], *pair["b"]["names"])) for pair in shown} == {
-        frozenset(one.object for one in ACTOR),
-        frozenset(one.object for one in SISTERS),
+        frozenset(named) for named in NAMED
     }
-    assert shown[0]["a"]["memories"]
+    told = {memory for pair in shown for side in (pair["a"], pair["b"]) for memory in side["memories"]}
+    assert {"my sister is Christina", "about Christine: is my boss"} <= told
     assert (settled.calls, again.calls, len(settled.merged)) == (1, 0, 1)
     assert len(await names(store)) == 3
     merged = next(one for one in (await load_concepts(store, "ann")).values() if one.merged_from)
-    assert {alias.name for alias in merged.aliases} in ({one.object for one in ACTOR}, {one.object for one in SISTERS})
+    assert {alias.name for alias in merged.aliases} in NAMED
     assert [merge.by for merge in merged.merged_from] == ["model"]
 
 
@@ -154,6 +154,6 @@ async def test_new_facts_about_a_doubt_are_a_new_question() -> None:
     model = judge([], [])
     await settle_concepts(store, "ann", asker=Asker(model, 5))
     assert (await settle_concepts(store, "ann", asker=Asker(model, 5))).calls == 0
-    await write_facts(store, fact("Christine", "works_as", "nurse"))
+    await write_facts(store, fact("is a nurse", about="Christine"))
     again = await settle_concepts(store, "ann", asker=Asker(model, 5))
     assert again.calls == 1
