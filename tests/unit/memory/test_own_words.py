@@ -2,38 +2,96 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.own_words import own_words
+from memory.own_words import own_words, parts
 from memory.statements import statements
 
 FORWARDED = "---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: hi\n\nI live in Rome."
 MAIL_VI = "-----Thư gốc-----\nTừ: Bình\nGửi: An\n\nTôi sống ở Huế."
 MAIL_ZH = "----- 原始邮件 -----\n发件人: 小李\n收件人: 我\n\n我住在罗马。"
+MAIL_JA = "差出人： Bob <bob@example.com>\n日時：2026年3月3日 10:00\n件名：猫\n\nローマに住んでいます。"
+MAIL_DE = (
+    "Von: Bob <bob@example.com>\nGesendet: Dienstag, 3. März 2026 10:00\nAn: An\n <an@example.com>\n\nIch lebe in Rom."
+)
+MAIL_BOLD = "*From:* Bob <bob@example.com>\n*Sent:* Tuesday 10:00\n*To:* An <an@example.com>\n\nI live in Rome."
+WRAPPED = (
+    "> I have lived in Rome since I was a child and I have always loved all of the\nold streets of it\n> and the cats."
+)
 
 SHOWN = [
     "```\nI live in Rome.\n```",
     "~~~text\nI live in Rome.\n~~~",
     "```\nI live in Rome.",
+    "1. ```sh\n   I live in Rome.\n   ```",
+    "```\nI live in Rome.```",
+    "```I live in Rome. I have two cats.```",
+    "`I live in Rome. I have two cats.`",
+    "```\nA page\n```python\nx = 1\n```\nI live in Rome.\n```",
+    "````\n```\nI live in Rome.\n````",
     "> I live in Rome.\n> I love it.",
+    "> > I live in Rome.\n>\n>> I love it.",
+    "＞ローマに住んでいます。",
+    WRAPPED,
     "“I live in Rome. I have two cats.”",
+    "“He says “I live in Rome” and smiles. He has two cats.”",
+    "“I live in Rome.\n\n“I have two cats.”",
+    "‘I live in Rome. It’s nice.’",
     '"I live in Rome.\nI have two cats."',
+    '"He says "I live in Rome" and smiles. He has two cats."',
+    "„Ich lebe in Rom. Ich habe Katzen.“",
+    "»Ich lebe in Rom. Ich habe Katzen.«",
+    "« J'habite à Rome. J'ai deux chats. »",
     "“我住在罗马。我有两只猫。”",
     "「ローマに住んでいます。猫が二匹います。」",
+    f"“{'I live in Rome and ' * 12}so on”",
     "<html><body><p>I live in Rome.</p></body></html>",
+    '<div\n class="x">I live in Rome. <p>I have two cats.<br>And a dog.',
     FORWARDED,
     MAIL_VI,
     MAIL_ZH,
+    MAIL_JA,
+    MAIL_DE,
+    MAIL_BOLD,
+    "On Mon, 3 Mar 2026 at 10:00, Bob <bob@example.com> wrote:\n\n> I live in Rome.",
+    "On Mon, 3 Mar 2026 at 10:00, Bob Smith\n<bob@example.com> wrote:\n> I live in Rome.",
+    "Bob <bob@example.com> 于2026年3月3日周二 10:00写道：\n\n我住在罗马。",
+    "Le 3 mars 2026 à 10:00, Bob <bob@example.com> a écrit :\n\nJ'habite à Rome.",
 ]
 
 
 @pytest.mark.parametrize("shown", SHOWN)
-def test_what_is_shown_is_not_said(shown: str) -> None:
-    text = f"I keep bees in Hue.\n{shown}"
+@pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\u2028"])
+def test_what_is_shown_is_not_said(shown: str, line_break: str) -> None:
+    text = f"I keep bees in Hue.\n{shown}".replace("\n", line_break)
     assert own_words(text).split() == ["I", "keep", "bees", "in", "Hue."]
     assert statements(text) == ["I keep bees in Hue."]
+
+
+CLOSED = [
+    "```\nI live in Rome.\n```\n",
+    "Look: ```\nI live in Rome.\n```\n",
+    "```I live in Rome``` ",
+    "~~~\nI live in Rome.\n~~~\n",
+    "> I live in Rome.\n",
+    "> I live in Rome.\n\n",
+    f"{WRAPPED}\n",
+    "“I live in Rome. I have two cats.” ",
+    "<p>I live in Rome.</p><p>I have two cats.</p>\n",
+    "On Mon, 3 Mar 2026 at 10:00, Bob <bob@example.com> wrote:\n> I live in Rome.\n",
+]
+
+
+@pytest.mark.parametrize("shown", CLOSED)
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_what_follows_it_is_said(shown: str, line_break: str) -> None:
+    said = own_words(f"{shown}I keep bees in Hue.".replace("\n", line_break))
+    assert said.strip().endswith("I keep bees in Hue.")
+    assert "Rome" not in said
 
 
 @pytest.mark.parametrize(
@@ -41,8 +99,17 @@ def test_what_is_shown_is_not_said(shown: str) -> None:
     [
         'My dog\'s name is “Rex”, and I call my cat "The Queen of Sheba".',
         "My motto is “Never give up on the people that you love”.",
-        "3 > 2, and I like a <b>bold</b> tea.",
+        "My films are “Mr. & Mrs. Smith” and “Dr. No”.",
+        "3 > 2, and I like a <b>bold</b> tea, <i>cold</i> ones too.",
+        "I use List<String>, Map<Key, Value> and Set<Long> at work in Rome.",
+        "Mail me: <bob@example.com>, <an@example.com> or <chi@example.com>.",
+        'My table is 30" wide. My parents’ house is 5\'10" high, I\'d say. It is 27" deep.',
+        "‘em dogs. My parents’ house.",
         "I live at: Rome\nI work at: FPT",
+        "Name: An\nMail: an@example.com\nCity: Rome",
+        "I use ``` for code, always.",
+        "A `b` and `c d` in 3 < 4.",
+        "“I never closed this. I live in Rome.",
         "---\nI live in Rome.",
         "我最喜欢的书是《红楼梦》，还有“平凡的世界”。",
     ],
@@ -57,3 +124,32 @@ def test_nothing_is_added(before: str, shown: str, after: str) -> None:
     left = iter(text)
     # what is left is in the text, in its order, but for the line breaks
     assert all(char in left for char in own_words(text) if char != "\n")
+
+
+MARKS = ["\n", "\r\n", "\r", " ", "`", "```", "~~~", ">", '"', "“", "”", "„", "«", "<p>", "---"]
+PIECES = [*SHOWN, *CLOSED, *MARKS, "I keep bees."]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).map("".join))
+def test_the_parts_of_a_message_are_the_message(text: str) -> None:
+    found = parts(text)
+    assert "".join(part.text for part in found) == text
+    assert all(part.text for part in found)
+    assert all(one.shown is not other.shown for one, other in pairwise(found))
+
+
+NASTY = [
+    *("`", "```", "```\n", "``` a\n", "a```b`\n", "```a\n", "~~~ ", "~~~\n", "> ", ">\n", "> a\n"),
+    *('"', '"a', ' "a" ', "“", "“a", "”", "“a.\n", "„«", "‘a", ".’"),
+    *("<", "<a", "<a ", "<p>", "</p>", "<a@b.c>", "<a@b.c>:\n", "1<a@b.c>:\n>\n", "a@", "(a@"),
+    *("---\n", "-", "---\na: b\n", "a: b\n", "a: b\n c\n", " c\n", "：", "a：b\n", "*"),
+    *("\r", "\r\n", "\n", " ", "a" * 60 + "\n", "> " + "a" * 60 + "\n" + "a" * 60 + "\n"),
+]
+
+
+@pytest.mark.parametrize("piece", NASTY)
+@pytest.mark.parametrize("tail", ["", 'x`\n---\na: b\n “ " <'])
+def test_the_work_is_linear(piece: str, tail: str) -> None:
+    """Fractions of a second where each character is looked at a few times; where all pairs are, the time limit."""
+    text = piece * (200_000 // len(piece)) + tail
+    assert "".join(part.text for part in parts(text)) == text

@@ -1,0 +1,213 @@
+"""Finding what a message shows rather than says: each kind of structure by its own marks, none of them a language's.
+
+Every function takes a text whose lines end in line feeds, and is linear in its length. What may follow a mark without
+an end (a fence that is not closed, a forwarded mail) goes on to the end of the text: it is better to learn too little
+from somebody else's text than too much.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+Span = tuple[int, int]
+"""Where a stretch of a text begins and ends."""
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, those that overlap as one.
+
+    >>> joined([(5, 9), (0, 2), (6, 12)])
+    [(0, 2), (5, 12)]
+    """
+    found: list[Span] = []
+    for begin, end in sorted(spans):
+        if found and begin < found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((begin, end))
+    return found
+
+
+_INLINE_CODE = re.compile(r"(?<!`)(`{3,})(?!`)[^\n`]+(?<!`)\1(?!`)")
+_FENCE = re.compile(
+    r"(?P<leads>^[ \t]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?)?"
+    r"(?P<fence>(?<!`)`{3,}+|(?(leads)~{3,}+|(?!)))(?P<info>[^\n`]*+)$",
+    re.MULTILINE,
+)
+
+
+def inline_code(text: str) -> Iterator[Span]:
+    """Yield code on one line between three backticks or more."""
+    return (code.span() for code in _INLINE_CODE.finditer(text))
+
+
+def fenced_code(text: str) -> Iterator[Span]:
+    """Yield blocks of code between fences.
+
+    A fence with a language inside a block begins a block in it, as in a page that was pasted between fences.
+    """
+    begin = 0
+    open_: list[str] = []
+    for line in _FENCE.finditer(text):
+        fence, info = line["fence"], line["info"].split()
+        leads = line["leads"] is not None
+        if not open_:
+            # "look: ```" begins a block as well, "use ``` for code" does not
+            if leads or not info:
+                begin = line.start()
+                open_.append(fence)
+        elif fence.startswith(open_[-1]):
+            if not info:
+                open_.pop()
+                if not open_:
+                    yield begin, line.end()
+            elif leads and len(info) == 1:
+                open_.append(fence)
+    if open_:
+        yield begin, len(text)
+
+
+# Possessive: what is folded under one header is no other header's.
+_LINE = r"\S[^\n]*+(?:\n|\Z)"
+_HEADER = rf"\*{{0,2}}[^\s:：*][^:：\n]{{0,30}}(?::\*{{0,2}}[ \t]++|：\*{{0,2}}[ \t]*+){_LINE}(?:[ \t]++{_LINE})*+"
+_UNDER_A_RULE = re.compile(rf"^[ \t]*+([-_=*—–─━－])\1\1[^\n]*+\n(?:[ \t]*+\n)?(?:{_HEADER}){{2}}", re.MULTILINE)
+_HEADERS = re.compile(rf"^(?:{_HEADER}){{3,}}+", re.MULTILINE)
+_ADDRESS = r"[<(\[](?:mailto:)?[^<>()\[\]\s@]{1,64}@[^<>()\[\]\s@]{1,255}[>)\]]"
+_HAS_ADDRESS = re.compile(_ADDRESS)
+_ATTRIBUTION = re.compile(rf"{_ADDRESS}[^\n]{{0,60}}[:：][ \t]*$", re.MULTILINE)
+_QUOTES_FOLLOW = re.compile(r"[ \t]*\n(?:[ \t]*\n)?[ \t]*[>＞]")
+
+
+def mail(text: str) -> Iterator[Span]:
+    """Yield forwarded and answered mail: what follows its header lines, and the lines that name its sender."""
+    end = len(text)
+    ruled = _UNDER_A_RULE.search(text)
+    headers = next((block for block in _HEADERS.finditer(text) if _HAS_ADDRESS.search(block[0])), None)
+    begin = min((found.start() for found in (ruled, headers) if found), default=end)
+    for sender in _ATTRIBUTION.finditer(text, 0, begin):
+        line = text.rfind("\n", 0, sender.start()) + 1
+        if not text[line : sender.start()].strip() and line:
+            # the line was wrapped before the address
+            line = text.rfind("\n", 0, line - 1) + 1
+        if not any(char.isdigit() for char in text[line : sender.end()]):
+            continue
+        if not _QUOTES_FOLLOW.match(text, sender.end()):
+            begin = line
+            break
+        yield line, sender.end()
+    if begin < end:
+        yield begin, end
+
+
+_QUOTED_LINES = re.compile(r"(?:^[ \t]*[>＞][^\n]*(?:\n|\Z))+", re.MULTILINE)
+_WRAPPED_AT = 60
+"""A quoted line of so many characters that ends no sentence was wrapped: the next line is the rest of it."""
+_ENDS = tuple('.!?…:;。！？：；"”»」)')
+
+
+def quoted_lines(text: str) -> Iterator[Span]:
+    """Yield lines behind the mark of a quotation, with what was wrapped onto a line without one."""
+    for block in _QUOTED_LINES.finditer(text):
+        begin, end = block.span()
+        line = block[0].rstrip().rpartition("\n")[2]
+        while len(line) >= _WRAPPED_AT and not line.endswith(_ENDS):
+            after = text.find("\n", end) + 1 or len(text)
+            line = text[end:after].rstrip()
+            if not line[:1].isalnum() or line[:1].isupper():
+                break
+            end = after
+        yield begin, end
+
+
+_TAG = re.compile(r"(?:(?<!\w)<|</)([A-Za-z][\w:-]*)(?:\s[^<>]*|/)?>")
+_FORMATTING = {"a", "b", "code", "em", "i", "kbd", "mark", "s", "small", "span", "strong", "sub", "sup", "u"}
+_BLOCKS = {"article", "blockquote", "body", "div", "form", "html", "main", "ol", "pre", "script", "section", "style"}
+_BLOCKS |= {"table", "ul"}
+_MIN_TAGS = 3
+"""Mark-up from so many tags on is a pasted page; one or two are an aside."""
+
+
+def pages(text: str) -> Iterator[Span]:
+    """Yield pasted mark-up, from its first tag to its last, or to the end where a block of it is not closed."""
+    tags = [tag for tag in _TAG.finditer(text) if tag[1].lower() not in _FORMATTING]
+    if len(tags) < _MIN_TAGS:
+        return
+    open_: Counter[str] = Counter()
+    for tag in tags:
+        open_[tag[1].lower()] += -1 if tag[0].startswith("</") else 1
+    unclosed = any(open_[name] > 0 for name in _BLOCKS)
+    yield tags[0].start(), len(text) if unclosed else tags[-1].end()
+
+
+_MARKS = re.compile(r"([“”„«»‹›「」『』‘’\"])\1*")
+_CLOSES = {"”": "“„”", "“": "„", "»": "«", "«": "»", "›": "‹", "‹": "›", "」": "「", "』": "『", "’": "‘"}
+_OPENS = frozenset("“„«»‹›「『‘")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^\n`]+(?<!`)\1(?!`)")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+_SEVERAL = re.compile(r"[.!?…؟۔।]\s+\S|\n\s*\S")
+_SEVERAL_UNSPACED = re.compile(r"[。！？]\S")
+_MIN_CHARS = 20
+_MIN_CHARS_UNSPACED = 10
+_LONG = 200
+"""A quotation of so many characters is somebody's text, however few sentences it has."""
+
+
+def quotations(text: str) -> Iterator[Span]:
+    """Yield what is between quotation marks of any kind, or between backticks, and is more than a name or a title."""
+    spans = [code.span() for code in _CODE_SPAN.finditer(text)]
+    for begin, end in joined((*spans, *_between_marks(text))):
+        if _is_a_text(text[begin:end]):
+            yield begin, end
+
+
+def _is_a_text(quoted: str) -> bool:
+    if len(quoted) >= _LONG:
+        return True
+    return (len(quoted) >= _MIN_CHARS and bool(_SEVERAL.search(quoted, 0, len(quoted) - 1))) or (
+        len(quoted) >= _MIN_CHARS_UNSPACED and bool(_SEVERAL_UNSPACED.search(quoted, 0, len(quoted) - 1))
+    )
+
+
+def _between_marks(text: str) -> Iterator[Span]:
+    """Yield what is between a mark that opens and the next that closes it; quotations inside others among them."""
+    open_: defaultdict[str, list[int]] = defaultdict(list)
+    for mark in _MARKS.finditer(text):
+        char = mark[1]
+        opens, closes = _sides(text, mark, bool(open_['"'])) if char == '"' else (char in _OPENS, char in _CLOSES)
+        if closes and char == "’":
+            # else it is an apostrophe
+            closes = text[mark.start() - 1] in ".!?…,。！？" and not text[mark.end() : mark.end() + 1].isalnum()
+        if opens and char == "‘":
+            opens = not text[mark.end() : mark.end() + 1].isdigit()
+        openers = '"' if char == '"' else _CLOSES.get(char, "")
+        opener = max((each for each in openers if open_[each]), key=lambda each: open_[each][-1], default="")
+        if closes and opener:
+            yield open_[opener].pop(), mark.end()
+        elif opens and not (
+            open_[char] and _begins_a_line(text, mark.start()) and _begins_a_line(text, open_[char][-1])
+        ):
+            # a quotation of several paragraphs opens at each, and closes once
+            open_[char].append(mark.start())
+
+
+def _sides(text: str, mark: re.Match[str], is_open: bool) -> tuple[bool, bool]:
+    """Return whether a straight mark may open a quotation, and whether it may close one."""
+    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    opens = not _is_of_a_word(before) and bool(after.strip())
+    closes = not _is_of_a_word(after) and bool(before.strip())
+    return opens and not (closes and is_open), closes and (is_open or not opens)
+
+
+def _is_of_a_word(char: str) -> bool:
+    return char.isalnum() and not _UNSPACED.match(char)
+
+
+def _begins_a_line(text: str, place: int) -> bool:
+    return place == 0 or text[place - 1] == "\n"
+
+
+KINDS = (inline_code, fenced_code, mail, quoted_lines, pages, quotations)
+"""The functions above in the order in which they are to be asked, each without what those before it have found."""
