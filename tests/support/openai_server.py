@@ -5,8 +5,10 @@ the model says, when it fails and how is written down in the test:
 
     with OpenAIServer() as server:
         server.add(Reply(text="hello"))                                   # the next request, whatever it is
-        server.add(Reply(json={"ops": []}), when=Match(schema=True), repeat=True)
+        server.add(Reply(json=labels.NOTHING), when=Match(schema=True), repeat=True)
         model = ChatOpenAI(base_url=server.base_url, api_key="none", model="scripted")
+
+What a model answers an extraction is built with `tests.support.labels`.
 
 The rule that was added first among those that match and still have a reply answers. A request that no rule matches gets
 a 500 that says so, and leaving the `with` block (or the `openai_server` fixture) fails the test. As the real service
