@@ -62,6 +62,7 @@ class Language:
         stop: Words that tell nothing about what a question is after.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
+        times: The words for times of a script without spaces; `memory.retrieval.times.unspaced` reads them.
         wording: The phrases of the keyless model.
     """
 
@@ -97,6 +98,7 @@ class Language:
     stop: frozenset[str]
     same: Mapping[str, str]
     single: frozenset[str]
+    times: Mapping[str, Any]
     wording: Mapping[str, str]
 
     def asks_without_mark(self, sentence: str) -> bool:
@@ -239,6 +241,7 @@ def _load(file: Traversable) -> Language:
         stop=listed("stop"),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),
+        times=data.get("times") or {},
         wording=data["wording"],
     )
 

@@ -1,13 +1,16 @@
-"""The time cues of retrieval: which days a question names, whether it asks for a time, whether a text tells one.
+"""The times that texts name: which days, on which side of them, at what time of day; and whether they ask for one.
 
-English and Vietnamese, in any case, with and without diacritics. What is written without them is sometimes two things
-("thang sau" is June and next month): then both count.
+English and Vietnamese, in any case, with and without diacritics, and the scripts without spaces whose files say how
+times are written. What is written without diacritics is sometimes two things ("thang sau" is June and next month):
+then both count.
 """
 
 from __future__ import annotations
 
+from memory.retrieval.times.clock import time_of_day
 from memory.retrieval.times.cues import asks_when, tells_when
 from memory.retrieval.times.days import Period
+from memory.retrieval.times.mentions import Mention, mentions
 from memory.retrieval.times.question import named_periods
 
-__all__ = ["Period", "asks_when", "named_periods", "tells_when"]
+__all__ = ["Mention", "Period", "asks_when", "mentions", "named_periods", "tells_when", "time_of_day"]

@@ -47,6 +47,11 @@ def of_unit(day: date, unit: str, offset: int) -> Period:
             return Period(date(year, 1, 1), date(year, 12, 31))
 
 
+def day_of(month: Period, number: int) -> Period | None:
+    """Return the day of a month that has this number, if it has one."""
+    return days_of_year(month.start.month, number)(month.start.year)
+
+
 def months_of_year(first: int, count: int = 1) -> Recurring:
     """Return the period of so many months from the first, by the year in which it starts."""
 

@@ -6,8 +6,8 @@ import re
 from datetime import date
 
 from memory.retrieval.times.days import Period, of_unit, shift
-from memory.retrieval.times.named import REACH_YEARS, Named
-from memory.retrieval.times.vocabulary import number_of
+from memory.retrieval.times.named import REACH_YEARS, Named, Side
+from memory.retrieval.times.vocabulary import SIDES, number_of, one_of
 
 _REACH_OF_MANY_DAYS = 183
 """How far "before May" reaches for each of the years that it may mean: further, and the periods cover everything."""
@@ -19,8 +19,7 @@ _PART = (
 _LEAD = re.compile(
     r"(?:\b(?:(?P<count>\d{1,2}|an?|one|two|three|four|five|six|seven) )?(?P<unit>day|week|weekend|month|year)s? "
     r"(?P<side>before|after|of) (?:the )?"
-    r"|\b(?P<open>before|prior to|after|since|until|till|by|truoc|sau|ke tu|tu|den)(?: (?:about|around|the|khoang))? "
-    r"(?:(?:end of|cuoi|ngay|nam) )?)?"
+    rf"|\b(?P<open>{one_of(SIDES)})(?: (?:about|around|the|khoang))? (?:(?:end of|cuoi|ngay|nam) )?)?"
     r"(?:\b(?:the|in|ngay|nam|hoi|mua) )?(?:\b" + _PART + r")?(?:the |ngay |nam |mua )?$"
 )
 _THROUGH = re.compile(r"(?:\bof|,)? ?(?:-|\b(?:to|until|till|through|den|toi))(?: (?:the|ngay|nam|cuoi))? ?$")
@@ -41,18 +40,17 @@ def joined(said: str, before: str, first: Named, second: Named) -> list[Period]:
     return [Period(a.start, max(a.end, b.end)) for a, b in ends if b]
 
 
-def modified(before: str, periods: list[Period], today: date) -> list[Period]:
-    """Return the periods that the words before mean: "early", "before", "since", "the week after"."""
+def modified(before: str, periods: list[Period]) -> tuple[list[Period], Side]:
+    """Return the periods that the words before mean, "early", "the week after", and on which side of them it is."""
     lead = _LEAD.search(before)
     if lead is None:
-        return periods
+        return periods, "at"
     if part := lead["part"]:
         periods = [_third(period, part) for period in periods]
     if unit := lead["unit"]:
-        return [_beside(period, unit, lead["side"], number_of(lead["count"] or "one")[0]) for period in periods]
-    if lead["open"]:
-        return _opened(periods, lead["open"], today)
-    return periods
+        beside = [_beside(period, unit, lead["side"], number_of(lead["count"] or "one")[0]) for period in periods]
+        return beside, "at"
+    return periods, SIDES[lead["open"]] if lead["open"] else "at"
 
 
 def _third(period: Period, part: str) -> Period:
@@ -75,13 +73,18 @@ def _beside(period: Period, unit: str, side: str, count: int) -> Period:
     return of_unit(near, unit, offset)
 
 
-def _opened(periods: list[Period], word: str, today: date) -> list[Period]:
+def opened(periods: list[Period], side: Side, today: date) -> list[Period]:
+    """Return all that is on a side of the periods, as far as is looked."""
     reach = REACH_YEARS * 366 if len(periods) == 1 else _REACH_OF_MANY_DAYS
-    if word in {"since", "ke tu", "tu"}:
-        begun = [period for period in periods if period.start <= today]
-        return [Period(begun[-1].start, max(today, begun[-1].end))] if begun else periods
-    if word in {"before", "prior to", "truoc"}:
-        return [Period(shift(period.start, -reach), shift(period.start, -1)) for period in periods]
-    if word in {"after", "sau"}:
-        return [Period(shift(period.end, 1), shift(period.end, reach)) for period in periods]
-    return [Period(shift(period.end, -reach), period.end) for period in periods]
+    match side:
+        case "at" | "from":
+            return periods
+        case "since":
+            begun = [period for period in periods if period.start <= today]
+            return [Period(begun[-1].start, max(today, begun[-1].end))] if begun else periods
+        case "before":
+            return [Period(shift(period.start, -reach), shift(period.start, -1)) for period in periods]
+        case "after":
+            return [Period(shift(period.end, 1), shift(period.end, reach)) for period in periods]
+        case _:
+            return [Period(shift(period.end, -reach), period.end) for period in periods]

@@ -15,8 +15,11 @@ REACH_YEARS = 10
 CONTEXT_CHARS = 40
 """Characters before a named period that may say more about it: "the very beginning of"."""
 
-Holder = Literal["week", "year"]
-"""What a month or a weekday is in."""
+Holder = Literal["week", "month", "year"]
+"""What a weekday, a day by its number or a month is in."""
+Side = Literal["at", "since", "from", "until", "to", "by", "before", "after"]
+"""How a text stands to a period: in it, or how far from it. `from` and `to` are ends of something too, or only words
+for where it comes from and goes."""
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 
 from memory.retrieval.times.days import Period
-from memory.retrieval.times.folding import MAX_QUESTION, fold
-from memory.retrieval.times.modifiers import joined, modified
-from memory.retrieval.times.named import CONTEXT_CHARS, Named, Scene
-from memory.retrieval.times.rules import RULES
-
-_MAX_NAMED = 8
-"""A question names one or two periods; a text pasted into it may name hundreds, which would only blur the cue."""
-_HOLDER_DISTANCE = 40
-"""Characters between a month and the year that it is in: "In 2022, what did I do in May?"."""
+from memory.retrieval.times.folding import MAX_QUESTION
+from memory.retrieval.times.mentions import mentions
+from memory.retrieval.times.modifiers import opened
 
 
 def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
@@ -34,50 +27,8 @@ def named_periods(question: str, now: datetime) -> tuple[Period, ...]:
     >>> len(named_periods("What did I do in May?", datetime(2024, 4, 1))), named_periods("May I?", datetime(2024, 4, 1))
     (11, ())
     """
-    asked = question[:MAX_QUESTION]
-    # one that writes diacritics means "after" by "sau"; without them it is "six" too
-    scene = Scene(fold(asked), now.date(), bare=asked.isascii())
-    found = _in_their_year(_find(scene))
+    today = now.date()
     periods: set[Period] = set()
-    index = 0
-    while index < len(found):
-        first = found[index]
-        before = scene.said[found[index - 1].end if index else 0 : first.start][-CONTEXT_CHARS:]
-        together = joined(scene.said, before, first, found[index + 1]) if index + 1 < len(found) else []
-        periods.update(together or modified(before, list(first.periods), scene.today))
-        index += 2 if together else 1
+    for one in mentions(question[:MAX_QUESTION], today):
+        periods.update(opened(list(one.periods), one.side, today))
     return tuple(sorted(periods))
-
-
-def _find(scene: Scene) -> list[Named]:
-    matches = [(match, read) for rule, read in RULES for match in rule.finditer(scene.said)]
-    matches.sort(key=lambda found: (found[0].start(), -found[0].end()))
-    named: list[Named] = []
-    for match, read in matches:
-        taken = named[-1].end if named else 0
-        if match.start() >= taken and (one := read(match, scene)) and (one.periods or one.held_by):
-            named.append(replace(one, start=match.start(), end=match.end()))
-            if len(named) == _MAX_NAMED:
-                break
-    return named
-
-
-def _in_their_year(named: list[Named]) -> list[Named]:
-    """Put "in May" into "last year" and "Tuesday" into "last week", wherever in the question these stand."""
-    held: dict[int, Named] = {}
-    used: set[int] = set()
-    for index, one in enumerate(named):
-        holders = [
-            (distance, other)
-            for other, holder in enumerate(named)
-            if one.held_by is not None
-            and holder.holds == one.held_by
-            and (distance := max(one.start - holder.end, holder.start - one.end)) <= _HOLDER_DISTANCE
-        ]
-        if holders:
-            holder = min(holders)[1]
-            used.add(holder)
-            periods = [period for each in named[holder].periods if (period := one.within(each))]
-            held[index] = replace(one, periods=periods)
-    kept = [held.get(index, one) for index, one in enumerate(named) if index not in used]
-    return [one for one in kept if one.periods]

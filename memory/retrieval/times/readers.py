@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from datetime import date
 
-from memory.retrieval.times.days import Period, Recurring, days_of_year, months_of_year, of_unit, shift
+from memory.retrieval.times.days import Period, Recurring, day_of, days_of_year, months_of_year, of_unit, shift
 from memory.retrieval.times.named import CONTEXT_CHARS, REACH_YEARS, Holder, Named, Reader, Scene
 from memory.retrieval.times.vocabulary import (
     DOUBTFUL,
@@ -34,9 +34,15 @@ _BEFORE_TIME = re.compile(
     rf"(?: of)? (?:last|this|next|that) year\b| ?(?:-|to|until|through) ?{_SURE}\b|-may\b| to may\b"
 )
 _AFTER_DAY_LEAD = re.compile(r"(?:^|\b(?:on|by|until|till|since|before|after|from|between|and|to|the)) $")
+_DAY_LEAD = re.compile(r"\b(?:by|until|till|up to|since|before|after|from|(?P<on>on)) $")
+_BEHIND_DAY = re.compile(r" ?(?:$|[,.;!?])| of (?:last|this|next) month\b")
 _ENDS = re.compile(r" ?(?:$|[^\w\s])", re.ASCII)
 _HABIT = re.compile(r"\b(?:every|each|moi) $")
 _SHORT_LEAD = re.compile(r"\b(?:on|by|until|since) $")
+
+
+HELD_IN: dict[str, Holder] = {"week": "week", "month": "month", "year": "year"}
+"""The units that others are in."""
 
 
 def _which(match: re.Match[str], scene: Scene) -> int | None:
@@ -46,15 +52,20 @@ def _which(match: re.Match[str], scene: Scene) -> int | None:
 
 
 def _yearly(of: Recurring, match: re.Match[str], scene: Scene) -> Named:
-    """Return what comes once a year: in the year that the match names, or the last or next one, or each."""
-    said, today = match.groupdict(), scene.today
-    if year := said.get("y"):
-        named = of(int(year) if len(year) == 4 else 2000 + int(year))
+    year = match.groupdict().get("y")
+    number = None if not year else int(year) if len(year) == 4 else 2000 + int(year)
+    return yearly(of, _which(match, scene), number, scene.today)
+
+
+def yearly(of: Recurring, which: int | None, year: int | None, today: date) -> Named:
+    """Return what comes once a year: in a year, or the last or next one, or each."""
+    if year:
+        named = of(year)
         return Named([named] if named else [])
     years = range(max(today.year - REACH_YEARS - 1, 1), min(today.year + 9, date.max.year))
     known = [period for year in years if (period := of(year))]
     ahead = [period for period in known if period.start > today][:1]
-    match _which(match, scene):
+    match which:
         case -1:
             return Named([period for period in known if period.end < today][-1:])
         case 0:
@@ -129,12 +140,32 @@ def read_year(match: re.Match[str], scene: Scene) -> Named | None:
     return Named([Period(date(year, 1, 1), date(year, 12, 31))], holds="year")
 
 
+def read_day(match: re.Match[str], scene: Scene) -> Named:
+    return monthly(int(match["day"]), scene.today)
+
+
+def read_english_day(match: re.Match[str], scene: Scene) -> Named | None:
+    # elsewhere the number may be one of a floor or of a list
+    before = scene.said[: match.start()][-CONTEXT_CHARS:]
+    told = _DAY_LEAD.search(before)
+    if told is None or (told["on"] and not _BEHIND_DAY.match(scene.said, match.end())):
+        return None
+    return read_day(match, scene)
+
+
+def monthly(number: int, today: date) -> Named:
+    """Return the days of this number: the last one, and the next."""
+    days = [day for offset in range(-2, 4) if (day := day_of(of_unit(today, "month", offset), number))]
+    past, ahead = [day for day in days if day.start <= today], [day for day in days if day.start > today]
+    return Named([*past[-1:], *ahead[:1]], held_by="month", within=lambda month: day_of(month, number))
+
+
 def read_weekday(match: re.Match[str], scene: Scene) -> Named | None:
     name, which = match["name"], _which(match, scene)
     before = scene.said[: match.start()][-CONTEXT_CHARS:]
     if _HABIT.search(before) or (name in WEEKDAYS_SHORT and not (match["which"] or _SHORT_LEAD.search(before))):
         return None
-    return _weekly((WEEKDAYS | WEEKDAYS_SHORT)[name], which, scene.today)
+    return weekly((WEEKDAYS | WEEKDAYS_SHORT)[name], which, scene.today)
 
 
 def read_vietnamese_weekday(match: re.Match[str], scene: Scene) -> Named | None:
@@ -143,10 +174,11 @@ def read_vietnamese_weekday(match: re.Match[str], scene: Scene) -> Named | None:
     stands = match["sunday"] or match["which"] or match["lead"] or not match.start() or match["follows"] is not None
     if not stands or match["lead"] == "moi " or (name == "sau" and not scene.bare):
         return None
-    return _weekly(6 if match["sunday"] else WEEKDAYS_VI[name], which, scene.today)
+    return weekly(6 if match["sunday"] else WEEKDAYS_VI[name], which, scene.today)
 
 
-def _weekly(weekday: int, which: int | None, today: date) -> Named:
+def weekly(weekday: int, which: int | None, today: date) -> Named:
+    """Return what comes once a week: the last or next one, or both."""
     since = (today.weekday() - weekday) % 7
     match which:
         case -1:
@@ -176,8 +208,7 @@ def read_relative(match: re.Match[str], scene: Scene) -> Named:
     said = match.groupdict()
     unit = UNITS_VI.get(said["unit"], said["unit"])
     offset = -2 if said.get("second") else WHICH[said["which"]]
-    holds: Holder | None = "year" if unit == "year" else "week" if unit == "week" else None
-    return Named([of_unit(scene.today, unit, offset)], holds=holds)
+    return Named([of_unit(scene.today, unit, offset)], holds=HELD_IN.get(unit))
 
 
 def read_counted(match: re.Match[str], scene: Scene) -> Named | None:
@@ -195,5 +226,10 @@ def read_counted(match: re.Match[str], scene: Scene) -> Named | None:
         days = high * {"day": 1, "week": 7, "weekend": 7, "month": 31, "year": 366}[unit]
         ends = (-days, 0) if said.get("past") else (0, days)
         return Named([Period(shift(scene.today, ends[0]), shift(scene.today, ends[1]))])
-    first, last = (-high, -low) if said.get("ago") else (low, high)
-    return Named([Period(of_unit(scene.today, unit, first).start, of_unit(scene.today, unit, last).end)])
+    return counted(unit, low, high, ago=bool(said.get("ago")), today=scene.today)
+
+
+def counted(unit: str, low: int, high: int, *, ago: bool, today: date) -> Named:
+    """Return the units that are so many from now, at least and at most."""
+    first, last = (-high, -low) if ago else (low, high)
+    return Named([Period(of_unit(today, unit, first).start, of_unit(today, unit, last).end)])

@@ -7,6 +7,8 @@ import re
 from memory.retrieval.times.named import Reader
 from memory.retrieval.times.readers import (
     read_counted,
+    read_day,
+    read_english_day,
     read_english_month,
     read_holiday,
     read_iso,
@@ -19,6 +21,7 @@ from memory.retrieval.times.readers import (
     read_weekday,
     read_year,
 )
+from memory.retrieval.times.unspaced import UNSPACED_RULES
 from memory.retrieval.times.vocabulary import (
     HOLIDAYS,
     MONTHS,
@@ -48,7 +51,7 @@ _UNIT = "(?P<unit>minute|hour|day|week|weekend|month|year|decade)s?"
 _UNIT_VI = rf"(?P<unit>{one_of(UNITS_VI)})"
 
 
-RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
+RULES: tuple[tuple[re.Pattern[str], Reader], ...] = UNSPACED_RULES + tuple(
     (re.compile(pattern, re.ASCII), read)
     for pattern, read in (
         (
@@ -85,6 +88,8 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
             rf"\bthang ?(?P<month>1[0-2]|0?[1-9]|{one_of(MONTHS_VI)})\b(?!/\d\b){_WHICH_VI}{_IN_YEAR_VI}",
             read_vietnamese_month,
         ),
+        (r"\bthe (?P<day>[12]?\d|3[01])(?:st|nd|rd|th)\b", read_english_day),
+        (r"\b(?:ngay|mung|mong) (?P<day>[12]?\d|3[01])\b(?![/:.,-]\d)", read_day),
         (rf"\b{_WHICH_EN}(?P<name>spring|summer|autumn|fall|winter)\b{_IN_YEAR}", read_season),
         (
             r"\b(?:mua |(?=he (?:nam|nay|vua|truoc|qua|20\d\d)\b))(?P<name>he|ha|thu|dong|xuan)\b"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from memory import periods
 from memory.retrieval.times.days import days_of_year, months_of_year
+from memory.retrieval.times.named import Side
 
 MONTHS = periods.MONTHS | {"sept": 9}
 MONTHS_VI = {
@@ -70,6 +71,18 @@ PHRASES = {
     "tomorrow|(?:ngay|sang|trua|chieu|toi) mai": (1, 1),
     "(?:the )?day after tomorrow|ngay (?:kia|mot)": (2, 2),
 }
+
+SIDES: dict[str, Side] = {
+    **dict.fromkeys(("since", "starting", "beginning", "as of", "ke tu", "tu"), "since"),
+    "from": "from",
+    **dict.fromkeys(("until", "till", "up to", "cho den", "cho toi", "den het", "den tan"), "until"),
+    # "đến" is to arrive, too
+    "den": "to",
+    "by": "by",
+    **dict.fromkeys(("before", "prior to", "truoc"), "before"),
+    **dict.fromkeys(("after", "sau"), "after"),
+}
+"""What is said before a time, and on which side of it something then is."""
 
 YEAR_LEADS = (
     # words of grammar: behind any other word a number may be part of its name

@@ -359,3 +359,20 @@ def test_a_huge_question_is_read_as_far_as_it_can_be_a_question(piece: str) -> N
     assert len(named_periods(huge + " in 2021", NOW)) < 100
     assert named_periods("in 2021 " + "word " * 100_000 + "in 2019", NOW) == named_periods("in 2021", NOW)
     assert not asks_when(huge + " when did I move?")
+
+
+@pytest.mark.parametrize(
+    ("question", "start", "end"),
+    [
+        ("我上周做了什么？", "2024-05-06", "2024-05-12"),
+        ("我去年三月在哪里？", "2023-03-01", "2023-03-31"),
+        ("我上個月5號去了哪裡？", "2024-04-05", "2024-04-05"),
+        ("先週の火曜日に誰に会った？", "2024-05-07", "2024-05-07"),
+        ("二日前に何をした？", "2024-05-13", "2024-05-13"),
+        ("2022年3月はどこにいた？", "2022-03-01", "2022-03-31"),
+        ("What did I do on the 24th of last month?", "2024-04-24", "2024-04-24"),
+        ("Ngày 24 tháng trước tôi làm gì?", "2024-04-24", "2024-04-24"),
+    ],
+)
+def test_a_period_in_a_script_without_spaces_or_a_day_of_a_month(question: str, start: str, end: str) -> None:
+    assert named_periods(question, NOW) == (Period(date.fromisoformat(start), date.fromisoformat(end)),)
