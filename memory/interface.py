@@ -238,6 +238,11 @@ class MemoryPolicy(BaseModel):
         description="How the people, places and things that facts name become concepts, behind the turns: by their "
         "names and vectors, or with one model call of `maintenance` where those leave doubt.",
     )
+    deduplicate: Annotated[Literal["off", "model"], _Off] = Field(
+        "model",
+        description="Whether `maintenance` looks for facts that say the same in other words: one call of the small "
+        "model where there are new facts with near neighbours.",
+    )
     consolidate: Annotated[Literal["off", "rules", "model"], _Off] = Field(
         "off",
         description="How `maintenance` draws patterns, rules and preferences from facts and episodes: never, by "

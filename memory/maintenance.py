@@ -11,6 +11,7 @@ from langgraph.store.base import BaseStore
 from memory.concepts import settle_concepts
 from memory.consolidation import Asker, consolidate
 from memory.conversations import end_conversation, quiet_conversations
+from memory.deduplication import deduplicate
 from memory.facade import MemoryFacade
 from memory.graph.rebuilding import link_rest
 from memory.learning import Proposer, learn
@@ -65,6 +66,9 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
     who = Asker(model, seconds, stand_ins) if model is not None and policy.resolve_concepts == "model" else None
     settled = await settle_concepts(memory.store, user_id, asker=who)
     total = TurnReport(calls=settled.calls, problem=settled.problem)
+    if policy.deduplicate == "model" and model is not None:
+        alike = await deduplicate(memory.store, user_id, asker=Asker(model, seconds, stand_ins))
+        total += TurnReport(retired=list(alike.merged), calls=alike.calls, problem=alike.problem)
     if policy.consolidate != "off":
         asker = Asker(model, seconds, stand_ins) if model is not None and policy.consolidate == "model" else None
         drawn = await consolidate(memory.store, user_id, agent_id, asker=asker)
