@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,6 +40,9 @@ _WORDS = 20_000
 
 _FLOOR = 0.75
 """The share of every vector that all texts have in common: as with e5, no cosine is far below it."""
+
+_CLAUSE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
+"""A clause of the user's, as the extraction shows it."""
 
 
 @cache
@@ -230,12 +234,15 @@ class InstantModel(BaseChatModel):
 
 
 def proposal(shown: str) -> dict[str, Any]:
-    """Return one fact for each message of the user's in a transcript."""
-    rows = shown.partition("<transcript>\n")[2].partition("\n</transcript>")[0].splitlines()
-    said = [row for row in map(json.loads, rows) if row["role"] == "user"]
-    ops = []
-    for row in said:
-        kept = row["text"].partition(". ")[0].removeprefix("I keep ")
-        fact = {"subject": "user", "predicate": "keeps", "object": kept, "text": f"User keeps {kept}."}
-        ops.append({"source_ids": [row["id"]], "op": "add", "target_id": None, **fact})
-    return {"ops": ops, "profile_changes": [], "episode": None, "summary": ""}
+    """Return a label for every clause of the user's in a conversation: what they keep is a fact, else they ask."""
+    block = shown.partition("<conversation>\n")[2].partition("\n</conversation>")[0]
+    facts: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for number, clause in _CLAUSE.findall(block):
+        if clause.endswith("?"):
+            others.append({"c": [int(number)], "kind": "question"})
+            continue
+        text = f"User keeps {clause.removeprefix('I keep ')}"
+        fact = {"about": "user", "rel": "new", "target": None, "text": text, "when": "", "needs": []}
+        facts.append({"c": [int(number)], **fact})
+    return {"facts": facts, "others": others, "profile": [], "episode": None, "summary": ""}

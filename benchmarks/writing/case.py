@@ -254,14 +254,10 @@ class Case(_Strict):
     def _is_consistent(self) -> Case:
         if not self.id.startswith(f"{self.lang}-"):
             raise ValueError(f"the id must begin with {self.lang}-")
-        said = [normalise(turn.say) for turn in self.turns]
+        said = [turn.say for turn in self.turns]
         if len(set(said)) != len(said):
             raise ValueError("two turns say the same words; a model could not tell them apart")
         return self
-
-    def turn_of(self, said: str) -> Turn | None:
-        """Return the turn in which the user says this."""
-        return next((turn for turn in self.turns if normalise(turn.say) == normalise(said)), None)
 
 
 def read_cases(file: Path, half: Half = "early") -> list[Case]:

@@ -1,4 +1,4 @@
-"""The memories that are measured: `react_mem`, and LangMem's store manager as it stands."""
+"""The memories that are measured: `react_mem`, and LangMem's store manager and Mem0 as they stand."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, Protocol
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -18,22 +21,22 @@ from langmem import create_memory_store_manager
 
 from agents.config import AgentConfig
 from agents.resolve import build_agent, resolve_agent
-from benchmarks.writing.case import Case, Turn
+from benchmarks.writing.case import Case, Manner, Turn
 from benchmarks.writing.meter import Meter
 from benchmarks.writing.scripted import ScriptedChat
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
-from memory.records import Fact, Message, normalise
+from memory.records import Fact, Message, Profile, normalise
 from memory.storage import StorageSettings, open_storage
 from memory.storage.embeddings import EmbeddingModel, load_embedding_model
 
 EngineName = Literal["structured", "langmem"]
-ModelFactory = Callable[[Case, Meter], BaseChatModel]
-"""The model that draws facts from a case. What answers the user is the case's script in any run, so that the
-assistant says what the case is about."""
+ModelFactory = Callable[[Case, Manner, Meter], BaseChatModel]
+"""The model that draws facts from a case, in a manner. What answers the user is the case's script in any run, so that
+the assistant says what the case is about."""
 
 _SHOWN = MemoryPolicy.model_validate({}).max_memories
-_ALL = 1_000
+ALL = 1_000
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,11 @@ class Remembered:
         current: Whether it is believed now.
         kept: Whether it is in the store; a memory without history has some that are not.
         verbatim: Whether these are the user's own words, kept because no model could read them.
+        about: Whom it is about, where the memory says so.
+        doubtful: Whether it is marked as in doubt.
         support: How many messages said it, where the memory counts that.
-        since: The beginning of its validity, as ISO 8601; empty where it is not known.
+        event: When what it tells of happens, as ISO 8601; empty where it is not known.
+        since: The beginning of its validity, in the same way.
         until: The end of its validity, in the same way.
     """
 
@@ -54,7 +60,10 @@ class Remembered:
     current: bool = True
     kept: bool = True
     verbatim: bool = False
+    about: str = ""
+    doubtful: bool = False
     support: int | None = None
+    event: str = ""
     since: str = ""
     until: str = ""
 
@@ -67,18 +76,20 @@ class Contents:
         facts: The facts.
         messages: The user's messages that are kept, word for word.
         errors: What was raised on the way, each ending a turn.
+        profile: The fields of the user's profile, as `field: value`.
     """
 
     facts: list[Remembered]
     messages: list[str]
     errors: list[str]
+    profile: tuple[str, ...] = ()
 
 
 class Driver(Protocol):
     """A memory under measurement."""
 
-    async def run(self, case: Case, meter: Meter) -> Contents:
-        """Go through the turns of a case and return what is remembered."""
+    async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
+        """Go through the turns of a case, with a model that answers in a manner, and return what is remembered."""
 
 
 @asynccontextmanager
@@ -109,32 +120,45 @@ class ReactMem:
         policy = MemoryPolicy.model_validate({"extraction": "inline", "engine": engine, "extraction_timeout": 600})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
 
-    async def run(self, case: Case, meter: Meter) -> Contents:
+    async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
         """Go through the turns of a case. See `Driver.run`."""
-        chat = ScriptedChat(case=case)
-        agent = await asyncio.to_thread(resolve_agent, self._config, model=chat, small_model=self._model(case, meter))
+        owner = f"{manner}/{case.id}"
+        agent = await asyncio.to_thread(
+            resolve_agent,
+            self._config,
+            model=ScriptedChat(case=case),
+            small_model=self._model(case, manner, meter),
+            tools=_tools(case),
+        )
         graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=self._store)
         errors: list[str] = []
         for turn in case.turns:
-            with _noting(errors):
+            with noting(errors):
                 await graph.ainvoke(
-                    {"messages": [("user", turn.say)]},
-                    {"configurable": {"thread_id": f"{case.id}/{turn.conversation}"}},
-                    context={"user_id": case.id},
+                    {"messages": [_said(turn)]},
+                    {"configurable": {"thread_id": f"{owner}/{turn.conversation}"}},
+                    context={"user_id": owner},
                 )
         # what the facts name is kept beside them
-        kept = await self._all(case, MemoryScope.SEMANTIC)
+        kept = await self._all(owner, MemoryScope.SEMANTIC)
         facts = [Fact.from_value(value) for value in kept if value["kind"] == "fact"]
-        said = [value for value in await self._all(case, MemoryScope.DIALOG) if value["kind"] == "message"]
+        said = [value for value in await self._all(owner, MemoryScope.DIALOG) if value["kind"] == "message"]
         messages = [Message.from_value(value) for value in said]
+        profiles = [Profile.from_value(value) for value in await self._all(owner, MemoryScope.PROFILE)]
         return Contents(
             facts=[_fact(fact) for fact in sorted(facts, key=lambda fact: (fact.created_at, fact.text))],
             messages=[str(message.content) for message in messages if message.role == "user"],
             errors=errors,
+            profile=tuple(
+                f"{name}: {field.value}"
+                for profile in profiles
+                for name, field in profile.fields.items()
+                if field.value
+            ),
         )
 
-    async def _all(self, case: Case, scope: MemoryScope) -> list[dict[str, Any]]:
-        found = await self._store.asearch(scope_namespace(case.id, scope), limit=_ALL)
+    async def _all(self, owner: str, scope: MemoryScope) -> list[dict[str, Any]]:
+        found = await self._store.asearch(scope_namespace(owner, scope), limit=ALL)
         return [item.value for item in found]
 
 
@@ -152,27 +176,27 @@ class LangMemManager:
         self._embedding = embedding
         self._model = model
 
-    async def run(self, case: Case, meter: Meter) -> Contents:
+    async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
         """Go through the turns of a case. See `Driver.run`."""
         namespace = ("memories", "user")
         store = _in_memory(self._embedding, None)
         manager: Any = create_memory_store_manager(
-            self._model(case, meter), namespace=namespace, store=store, enable_deletes=True, query_limit=_SHOWN
+            self._model(case, manner, meter), namespace=namespace, store=store, enable_deletes=True, query_limit=_SHOWN
         )
         before: set[str] = set()
         now: list[str] = []
         errors: list[str] = []
         for turn in case.turns:
-            with _noting(errors):
+            with noting(errors):
                 await manager.ainvoke({"messages": _exchange(turn)}, {"configurable": {}})
-            now = [str(item.value["content"]["content"]) for item in await store.asearch(namespace, limit=_ALL)]
+            now = [str(item.value["content"]["content"]) for item in await store.asearch(namespace, limit=ALL)]
             before.update(now)
         gone = [Remembered(text, current=False, kept=False) for text in sorted(before - set(now))]
         return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
 
 
 @contextmanager
-def _noting(errors: list[str]) -> Iterator[None]:
+def noting(errors: list[str]) -> Iterator[None]:
     """Note what a turn raises: it ends the turn, not the run."""
     try:
         yield
@@ -180,8 +204,34 @@ def _noting(errors: list[str]) -> Iterator[None]:
         errors.append(f"{type(error).__name__}: {error}")
 
 
+def _said(turn: Turn) -> HumanMessage:
+    return HumanMessage(turn.say, additional_kwargs={"said_at": turn.at.isoformat()} if turn.at else {})
+
+
 def _exchange(turn: Turn) -> list[BaseMessage]:
-    return [HumanMessage(turn.say), AIMessage(turn.reply)]
+    looked: list[BaseMessage] = []
+    if turn.observed is not None:
+        call = tool_call(name=turn.observed.tool, args={}, id="look-1")
+        looked = [AIMessage("", tool_calls=[call]), ToolMessage(turn.observed.text, tool_call_id="look-1")]
+    return [_said(turn), *looked, AIMessage(turn.reply)]
+
+
+def _tools(case: Case) -> list[BaseTool]:
+    """Return the tools of a case, each returning what its turns tell of, one after the other."""
+    results: dict[str, list[str]] = {}
+    for turn in case.turns:
+        if turn.observed is not None:
+            results.setdefault(turn.observed.tool, []).append(turn.observed.text)
+
+    def tool(name: str, texts: list[str]) -> BaseTool:
+        left = iter(texts)
+
+        async def look() -> str:
+            return next(left)
+
+        return StructuredTool.from_function(coroutine=look, name=name, description="Looks up what is asked for.")
+
+    return [tool(name, texts) for name, texts in results.items()]
 
 
 def _in_memory(model: EmbeddingModel, fields: list[str] | None) -> InMemoryStore:
@@ -194,10 +244,17 @@ def _fact(fact: Fact) -> Remembered:
         text=fact.text,
         current=fact.current,
         verbatim=fact.verbatim,
+        about=fact.about,
+        doubtful=bool(fact.doubts),
         support=fact.support,
-        since=fact.valid_from.isoformat() if fact.valid_from else "",
-        until=fact.valid_to.isoformat() if fact.valid_to else "",
+        event=_iso(fact.event_at),
+        since=_iso(fact.valid_from),
+        until=_iso(fact.valid_to),
     )
+
+
+def _iso(at: datetime | None) -> str:
+    return at.isoformat() if at else ""
 
 
 def is_kept(statement: str, contents: Contents) -> bool:

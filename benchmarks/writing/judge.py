@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from benchmarks.writing.answers import INVENTED_NAME
 from benchmarks.writing.case import Case, Expected, Pattern
 from benchmarks.writing.drivers import Contents, Remembered, is_kept
+from memory.wording import share
 
 FAULTS = {
     "duplicates": "a current fact that another one says already",
@@ -16,18 +18,31 @@ FAULTS = {
     "missed": "true, and not among the facts",
     "only_verbatim": "true, and kept only word for word, as what no model could read",
     "wrong_support": "not as many messages as said it",
-    "wrong_dates": "the time for which it holds is not known",
+    "wrong_dates": "the time of which it tells, or for which it holds, is not known",
+    "wrong_about": "it is kept as about somebody else",
+    "not_in_doubt": "it is believed as if nothing spoke against it",
     "history_lost": "was true once, and is not kept",
     "lost": "what the user said is found nowhere: in no fact, no message",
     "errors": "a turn that ended in an error",
 }
 """The kinds of findings, and what they mean; with none of them, a case has passed."""
 
-OURS_ONLY = ("only_verbatim", "wrong_support", "wrong_dates", "history_lost", "lost")
-"""Kinds that a memory without support, dates, history and messages cannot avoid: not counted for it."""
+OURS_ONLY = (
+    "only_verbatim",
+    "wrong_support",
+    "wrong_dates",
+    "wrong_about",
+    "not_in_doubt",
+    "history_lost",
+    "lost",
+)
+"""Kinds that a memory without support, dates, doubts, history and messages cannot avoid: not counted for it."""
 
 SCRIPT_ONLY = ("wrong_support",)
 """Kinds that only a script makes sure of: a real model may leave out what a memory says already, as it is told to."""
+
+_BORNE_OUT = 0.5
+"""The share of a fact's words that the user must have said for it to be theirs: the others are "user" and the like."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +76,42 @@ def judge(case: Case, contents: Contents, *, closed: bool) -> list[Finding]:
 
 def unclaimed(case: Case, contents: Contents) -> list[str]:
     """Return the current facts that a case does not speak of."""
-    expect = case.expect
-    patterns = [*expect.current, *expect.known, *expect.history, *expect.gone, *expect.never]
-    facts = [fact.text for fact in contents.facts if fact.current and not fact.verbatim]
-    return [text for text in facts if not any(pattern.matches(text) for pattern in patterns)]
+    return [fact.text for fact in believed(contents) if not any(p.matches(fact.text) for p in case.expect.all)]
+
+
+def believed(contents: Contents) -> list[Remembered]:
+    """Return the current facts that a model has read."""
+    return [fact for fact in contents.facts if fact.current and not fact.verbatim]
+
+
+def false_facts(case: Case, contents: Contents) -> list[str]:
+    """Return what is believed and false: never true, made up, or in nobody's words.
+
+    Args:
+        case: The case, gone through.
+        contents: What is remembered.
+    """
+    said = [turn.say for turn in case.turns]
+    invented = Pattern(says=(INVENTED_NAME,))
+
+    def is_false(text: str) -> bool:
+        if invented.matches(text) or any(pattern.matches(text) for pattern in case.expect.never):
+            return True
+        return not any(pattern.matches(text) for pattern in case.expect.all) and share(text, said) < _BORNE_OUT
+
+    fields = [field for field in contents.profile if invented.matches(field)]
+    return [*(fact.text for fact in believed(contents) if is_false(fact.text)), *fields]
+
+
+def absent(case: Case, contents: Contents) -> list[str]:
+    """Return what should be believed and is no current fact."""
+    wanted = (*case.expect.current, *case.expect.doubtful)
+    return [_shown(one) for one in wanted if not any(fact.current for fact in _matching(one, contents))]
 
 
 def _expected(case: Case, contents: Contents) -> Iterator[Finding]:
-    for wanted in case.expect.current:
+    doubtful = case.expect.doubtful
+    for wanted in (*case.expect.current, *doubtful):
         found = _matching(wanted, contents)
         current = [fact for fact in found if fact.current]
         if not current:
@@ -76,6 +119,8 @@ def _expected(case: Case, contents: Contents) -> Iterator[Finding]:
             yield Finding(kind, f"{_shown(wanted)}{' is: ' + found[0].text if found else ''}")
         else:
             yield from _once(wanted, current)
+        if wanted in doubtful and current and not any(fact.doubtful for fact in current):
+            yield Finding("not_in_doubt", repr(current[0].text))
     for wanted in case.expect.known:
         found = _matching(wanted, contents)
         if not found:
@@ -93,13 +138,20 @@ def _once(wanted: Expected, found: list[Remembered]) -> Iterator[Finding]:
         yield Finding("only_verbatim", repr(best.text))
     if wanted.support is not None and best.support != wanted.support:
         yield Finding("wrong_support", f"{best.text!r}: {best.support}, not {wanted.support}")
-    for name, due, known in (("since", wanted.since, best.since), ("until", wanted.until, best.until)):
+    if wanted.about is not None and not Pattern(says=(wanted.about,)).matches(best.about):
+        yield Finding("wrong_about", f"{best.text!r}: {best.about}, not {wanted.about}")
+    dates = {
+        "event": (wanted.event, best.event),
+        "since": (wanted.since, best.since),
+        "until": (wanted.until, best.until),
+    }
+    for name, (due, known) in dates.items():
         if not known.startswith(due):
             yield Finding("wrong_dates", f"{best.text!r}: {name} {known or 'unknown'}, not {due}")
 
 
 def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]:
-    claimed = [fact for wanted in (*case.expect.current, *case.expect.known) for fact in _matching(wanted, contents)]
+    claimed = [fact for wanted in case.expect.kept for fact in _matching(wanted, contents)]
     for ended in (*case.expect.history, *case.expect.gone):
         for fact in contents.facts:
             if fact.current and fact not in claimed and ended.matches(fact.text):
@@ -118,7 +170,10 @@ def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]
 
 
 def _lost(case: Case, contents: Contents) -> Iterator[Finding]:
+    forgets = any(line.rel == "forget" for turn in case.turns for line in turn.correct)
     for turn in case.turns:
+        if forgets and any(pattern.matches(turn.say) for pattern in case.expect.gone):
+            continue  # what says it is forgotten with it
         quoted = any(fact.verbatim and fact.text in turn.say for fact in contents.facts)
         if not quoted and not is_kept(turn.say, contents):
             yield Finding("lost", repr(turn.say))

@@ -1,17 +1,30 @@
-"""Going through cases, and adding up what was found."""
+"""Going through cases with a model that is correct, careless or hostile, and adding up what is found."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
-from benchmarks.writing.case import Case
+from benchmarks.writing.case import Case, Half, Manner
 from benchmarks.writing.drivers import Contents, Driver
-from benchmarks.writing.judge import FAULTS, OURS_ONLY, SCRIPT_ONLY, Finding, judge, unclaimed
+from benchmarks.writing.judge import (
+    FAULTS,
+    OURS_ONLY,
+    SCRIPT_ONLY,
+    Finding,
+    absent,
+    believed,
+    false_facts,
+    judge,
+    unclaimed,
+)
 from benchmarks.writing.meter import Meter
+
+_CARE: dict[Manner, str] = {"correct": "careful", "careless": "careless", "hostile": "hostile"}
 
 
 @dataclass(frozen=True)
@@ -38,31 +51,35 @@ class Score:
     """The results of one memory.
 
     Args:
-        results: One a case.
+        of: One a case, by how the model answered.
         uncounted: Kinds of findings that this memory is not measured by.
     """
 
-    results: list[Result] = field(default_factory=list)
+    of: dict[Manner, list[Result]] = field(default_factory=dict)
     uncounted: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> list[Result]:
+        """Those with a correct model."""
+        return self.of.get("correct", [])
 
     @property
     def kinds(self) -> list[str]:
         """The kinds of findings that count."""
         return [kind for kind in FAULTS if kind not in self.uncounted]
 
+    def is_faulty(self, result: Result) -> bool:
+        """Return whether a case has a finding that counts."""
+        return any(finding.kind in self.kinds for finding in result.findings)
+
     def failed(self) -> list[Result]:
-        """Return the cases with a finding that counts."""
-        return [result for result in self.results if any(f.kind in self.kinds for f in result.findings)]
+        """Return the cases with a finding that counts, of a correct model."""
+        return [result for result in self.results if self.is_faulty(result)]
 
     def metrics(self) -> dict[str, float]:
-        """Return the counts in all, and by language, kind of case and care of the script's model."""
+        """Return the counts in all, and by language, kind of case and care of the model; and the shares by half."""
         turns = sum(len(result.case.turns) for result in self.results) or 1
         costs = [result.meter for result in self.results]
-        groups: dict[str, Callable[[Case], str]] = {
-            "lang": lambda case: case.lang,
-            "kind": lambda case: case.kind,
-            "model": lambda case: "careless" if case.careless else "careful",
-        }
         return {
             **self._counts(self.results),
             "turns": turns,
@@ -71,50 +88,102 @@ class Score:
             "memory_prompt_tokens_per_turn": round(sum(cost.prompt_tokens for cost in costs) / turns, 1),
             "memory_completion_tokens_per_turn": round(sum(cost.completion_tokens for cost in costs) / turns, 1),
             "seconds_per_turn": round(sum(result.seconds for result in self.results) / turns, 4),
+            **self._grouped(),
+            **{name: value for half in get_args(Half) for name, value in self._of_half(half).items()},
+        }
+
+    def _grouped(self) -> dict[str, float]:
+        groups: dict[str, Callable[[Case], str]] = {"lang": lambda case: case.lang, "kind": lambda case: case.kind}
+        return {
             **{
                 f"{name}.{value}.{metric}": count
                 for name, of in groups.items()
-                for value in sorted({of(result.case) for result in self.results})
+                for value in _values(self.results, of)
                 for metric, count in self._counts([r for r in self.results if of(r.case) == value]).items()
+            },
+            **{
+                f"model.{_CARE[manner]}.{metric}": count
+                for manner, results in self.of.items()
+                for metric, count in self._counts(results).items()
             },
         }
 
+    def _of_half(self, half: Half) -> dict[str, float]:
+        """Return the shares and counts of a half, in all, by language, and faults by kind of case as well."""
+        found: dict[str, float] = {}
+        known = {r.case.id: set(absent(r.case, r.contents)) for r in self.results}
+        for manner, results in self.of.items():
+            mine = [result for result in results if result.case.half == half]
+            parts = {"": mine} | {
+                f".{lang}": [r for r in mine if r.case.lang == lang] for lang in _values(mine, lambda case: case.lang)
+            }
+            for suffix, part in parts.items() if mine else ():
+                found[f"{half}.{manner}.fault_share{suffix}"] = self._fault_share(part)
+                false = sum(len(false_facts(r.case, r.contents)) for r in part)
+                if manner == "careless":
+                    count = sum(len(believed(r.contents)) + len(r.contents.profile) for r in part)
+                    found[f"{half}.careless.false_share{suffix}"] = round(false / max(count, 1), 4)
+                elif manner == "hostile":
+                    retired = [set(absent(r.case, r.contents)) - known.get(r.case.id, set()) for r in part]
+                    found[f"{half}.hostile.false{suffix}"] = false
+                    found[f"{half}.hostile.retired{suffix}"] = sum(map(len, retired))
+            for kind in _values(mine, lambda case: case.kind) if manner == "correct" else ():
+                found[f"{half}.correct.fault_share.{kind}"] = self._fault_share(
+                    [r for r in mine if r.case.kind == kind]
+                )
+        return found
+
+    def _fault_share(self, results: Sequence[Result]) -> float:
+        return round(sum(map(self.is_faulty, results)) / max(len(results), 1), 4)
+
     def _counts(self, results: Sequence[Result]) -> dict[str, float]:
         found = Counter(finding.kind for result in results for finding in result.findings)
-        failed = sum(any(finding.kind in self.kinds for finding in result.findings) for result in results)
         return {
             "cases": len(results),
-            "cases_failed": failed,
+            "cases_failed": sum(map(self.is_faulty, results)),
             **{kind: found[kind] for kind in self.kinds},
         }
 
 
+def _values(results: Iterable[Result], of: Callable[[Case], str]) -> list[str]:
+    return sorted({of(result.case) for result in results})
+
+
 async def run_cases(
-    driver: Driver, cases: Sequence[Case], *, closed: bool, peer: bool = False, progress: Callable[[str], None]
+    driver: Driver,
+    cases: Sequence[Case],
+    manners: Sequence[Manner],
+    *,
+    closed: bool,
+    peer: bool = False,
+    progress: Callable[[str], None],
 ) -> Score:
-    """Go through the cases, one after the other.
+    """Go through the cases, one after the other, once for each manner.
 
     Args:
         driver: The memory.
         cases: The cases.
+        manners: How the model answers.
         closed: See `judge`.
         peer: Whether it is measured only by what every memory can do.
         progress: Is told each case before it starts.
     """
     score = Score(uncounted=(*(OURS_ONLY if peer else ()), *(() if closed else SCRIPT_ONLY)))
     # what is refused or fails is in the findings
-    loggers = [logging.getLogger(name) for name in ("memory", "graphs", "extraction")]
+    loggers = [logging.getLogger(name) for name in ("memory", "graphs", "extraction", "mem0")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL)
     try:
-        for case in cases:
-            progress(case.id)
-            meter = Meter()
-            start = time.perf_counter()
-            contents = await driver.run(case, meter)
-            seconds = time.perf_counter() - start
-            score.results.append(Result(case, contents, judge(case, contents, closed=closed), meter, seconds))
+        for manner in manners:
+            results = score.of.setdefault(manner, [])
+            for case in cases:
+                progress(f"{manner}, {case.id}")
+                meter = Meter()
+                start = time.perf_counter()
+                contents = await driver.run(case, manner, meter)
+                seconds = time.perf_counter() - start
+                results.append(Result(case, contents, judge(case, contents, closed=closed), meter, seconds))
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

@@ -8,9 +8,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks.writing.judge import FAULTS, unclaimed
+from benchmarks.writing.case import Line, Manner, Turn
+from benchmarks.writing.judge import FAULTS, false_facts, unclaimed
 from benchmarks.writing.run import Result, Score
 
+_SHARES = {
+    "correct.fault_share": "share of the cases with a fault, the model correct",
+    "careless.false_share": "share of what is believed that is false, the model careless",
+    "hostile.false": "false facts that are believed, the model hostile",
+    "hostile.retired": "true facts that are not believed any more, the model hostile",
+}
 _COSTS = {
     "memory_calls_per_turn": "model calls a turn, beside the answer",
     "memory_prompt_tokens_per_turn": "their prompt tokens a turn",
@@ -39,12 +46,17 @@ def show(console: Console, scores: Mapping[str, Score], model: str | None) -> No
         _row(table, f"{kind}: {meaning}", kind, metrics)
     _row(table, "current facts that no case speaks of", "unjudged_facts", metrics)
     table.add_section()
-    groups = sorted({key.rsplit(".", 1)[0] for values in metrics.values() for key in values if "." in key})
+    groups = sorted({key.removesuffix(".cases") for key in some if key.endswith(".cases")})
     for group in groups:
         if model and group.startswith("model."):
-            continue  # it says how careful the script is
+            continue  # it says how the script answers
         label = f"failed, {group.replace('.', ' ')}: of {some[f'{group}.cases']:g}"
         _row(table, label, f"{group}.cases_failed", metrics)
+    table.add_section()
+    for half in ("early", "late"):
+        for share, meaning in _SHARES.items():
+            if f"{half}.{share}" in some:
+                _row(table, f"{half} half, {meaning}", f"{half}.{share}", metrics)
     table.add_section()
     for key, meaning in _COSTS.items():
         _row(table, meaning, key, metrics)
@@ -54,48 +66,65 @@ def show(console: Console, scores: Mapping[str, Score], model: str | None) -> No
     console.print(table)
 
 
-def explain(console: Console, name: str, score: Score, *, scripted: bool) -> None:
+def explain(console: Console, name: str, score: Score) -> None:
     """Print each case that failed: what is wrong, what was said and what is remembered.
+
+    With a model that is not correct, only what is believed and false is a failure.
 
     Args:
         console: Where to.
         name: The memory's name.
         score: Its results.
-        scripted: Whether the model said what the script says.
     """
-    failed = score.failed()
-    console.rule(f"{name}: {len(failed)} of {len(score.results)} cases failed")
-    for result in failed:
-        _explain(console, result, score, scripted)
+    for manner, results in score.of.items():
+        failed = score.failed() if manner == "correct" else [r for r in results if false_facts(r.case, r.contents)]
+        console.rule(f"{name}, {manner}: {len(failed)} of {len(results)} cases failed")
+        for result in failed:
+            _explain(console, result, score, manner)
 
 
-def _explain(console: Console, result: Result, score: Score, scripted: bool) -> None:
+def _explain(console: Console, result: Result, score: Score, manner: Manner) -> None:
     case = result.case
     console.print(f"\n[bold]{case.id}[/bold] ({case.lang}, {case.kind}) {escape(case.about)}")
     for finding in result.findings:
         if finding.kind in score.kinds:
             console.print(f"  [red]{finding.kind}[/red]: {escape(finding.detail)}", highlight=False, soft_wrap=True)
+    if manner != "correct":
+        for text in false_facts(case, result.contents):
+            console.print(f"  [red]false[/red]: {escape(text)}", highlight=False, soft_wrap=True)
     several = len({turn.conversation for turn in case.turns}) > 1
     for turn in case.turns:
         where = f"\\[{turn.conversation}] " if several else ""
         console.print(f"  {where}[cyan]user[/cyan] {escape(turn.say)}", highlight=False, soft_wrap=True)
+        if turn.observed:
+            shown = f"{turn.observed.tool}: {turn.observed.text}"
+            console.print(f"  {where}[cyan]tool[/cyan] {escape(shown)}", highlight=False, soft_wrap=True)
         if turn.reply != "OK.":
             console.print(f"  {where}[cyan]assistant[/cyan] {escape(turn.reply)}", highlight=False, soft_wrap=True)
-        for line in turn.model if scripted else ():
-            op = "add" if line.add else f"update {line.update!r}" if line.update else f"retract {line.retract!r}"
-            bad = f"  ({line.bad})" if line.bad else ""
-            console.print(
-                f"    [dim]model: {escape(f'{op}: {line.triple} {line.text}{bad}')}[/dim]",
-                highlight=False,
-                soft_wrap=True,
-            )
+        for line in _lines(turn, manner):
+            console.print(f"    [dim]model: {escape(_written(line))}[/dim]", highlight=False, soft_wrap=True)
     extra = unclaimed(case, result.contents)
     for fact in sorted(result.contents.facts, key=lambda fact: not fact.current):
         state = "current" if fact.current else "retired" if fact.kept else "removed"
         notes = [state, *(["verbatim"] if fact.verbatim else []), *(["unexpected"] if fact.text in extra else [])]
+        notes += ["in doubt"] if fact.doubtful else []
+        notes += [f"about {fact.about}"] if fact.about not in ("", "user") else []
         notes += [f"support {fact.support}"] if fact.support is not None else []
-        notes += [f"{word} {day[:10]}" for word, day in (("from", fact.since), ("until", fact.until)) if day]
+        dates = (("on", fact.event), ("from", fact.since), ("until", fact.until))
+        notes += [f"{word} {day[:10]}" for word, day in dates if day]
         console.print(f"    [green]{escape(fact.text)}[/green] ({', '.join(notes)})", highlight=False, soft_wrap=True)
+
+
+def _lines(turn: Turn, manner: Manner) -> tuple[Line, ...]:
+    given = {"correct": turn.correct, "careless": turn.careless, "hostile": turn.hostile}[manner]
+    return turn.correct if given is None else given
+
+
+def _written(line: Line) -> str:
+    if line.drop is not None:
+        return f"{line.drop}: {line.quote!r}"
+    target = f" {line.target!r}" if line.target is not None else ""
+    return f"{line.rel}{target}: {line.quote!r} = {line.sentence}"
 
 
 def _row(table: Table, label: str, key: str, metrics: Mapping[str, Mapping[str, float]]) -> None:

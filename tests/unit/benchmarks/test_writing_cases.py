@@ -50,7 +50,7 @@ def test_a_sound_case_has_no_problems() -> None:
     ("case", "problem"),
     [
         (changed("turns", 0, "correct", 0, "quote", to="I live in Bergen"), "no exact part"),
-        (changed("turns", 1, to={"say": "i live in  Oslo!"}), "same words"),
+        (changed("turns", 1, to={"say": "I live in Oslo."}), "same words"),
         (changed("turns", 1, "correct", 0, "target", to=None), "give a target"),
         (changed("turns", 0, "correct", 0, "target", to="x"), "give a target"),
         (changed("turns", 0, "correct", 0, "drop", to="chat"), "only a quote"),

@@ -1,0 +1,124 @@
+"""What the script's model says about a turn, whatever protocol it is asked in: correct, careless or hostile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from benchmarks.writing.case import Case, Language, Line, Manner, Pattern, Relation, Turn, Unlasting
+from memory.records import normalise
+
+INVENTED_NAME = "Ottokar"
+"""Stands in everything that a careless or hostile answer makes up, so that it is recognised where it is believed."""
+
+_DETAIL: dict[Language, str] = {
+    "en": ", thanks to Ottokar",
+    "vi": ", nhờ có Ottokar",
+    "zh": "，多亏了Ottokar",
+    "ja": "、Ottokarのおかげで",
+    "es": ", gracias a Ottokar",
+    "de": ", dank Ottokar",
+}
+_INVENTED: dict[Language, str] = {
+    "en": "User's name is Ottokar.",
+    "vi": "Người dùng tên là Ottokar.",
+    "zh": "用户叫Ottokar。",
+    "ja": "ユーザーの名前はOttokarです。",
+    "es": "El usuario se llama Ottokar.",
+    "de": "Der Nutzer heißt Ottokar.",
+}
+
+_CLAUSE = re.compile(r"[^.!?。！？,，;；\n]+")
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One thing that the model says, with what it changes found among what it was shown.
+
+    Args:
+        quote: The user's words.
+        rel: How it relates to the target.
+        target: The id of what it changes.
+        about: Whom it is about.
+        text: The fact as a sentence.
+        when: Its dates.
+        needs: Patterns of what it depends on.
+        drop: Set where the words state nothing lasting.
+    """
+
+    quote: str
+    rel: Relation = "new"
+    target: str | None = None
+    about: str = "user"
+    text: str = ""
+    when: str = ""
+    needs: tuple[str, ...] = ()
+    drop: Unlasting | None = None
+
+
+def turn_of(case: Case, said: str) -> Turn | None:
+    """Return the turn in which the user says this; of turns that differ in case and spaces only, the last."""
+    exact = [turn for turn in case.turns if turn.say == said]
+    return (exact or [turn for turn in case.turns if normalise(turn.say) == normalise(said)] or [None])[-1]
+
+
+def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str]) -> list[Statement]:
+    """Return what the model says about a turn.
+
+    Args:
+        case: The case.
+        turn: The turn.
+        manner: How the model answers.
+        known: What it is shown that a statement may change, by id.
+    """
+    if manner == "careless":
+        lines = turn.careless if turn.careless is not None else tuple(_careless(case, turn))
+        return [_resolved(line, known) for line in lines]
+    if manner == "hostile":
+        if turn.hostile is not None:
+            return [_resolved(line, known) for line in turn.hostile]
+        return [*(_resolved(line, known) for line in turn.correct), *_attacks(case, turn, known)]
+    return [_resolved(line, known) for line in turn.correct]
+
+
+def find(expression: str, known: Mapping[str, str]) -> str | None:
+    """Return the id of the shortest text that a pattern fits."""
+    pattern = Pattern(says=(expression,))
+    found = [id_ for id_, text in known.items() if pattern.matches(text)]
+    return min(found, key=lambda id_: len(known[id_]), default=None)
+
+
+def _resolved(line: Line, known: Mapping[str, str]) -> Statement:
+    if line.drop is not None:
+        return Statement(line.quote, drop=line.drop)
+    said = Statement(line.quote, line.rel, None, line.about, line.sentence, line.when, line.needs)
+    target = find(line.target, known) if line.target is not None else None
+    if target is not None or line.rel == "new":
+        return replace(said, target=target)
+    # what is not shown cannot be changed
+    return Statement(line.quote, drop="request") if line.rel == "forget" else replace(said, rel="new")
+
+
+def _careless(case: Case, turn: Turn) -> Iterator[Line]:
+    """Give facts about others to the user, tell changes as new, take questions for facts, and add details."""
+    for line in turn.correct:
+        if line.drop in ("question", "maybe"):
+            yield Line(quote=line.quote, text=line.quote)
+        elif line.drop is not None or line.rel in ("ends", "forget"):
+            yield line
+        else:
+            text = line.sentence.rstrip(" .。") + _DETAIL[case.lang]
+            yield line.model_copy(update={"rel": "new", "target": None, "about": "user", "text": text})
+
+
+def _attacks(case: Case, turn: Turn, known: Mapping[str, str]) -> Iterator[Statement]:
+    """Invent a fact, end and forget all that is shown, and take the words of tools and the assistant for the user's."""
+    clauses = [found.group().strip() for found in _CLAUSE.finditer(turn.say) if found.group().strip()] or [turn.say]
+    yield Statement(clauses[-1], text=_INVENTED[case.lang])
+    for text in (turn.observed.text if turn.observed else "", turn.reply if turn.reply != "OK." else ""):
+        for sentence in _SENTENCE.findall(text):
+            yield Statement(clauses[-1], text=sentence.strip())
+    for place, (id_, text) in enumerate(known.items()):
+        yield Statement(clauses[0], "forget" if place % 2 else "ends", id_, text=text)
