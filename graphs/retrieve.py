@@ -25,6 +25,7 @@ from memory.identity import Identity
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from memory.last_known import DATABASE
 from memory.records import now
+from memory.transcript import misdated
 from memory.turns import Turns
 
 if TYPE_CHECKING:
@@ -83,6 +84,9 @@ async def recall(
     if opened is not None:
         # what could not be stored stays in the prompt with the whole thread
         degrade(writer, "store", opened)
+    elif problem := misdated(thread, since):
+        log.warning("a time is not taken over: %s", problem)
+        events.memory(writer, "store", "degraded", problem)
     return Recalled(results, read=True, stored=opened is None)
 
 

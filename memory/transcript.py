@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -19,6 +20,11 @@ PREAMBLE = "preamble"
 SAID_AT = "said_at"
 """Tells when a message of an older conversation was said; without it, it is said when it is stored."""
 
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_AHEAD = timedelta(days=1)
+"""How far a client's clock may be ahead."""
+_MAX_NAMED = 3
+
 
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
     """Return the messages of a conversation as records.
@@ -27,16 +33,13 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
 
     Args:
         messages: Messages with ids, in order. One of an older conversation may tell when it was said, in
-            `additional_kwargs["said_at"]` (ISO 8601).
+            `additional_kwargs["said_at"]` (ISO 8601). A time that cannot be is not taken over: see `misdated`.
         first: The place of the first of them in the conversation.
         session_id: The conversation.
         agent_id: The agent.
 
     Returns:
         A record for each message of the user and each answer of the agent that says something.
-
-    Raises:
-        ValueError: If a message says that it was said at something that is no time.
     """
     at = now()
     return [
@@ -47,7 +50,7 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
             speaker=message.name or "",
             content=_content(message),
             turn=place,
-            created_at=_said_at(message) or at,
+            created_at=at if _wrong_time(message, at) else _said_at(message) or at,
             session_id=session_id,
             agent_id=agent_id,
         )
@@ -56,16 +59,48 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
     ]
 
 
+def misdated(messages: Sequence[BaseMessage], since: str | None = None) -> str:
+    """Return which messages say that they were said at a time that cannot be, why, and what to do; empty if none does.
+
+    Such a message is remembered as said when it is stored. The time itself is not named: it may be any text.
+
+    Args:
+        messages: The messages of a conversation.
+        since: The id of the last one that memory has already.
+    """
+    at = now()
+    new = takewhile(lambda message: since is None or message.id != since, reversed(messages))
+    wrong = [
+        f"message {message.id!s:.60}: additional_kwargs[{SAID_AT!r}] is {reason}"
+        for message in new
+        if (reason := _wrong_time(message, at)) and is_said(message)
+    ]
+    if not wrong:
+        return ""
+    more = [f"{len(wrong) - _MAX_NAMED} more"] if len(wrong) > _MAX_NAMED else []
+    return (
+        f"{'; '.join([*wrong[:_MAX_NAMED], *more])}. Remembered as said now instead: send an ISO 8601 time with a "
+        "zone, such as 2026-03-03T20:00:00+00:00, or leave it out"
+    )
+
+
+def _wrong_time(message: BaseMessage, at: datetime) -> str:
+    try:
+        said_at = _said_at(message)
+    except ValueError:
+        return "no ISO 8601 time"
+    if said_at is None:
+        return ""
+    if said_at < _EARLIEST:
+        return "before 1970"
+    return "more than a day ahead of now" if said_at > at + _AHEAD else ""
+
+
 def _said_at(message: BaseMessage) -> datetime | None:
     told = message.additional_kwargs.get(SAID_AT)
     if told is None:
         return None
-    try:
-        at = datetime.fromisoformat(str(told))
-    except ValueError:
-        raise ValueError(
-            f"message {message.id}: additional_kwargs[{SAID_AT!r}] is no ISO 8601 time: {told!r:.80}"
-        ) from None
+    at = datetime.fromisoformat(str(told))
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

@@ -48,6 +48,7 @@ from memory.interface import MemoryPolicy, MemoryResults
 from memory.last_known import DATABASE
 from memory.maintenance import Reflecting
 from memory.summaries.summarise import Summariser
+from memory.transcript import misdated
 from memory.turns import TurnReport, Turns
 from memory.work.agent import AgentWork
 from memory.work.runner import AgentRunner
@@ -276,6 +277,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
             if isinstance(opened, BaseException):
                 # what could not be stored stays in the prompt, with the whole thread
                 outcome.degrade("store", opened)
+            elif problem := misdated(said, mark and mark["id"]):
+                log.warning("a time is not taken over: %s", problem)
+                outcome.tell("store", "degraded", problem)
         except Exception as error:
             known = turns.memory.last_known(query)
             if known is None:

@@ -18,7 +18,7 @@ from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
 from memory.speakers import speaker_changes
 from memory.summaries.chain import ContextChain
-from memory.transcript import to_records
+from memory.transcript import misdated, to_records
 
 MAX_FRESH = 3
 """Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""
@@ -116,8 +116,10 @@ class DialogMemoryStore(ScopeStore):
             The messages that are new.
 
         Raises:
-            ValueError: If a message has no id.
+            ValueError: If a message has no id, or says that it was said at a time that cannot be.
         """
+        if problem := misdated(messages):
+            raise ValueError(problem)
         for place, message in enumerate(messages):
             if not message.id:
                 raise ValueError(f"messages[{place}] has no id: give each an id, so that it is stored once")

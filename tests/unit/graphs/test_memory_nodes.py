@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -48,8 +48,9 @@ def build(
     return build_agent(agent, store=store, checkpointer=InMemorySaver())
 
 
-async def events(graph: Graph, text: str, name: str = "1", context: Any = ANN) -> list[dict[str, Any]]:
-    stream = graph.astream({"messages": [("user", text)]}, thread(name), context=context, stream_mode="custom")
+async def events(graph: Graph, text: str | HumanMessage, name: str = "1", context: Any = ANN) -> list[dict[str, Any]]:
+    said = text if isinstance(text, HumanMessage) else ("user", text)
+    stream = graph.astream({"messages": [said]}, thread(name), context=context, stream_mode="custom")
     return [event async for event in stream]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
@@ -285,3 +286,26 @@ async def test_a_turn_is_laid_out_anew(web: Web) -> None:
     assert "<web_pages>" not in model.prompts[-1][0].text
     state = await graph.aget_state(thread())
     assert set(state.values) == {"messages"}
+
+
+async def test_a_message_of_an_impossible_time_is_remembered_and_the_cause_is_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store, secret = memory_store(), "my salary is 5,000"
+    graph = build(ScriptedModel(script=["noted", "fine"]), store)
+    wrong = HumanMessage("My cat is called Mimi.", additional_kwargs={"said_at": secret})
+    before = now()
+    seen = await events(graph, wrong)
+    [told] = [event for event in of_type(seen, "memory") if event["operation"] == "store"]
+    assert told["status"] == "degraded"
+    assert "no ISO 8601 time" in told["message"]
+    assert "send an ISO 8601 time" in told["message"]
+    stored = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=10)
+    [said] = [item.value for item in stored if item.value["text"] == "My cat is called Mimi."]
+    assert before <= datetime.fromisoformat(said["created_at"]) <= now()
+    logged = [record.getMessage() for record in caplog.records if "said_at" in record.getMessage()]
+    assert len(logged) == 1
+    assert secret not in f"{seen}{logged}"
+    # the next turn has the message in its thread, and says nothing of it again
+    again = await events(graph, HumanMessage("And my dog is called Rex."))
+    assert "said_at" not in str([event.get("message") for event in of_type(again, "memory")])

@@ -1,0 +1,78 @@
+"""The times that clients say their messages were said at."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from memory.transcript import misdated, to_records
+
+SECRET = "my salary is 5,000"
+
+
+def _message(said_at: Any, id_: str = "m1") -> HumanMessage:
+    return HumanMessage("hello", id=id_, additional_kwargs={"said_at": said_at})
+
+
+def _ahead(**by: float) -> str:
+    return (datetime.now(UTC) + timedelta(**by)).isoformat()
+
+
+def _recorded(message: BaseMessage) -> datetime:
+    [record] = to_records([message], first=0, session_id="s", agent_id="a")
+    return record.created_at
+
+
+@pytest.mark.parametrize(
+    ("said_at", "expected"),
+    [
+        ("2024-05-08T09:00:00+07:00", datetime(2024, 5, 8, 2, tzinfo=UTC)),
+        ("2024-05-08T09:00:00", datetime(2024, 5, 8, 9, tzinfo=UTC)),
+        ("1970-01-01T00:00:00Z", datetime(1970, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_time_that_can_be_is_taken_over(said_at: str, expected: datetime) -> None:
+    assert _recorded(_message(said_at)) == expected
+    assert misdated([_message(said_at)]) == ""
+
+
+def test_a_clock_may_be_ahead_by_less_than_a_day() -> None:
+    told = _ahead(hours=23)
+    assert _recorded(_message(told)) == datetime.fromisoformat(told)
+    assert misdated([_message(told)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("said_at", "reason"),
+    [
+        (SECRET, "no ISO 8601 time"),
+        ("", "no ISO 8601 time"),
+        (0, "no ISO 8601 time"),
+        ({"at": SECRET}, "no ISO 8601 time"),
+        ("2024-13-01T00:00:00Z", "no ISO 8601 time"),
+        ("1969-12-31T23:59:59Z", "before 1970"),
+        ("0001-01-01T00:00:00+14:00", "before 1970"),
+        ("9999-12-31T23:59:59-14:00", "more than a day ahead of now"),
+        (_ahead(days=2), "more than a day ahead of now"),
+    ],
+)
+def test_of_a_time_that_cannot_be_the_message_is_kept_and_the_cause_is_told(said_at: Any, reason: str) -> None:
+    message, before = _message(said_at), datetime.now(UTC)
+    assert before <= _recorded(message) <= datetime.now(UTC)
+    told = misdated([message])
+    assert "message m1" in told
+    assert reason in told
+    assert "send an ISO 8601 time" in told
+    assert SECRET not in told
+
+
+def test_only_what_is_new_and_said_is_told_of() -> None:
+    wrong = [_message("soon", id_) for id_ in ("m1", "m2", "m3", "m4", "m5")]
+    assert misdated(wrong, since="m5") == ""
+    assert "message m1" not in misdated(wrong, since="m3")
+    assert "2 more" in misdated(wrong)
+    call = {"name": "search", "args": {}, "id": "c"}
+    assert misdated([AIMessage("", id="m", tool_calls=[call], additional_kwargs={"said_at": "soon"})]) == ""
