@@ -62,6 +62,15 @@ def words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold()))
 
 
+def word_ends(text: str) -> list[tuple[str, int]]:
+    """Return the words of a text, folded, each with where it ends in the text's composed form (NFKC).
+
+    >>> word_ends("Ở Huế, à")
+    [('o', 1), ('hue', 5), ('a', 8)]
+    """
+    return [(fold(word[0]), word.end()) for word in _WORD.finditer(unicodedata.normalize("NFKC", text))]
+
+
 def content_words(text: str) -> list[str]:
     """Return the words of a text that are no function words of a language with a file.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
@@ -16,11 +16,12 @@ from memory.consolidation.evidence import Memories, digest, groups, read_memorie
 from memory.consolidation.proposing import propose
 from memory.consolidation.records import MIN_SOURCES, Knowledge, Reference, confidence
 from memory.extraction.errors import ExtractionError
-from memory.extraction.grounding import shares_words
 from memory.interface import MemoryScope
 from memory.namespaces import meta_namespace, scope_namespace
+from memory.origins import lowest
 from memory.records import Fact, now
 from memory.transactions import transact
+from memory.wording import Vocabulary, content_words, missing
 
 MAX_CALLS = 5
 """Groups that a model is asked about in one run; the others wait for the next."""
@@ -80,12 +81,12 @@ async def consolidate(
         known = await load_knowledge(store, user_id)
         ids = {source for one in drawn for source in one.source_ids}
         ids |= {source for known_ in known.values() for source in known_.source_ids}
-        standing, ended = await _standing(store, user_id, ids)
+        values = await _sources(store, user_id, ids)
+        ended = {id_: Fact.from_value(value) for id_, value in values.items() if value.get("current") is False}
+        standing = {id_: str(value["text"]) for id_, value in values.items() if id_ not in ended}
         # what was counted is counted again
-        worded = [
-            one for one in known.values() if one.made_by != "rules" and standing | ended.keys() >= {*one.source_ids}
-        ]
-        after = {one.id: one for one in (_without(one, ended) for one in worded) if one is not None}
+        worded = [one for one in known.values() if one.made_by != "rules" and values.keys() >= {*one.source_ids}]
+        after = {one.id: one for one in (_without(one, ended, standing) for one in worded) if one is not None}
         for one in drawn:
             record = _record(one, agent_id, memories, standing, known)
             if record is not None and not _is_known(record, after.values()):
@@ -131,8 +132,11 @@ async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact])
     if not ended:
         return []
     changes: list[Change] = []
-    for one in (await load_knowledge(store, user_id)).values():
-        left = _without(one, ended)
+    known = [one for one in (await load_knowledge(store, user_id)).values() if ended.keys() & {*one.source_ids}]
+    values = await _sources(store, user_id, {source for one in known for source in one.source_ids} - ended.keys())
+    standing = {id_: str(value["text"]) for id_, value in values.items()}
+    for one in known:
+        left = _without(one, ended, standing)
         if left is None:
             changes.append(delete(user_id, MemoryScope.SEMANTIC, one.id))
         elif left != one:
@@ -167,19 +171,13 @@ async def _looked_at(store: BaseStore, user_id: str) -> list[str]:
     return list(item.value["groups"]) if item is not None else []
 
 
-async def _standing(store: BaseStore, user_id: str, ids: Iterable[str]) -> tuple[set[str], dict[str, Fact]]:
-    """Return which of these memories are believed, and the facts among them that have ended.
-
-    What is in neither was forgotten, perhaps just now: it must not come back.
-    """
+async def _sources(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return memories by id. What is not among them was forgotten, perhaps just now: it must not come back."""
     wanted = sorted(set(ids))
     spaces = [scope_namespace(user_id, scope) for scope in (MemoryScope.SEMANTIC, MemoryScope.EPISODIC)]
-    if not wanted:
-        return set(), {}
-    found = await store.abatch([GetOp(space, id_, refresh_ttl=False) for space in spaces for id_ in wanted])
-    values = {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
-    ended = {id_: Fact.from_value(value) for id_, value in values.items() if value.get("current") is False}
-    return values.keys() - ended.keys(), ended
+    ops = [GetOp(space, id_, refresh_ttl=False) for space in spaces for id_ in wanted]
+    found = cast("list[Item | None]", await store.abatch(ops)) if ops else []
+    return {item.key: item.value for item in found if item is not None}
 
 
 def _record(
@@ -191,7 +189,8 @@ def _record(
     id_ = Knowledge.identity(drawn.about, drawn.key or drawn.text)
     before = known.get(id_)
     cited = {*drawn.source_ids}
-    messages = [source for one in (*memories.facts, *memories.episodes) if one.id in cited for source in one.source_ids]
+    sources = [one for one in (*memories.facts, *memories.episodes) if one.id in cited]
+    messages = [source for one in sources for source in one.source_ids]
     return Knowledge(
         id=id_,
         text=drawn.text,
@@ -205,6 +204,7 @@ def _record(
         session_id="",
         agent_id=before.agent_id if before is not None else agent_id,
         source_ids=drawn.source_ids,
+        origin=lowest(one.origin for one in sources),
     )
 
 
@@ -219,14 +219,27 @@ def _is_known(record: Knowledge, known: Iterable[Knowledge]) -> bool:
     )
 
 
-def _without(one: Knowledge, ended: Mapping[str, Fact]) -> Knowledge | None:
-    """Return knowledge as it is without facts that have ended; None where it speaks of them, or too little is left."""
+def _without(one: Knowledge, ended: Mapping[str, Fact], standing: Mapping[str, str]) -> Knowledge | None:
+    """Return knowledge as it is without facts that have ended; None where it speaks of them, or too little is left.
+
+    Args:
+        one: The knowledge.
+        ended: Facts that have ended, by id.
+        standing: The texts of the memories that have not.
+    """
     over = [ended[source] for source in one.source_ids if source in ended]
     if not over:
         return one
     proofs = one.proofs - len(over)
     left = tuple(source for source in one.source_ids if source not in ended)
-    if min(len(left), proofs) < MIN_SOURCES or any(shares_words(fact.object or fact.text, one.text) for fact in over):
+    others = [standing[source] for source in left if source in standing]
+    if min(len(left), proofs) < MIN_SOURCES or any(_speaks_of(fact, one.text, others) for fact in over):
         return None
     update = {"source_ids": left, "proofs": proofs, "confidence": confidence(proofs, len(over))}
     return one.model_copy(update=update)
+
+
+def _speaks_of(fact: Fact, text: str, others: Sequence[str]) -> bool:
+    """Return whether a text has a word that only this fact has, or, where others have them all, any of its words."""
+    own = missing(fact.text, others) or content_words(fact.text)
+    return len(Vocabulary([text]).missing(" ".join(own))) < len(own)

@@ -1,17 +1,18 @@
-"""What can be counted: the same said of many things, the same goal with the same end, the same lesson twice.
+"""What can be counted: words that begin alike, of many things; the same goal with the same end; a lesson twice.
 
 No model words it, so that it says nothing but what its sources do, in their own words and language.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.canonical import object_key, predicate_key
 from memory.consolidation.records import MIN_SOURCES, Form
 from memory.records import Episode, Fact, normalise
+from memory.wording import content_words, fold, word_ends
 
 MIN_TIMES = 3
 """Twice is a coincidence."""
@@ -20,8 +21,13 @@ _SHOWN = 8
 """Things that one text lists, the latest: it is a line of the prompt."""
 
 MAX_SOURCES = 50
-_MAX_OBJECT = 60
-_PREFERRED = {"likes", "drinks", "eats", "plays"}
+_MIN_BEGINNING, _MAX_BEGINNING = 2, 8
+"""Words with which facts begin alike: one, such as "I", says nothing."""
+
+_MAX_REST = 60
+"""Characters of what follows them: it is one of a list."""
+
+_MARKS = " .!?;:,…。！？、，"
 
 
 @dataclass(frozen=True)
@@ -60,43 +66,83 @@ def counted(facts: Sequence[Fact], former: Sequence[Fact], episodes: Sequence[Ep
     return [*_of_facts(facts, former), *_of_goals(episodes), *_of_lessons(episodes)]
 
 
+@dataclass(frozen=True)
+class _Said:
+    """A fact in its words.
+
+    Args:
+        fact: The fact.
+        text: Its text, in composed form.
+        words: Its words, folded, with where each ends.
+    """
+
+    fact: Fact
+    text: str
+    words: Sequence[tuple[str, int]]
+
+    @classmethod
+    def of(cls, fact: Fact) -> _Said:
+        return cls(fact, unicodedata.normalize("NFKC", fact.text), word_ends(fact.text))
+
+    @property
+    def beginnings(self) -> list[_Beginning]:
+        """Whom it is about, with the words that it begins with: as many of them as may be, first the fewest."""
+        about, words = normalise(self.fact.about), [word for word, _ in self.words]
+        return [(about, *words[:count]) for count in range(_MIN_BEGINNING, min(len(words), _MAX_BEGINNING + 1))]
+
+    def parts(self, beginning: _Beginning) -> tuple[str, str]:
+        """Return what it begins with, and the rest."""
+        _, end = self.words[len(beginning) - 2]
+        return self.text[:end].strip(_MARKS), self.text[end:].strip(_MARKS)
+
+    def rest(self, beginning: _Beginning) -> tuple[str, ...]:
+        """Return the words after those that it begins with."""
+        return tuple(word for word, _ in self.words[len(beginning) - 1 :])
+
+
+_Beginning = tuple[str, ...]
+
+
 def _of_facts(facts: Sequence[Fact], former: Sequence[Fact]) -> Iterable[Drawn]:
-    slots: defaultdict[tuple[str, bool], list[Fact]] = defaultdict(list)
-    for fact in facts:
-        # of what there is one at a time there is nothing to count
-        if fact.slot and not fact.exclusive and 0 < len(fact.object) <= _MAX_OBJECT:
-            slots[fact.slot, fact.affirmed].append(fact)
-    over = Counter((fact.slot, fact.affirmed) for fact in former)
-    for (slot, affirmed), members in sorted(slots.items()):
-        latest = sorted(members, key=lambda fact: (fact.said_at, fact.id), reverse=True)
-        things = {fact.object_key or object_key(fact.object): fact for fact in reversed(latest)}
-        if len(things) < MIN_TIMES:
+    over = Counter(beginning for fact in former for beginning in _Said.of(fact).beginnings)
+    alike: defaultdict[_Beginning, list[_Said]] = defaultdict(list)
+    for said in map(_Said.of, facts):
+        for beginning in said.beginnings:
+            if 0 < len(said.parts(beginning)[1]) <= _MAX_REST:
+                alike[beginning].append(said)
+    counted_: set[str] = set()
+    # what has more words in common says more: a fact counts there
+    for beginning, members in sorted(alike.items(), key=lambda pair: (-len(pair[0]), pair[0])):
+        left = [said for said in members if said.fact.id not in counted_]
+        latest = sorted(left, key=lambda said: (said.fact.said_at, said.fact.id), reverse=True)
+        things = {said.rest(beginning): said for said in reversed(latest)}
+        # "I have a" has no word that says anything
+        if len(things) < MIN_TIMES or not content_words(latest[0].parts(beginning)[0]):
             continue
-        listed = sorted(things.values(), key=lambda fact: (fact.said_at, fact.id), reverse=True)[:_SHOWN]
-        said = listed[0]
-        predicate = said.predicate.replace("_", " ").strip()
-        text = f"{said.subject.strip()} {predicate}: {', '.join(fact.object.strip() for fact in listed)}"
-        preferred = predicate_key(said.predicate).name
+        counted_ |= {said.fact.id for said in latest}
+        listed = sorted(things.values(), key=lambda said: (said.fact.said_at, said.fact.id), reverse=True)[:_SHOWN]
+        start, _ = listed[0].parts(beginning)
+        about = "" if beginning[0] == "user" else f"{listed[0].fact.about.strip()}: "
         yield Drawn(
-            form="preference" if preferred in _PREFERRED or preferred.startswith("favorite_") else "pattern",
-            about=slot,
-            text=text[:1].upper() + text[1:],
-            source_ids=tuple(fact.id for fact in latest[:MAX_SOURCES]),
-            proofs=len(members),
-            against=over[slot, affirmed] + len(slots.get((slot, not affirmed), ())),
-            key=f"slot {affirmed}",
+            form="pattern",
+            about=beginning[0],
+            text=f"{about}{start}: {', '.join(said.parts(beginning)[1] for said in listed)}",
+            source_ids=tuple(said.fact.id for said in latest[:MAX_SOURCES]),
+            proofs=len(latest),
+            against=over[beginning],
+            key=f"begins {' '.join(beginning[1:])}",
         )
 
 
 def _of_goals(episodes: Sequence[Episode]) -> Iterable[Drawn]:
     goals: defaultdict[str, list[Episode]] = defaultdict(list)
     for episode in episodes:
-        if key := object_key(episode.goal):
+        if key := _words(episode.goal):
             goals[key].append(episode)
     for key, members in sorted(goals.items()):
-        ends = Counter(object_key(episode.outcome) for episode in members if episode.outcome)
+        ends = Counter(_words(episode.outcome) for episode in members if episode.outcome)
         end, times = min(ends.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
-        alike = [episode for episode in members if end and object_key(episode.outcome) == end]
+        alike = [episode for episode in members if end and _words(episode.outcome) == end]
         if times < MIN_TIMES:
             continue
         last = max(alike, key=lambda episode: (episode.created_at, episode.id))
@@ -127,3 +173,8 @@ def _of_lessons(episodes: Sequence[Episode]) -> Iterable[Drawn]:
 def _latest(episodes: Iterable[Episode]) -> tuple[str, ...]:
     ordered = sorted(episodes, key=lambda episode: (episode.created_at, episode.id), reverse=True)
     return tuple(episode.id for episode in ordered[:MAX_SOURCES])
+
+
+def _words(text: str) -> str:
+    """Return the words of a text that say something, in any order: the same for the same thing said."""
+    return " ".join(sorted(map(fold, content_words(text)))) or normalise(text)

@@ -11,10 +11,9 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 
-from memory.canonical import subject_key
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.records import Episode, Fact
+from memory.records import Episode, Fact, normalise
 from memory.retrieval.words import terms
 
 MAX_FACTS = 500
@@ -33,8 +32,8 @@ class Evidence:
 
     Args:
         id: The record's.
-        about: Whom it is about, in one form.
-        text: What it says.
+        about: Whom it is about.
+        text: What it says: of a fact the user's own words.
         at: When it was last said.
         sources: The messages that it comes from.
     """
@@ -51,7 +50,7 @@ class Memories:
     """What a run looks at.
 
     Args:
-        facts: Facts that are current and taken apart.
+        facts: Facts that are current, and that a model has read.
         former: Facts that no longer are.
         episodes: Episodes.
         summaries: By message, the summary of its conversation that covers it.
@@ -66,7 +65,7 @@ class Memories:
     def evidence(self) -> list[Evidence]:
         """Facts and episodes, the oldest first."""
         found = [
-            *(Evidence(one.id, subject_key(one.subject), one.text, one.said_at, one.source_ids) for one in self.facts),
+            *(Evidence(one.id, one.about, one.text, one.said_at, one.source_ids) for one in self.facts),
             *(Evidence(one.id, "user", one.text, one.created_at, one.source_ids) for one in self.episodes),
         ]
         return sorted(found, key=lambda one: (one.at, one.id))
@@ -116,7 +115,7 @@ def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
     by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for one in evidence:
         for word in set(terms(one.text)):
-            by_word[one.about, word].append(one)
+            by_word[normalise(one.about), word].append(one)
     # a word that stands in all is the user's name, and says nothing
     wide = [(key, members) for key, members in by_word.items() if len(members) >= SMALLEST]
     found: list[list[Evidence]] = []

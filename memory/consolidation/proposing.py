@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from memory.canonical import subject_key
 from memory.consolidation.asking import Asker, as_lines, object_schema, objects
 from memory.consolidation.counting import Drawn
 from memory.consolidation.evidence import Evidence
 from memory.consolidation.records import MIN_SOURCES, Form
-from memory.extraction.grounding import is_grounded, is_negative, shares_words
+from memory.hallucination import Told
+from memory.language import denial_of
 from memory.records import normalise
-from memory.summaries.coherence import compare
-from memory.summaries.sources import Source
+from memory.wording import missing, share
 
 MAX_CHARS = 300
 """Of one text: it is a line of the prompt."""
@@ -24,8 +23,8 @@ _MAX_ITEMS = 4
 """Of one group: more would only say the same in other words."""
 
 _FORMS = get_args(Form)
-_USER = {"user", "người", "khách"}
-"""First words that name the user, and which no source has to have."""
+_MIN_SHARE = 0.5
+"""The share of a text's words that its memories have: one for all of them, such as "plants", may be new."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ async def propose(asker: Asker, group: Sequence[Evidence]) -> Proposed:
         ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
     """
     aliases = {f"f{place + 1}": one for place, one in enumerate(group)}
-    shown = [{"id": alias, "date": f"{one.at:%Y-%m-%d}", "text": one.text} for alias, one in aliases.items()]
+    shown = [_shown(alias, one) for alias, one in aliases.items()]
     said = await asker.ask("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)))
     drawn: dict[str, Drawn] = {}
     refused: list[str] = []
@@ -68,7 +67,7 @@ async def propose(asker: Asker, group: Sequence[Evidence]) -> Proposed:
         else:
             ids = tuple(aliases[alias].id for alias in sources)
             drawn[normalise(text)] = Drawn(
-                cast("Form", form), group[0].about, text, ids, len(ids), made_by=asker.name or "model"
+                cast("Form", form), normalise(group[0].about), text, ids, len(ids), made_by=asker.name or "model"
             )
     return Proposed(list(drawn.values()), refused)
 
@@ -89,23 +88,27 @@ def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:
         return f"it is empty, or more than a line of {MAX_CHARS} characters"
     if any(normalise(text) == normalise(one.text) for one in sources):
         return "it says what one of its memories says"
-    told = [Source(one.text, one.at) for one in sources]
-    if compare(text, told, len(text)).invented:
+    texts = [one.text for one in sources]
+    known = [*texts, *(one.about for one in sources)]
+    if Told(known, [one.at for one in sources]).invented(text):
         return "it has a name or a number that its memories do not have"
-    first = re.split(r"\W+", text.strip(), maxsplit=1)[0]
-    # the first word has a capital anyhow: it must be whom the memories are about
-    if (
-        subject_key(first) != "user"
-        and first.casefold() not in _USER
-        and not any(is_grounded(first, one.text) for one in sources)
-    ):
+    first = text.split(maxsplit=1)[0]
+    # the first word has a capital whatever it is: whom the memories are about, or one of their words
+    if first[0].isupper() and missing(first, known):
         return "it does not begin with whom its memories are about"
-    if not any(shares_words(text.removeprefix(first), one.text) for one in sources):
-        return "it has no word in common with its memories"
-    denied = [is_negative(one.text) for one in sources]
-    if is_negative(text) not in denied:
+    if share(text, known) < _MIN_SHARE:
+        return f"its memories have fewer than {_MIN_SHARE:.0%} of its words"
+    if any(share(one.text, [text]) == 0 for one in sources):
+        return "it has no word in common with one of its memories"
+    denied = {denial_of(one) for one in texts}
+    if None not in denied and denial_of(text) not in {*denied, None}:
         return "it says the opposite of its memories"
     return ""
+
+
+def _shown(alias: str, one: Evidence) -> dict[str, str]:
+    about = {"about": one.about} if normalise(one.about) != "user" else {}
+    return {"id": alias, "date": f"{one.at:%Y-%m-%d}", **about, "text": one.text}
 
 
 def _read(item: Mapping[str, Any]) -> tuple[str, str, list[str]]:
