@@ -103,7 +103,7 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     """Return the links that follow from a record alone, each once; nobody has checked that there are such memories.
 
     - `source_ids`: what supports it; of a summary what it sums up, of a milestone what led to it.
-    - `depends_on`: what a step of a task has to wait for.
+    - `depends_on`: what a step of a task has to wait for; `needs`: what a fact holds only as long as it does.
     - `superseded_by`: the fact that came in its place.
     - `links`: whatever else its writer knows: an id that supports it, or {"to", "kind", "weight"}, each.
 
@@ -126,7 +126,7 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     sources = (str(source).partition(":")[0] for source in value.get("source_ids") or ())
     is_milestone = kind == "episode" and value.get("level") == "milestone"
     add(sources, LinkKind.MILESTONE if is_milestone else _OF_SOURCES.get(kind, LinkKind.SUPPORT))
-    add(value.get("depends_on") or (), LinkKind.DEPENDENCY)
+    add([*(value.get("depends_on") or ()), *(value.get("needs") or ())], LinkKind.DEPENDENCY)
     add([value.get("superseded_by")], LinkKind.TIMELINE)
     for link in value.get("links") or ():
         if isinstance(link, str):

@@ -49,8 +49,7 @@ def record(kind: str, id_: str, *sources: str, session: str = "monday", minute: 
         case "summary":
             return Summary(**origin, **more)
         case "fact":
-            said = {"subject": "user", "predicate": "says", "object": id_}
-            return Fact(said_at=origin["created_at"], **said, **origin, **more)
+            return Fact(said_at=origin["created_at"], **origin, **more)
         case "episode":
             return Episode(goal=origin["text"], level=more.pop("level", Level.TASK), **origin, **more)
         case "skill":

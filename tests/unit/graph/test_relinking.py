@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from memory.changes import Change
 from memory.facade import MemoryFacade
 from memory.graph.links import Link, LinkKind
+from memory.graph.reading import MemoryGraph
 from memory.graph.rebuilding import is_linked, relink
 from memory.graph.relinking import MOST_LINKS, MOST_OTHERS
 from memory.graph.upkeep import link_changes
@@ -90,6 +92,39 @@ async def test_what_takes_the_place_of_a_fact_and_what_a_step_waits_for() -> Non
     await store_records(store, record("fact", "old"), gone=[record("fact", "new")])
     assert await links(store) == set()
     await assert_whole(store)
+
+
+async def test_what_a_fact_needs_is_linked_with_it_in_whatever_order_they_come() -> None:
+    home, job = record("fact", "home"), record("fact", "job")
+    commute = record("fact", "commute", needs=("home", "job", "nobody"))
+    for order in permutations((home, job, commute)):
+        store = InMemoryStore()
+        for one in order:
+            await store_records(store, one)
+        # as reconciling does: the fact that needs others is written with them
+        await store_records(store, commute, home, job)
+        assert await links(store) == {("commute", "dependency", "home"), ("commute", "dependency", "job")}
+        assert await relink(store, "ann") == 0
+        await store_records(store, record("fact", "commute", needs=("job",)))
+        assert await links(store) == {("commute", "dependency", "job")}
+        await store_records(store, gone=[job])
+        assert await links(store) == set()
+        await assert_whole(store)
+
+
+async def test_why_a_fact_holds_is_explained() -> None:
+    store = InMemoryStore()
+    job = record("fact", "job", text="I work in Hue")
+    await store_records(store, job, record("fact", "commute", text="I take the 7:30 train", needs=("job",)))
+    graph = MemoryGraph(store)
+
+    found = await graph.explain("ann", "commute", "job")
+
+    assert found is not None
+    assert found.words == 'fact "I take the 7:30 train" depends on fact "I work in Hue"'
+    assert [(link.source, str(link.kind), link.target) for link in (await graph.whole("ann")).links] == [
+        ("commute", "dependency", "job")
+    ]
 
 
 async def test_a_record_may_name_its_links() -> None:
