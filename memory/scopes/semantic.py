@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from langchain_core.documents import Document as LangChainDocument
@@ -12,20 +11,22 @@ from langgraph.store.base import Op
 
 from memory.changes import Change, put
 from memory.concepts.records import Concept
-from memory.consolidation import Knowledge, stale_knowledge
-from memory.drafts import repeated
+from memory.consolidation import Knowledge
 from memory.extraction.contract import Operation
-from memory.facts import write_facts
+from memory.facts import fact_changes, write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.origins import Origin
 from memory.reconcile import retire
-from memory.records import Document, Fact, Record, normalise, now, record_id
+from memory.records import Document, Fact, Record, normalise, now
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
 from memory.transactions import transact
 
-_TRIPLE = ("subject", "predicate", "object")
-_SAID = {"text", *_TRIPLE}
+_FORMER = {"subject", "predicate", "object"}
+"""Fields that a fact had before its text was all that it says: whom it is about is still read from `subject`."""
+
+_GIVEN = {"text", "about", *_FORMER}
 
 _BELIEVED: dict[str, Any] = {"kind": {"$ne": "document"}, "current": True}
 """Facts and knowledge in one search, which costs what one for facts alone does. Concepts are never `current`."""
@@ -66,7 +67,7 @@ class SemanticMemoryStore(ScopeStore):
 
         Args:
             query_text: What to look for; empty for the latest.
-            filters: Conditions on the records' fields, as a store has them: {"kind": "document"}, {"subject": "user"}.
+            filters: Conditions on the records' fields, as a store has them: {"kind": "document"}, {"about": "user"}.
             top_k: How many.
             user_id: The owner.
         """
@@ -95,43 +96,27 @@ class SemanticMemoryStore(ScopeStore):
     async def add(
         self, facts: Sequence[Mapping[str, Any] | str], *, user_id: str, session_id: str, agent_id: str
     ) -> list[Fact]:
-        """Add facts; one that is known in other words gains support, one that contradicts a known one supersedes it.
+        """Add facts that the application knows; one that is known in the same words has these sources as well.
 
-        A text alone says too little to be compared: it is one fact with the same text, and contradicts nothing. A fact
-        that was retired is believed again once a source that is new says it.
+        They are imports, not the user's own words: nothing is compared beyond that, and they end nothing. A fact that
+        was retired is believed again once a source that is new says it, unless the user had said it.
 
         Args:
-            facts: {"subject", "predicate", "object", "text", "source_ids"} each, `source_ids` being optional, or only a
-                text.
+            facts: {"text", "about", "source_ids"} each, or only a text: `about` is whom or what it is about, the user
+                where it is not given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is
+                read as well: the subject as `about`; the text says the rest.
             user_id: The owner.
             session_id: The conversation they come from.
             agent_id: Who adds them.
 
         Returns:
-            Every fact that is new or has changed, those that are superseded among them.
+            Every fact that is new or has changed.
 
         Raises:
             ValueError: If one says nothing.
         """
-        at = now()
         operations = [_operation(fact) for fact in facts]
-        triples = [operation for operation in operations if operation.predicate]
-        notes = [_note(operation, at, session_id, agent_id) for operation in operations if not operation.predicate]
-        changed = (
-            await write_facts(self._store, user_id, triples, at=at, session_id=session_id, agent_id=agent_id)
-            if triples
-            else []
-        )
-
-        async def step() -> tuple[list[Fact], list[Change]]:
-            stored = await self._get(user_id, [note.id for note in notes])
-            facts = {id_: Fact.from_value(value) for id_, value in stored.items()}
-            for note in notes:
-                facts[note.id] = repeated(facts.get(note.id), note)
-            noted = [fact for id_, fact in facts.items() if fact.to_value() != stored.get(id_)]
-            return noted, [self.put(user_id, fact) for fact in noted]
-
-        return [*changed, *(await transact(self._store, user_id, step) if notes else [])]
+        return await write_facts(self._store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
 
     async def retire(self, ids: Sequence[str], *, user_id: str, source_ids: Sequence[str] = ()) -> list[Fact]:
         """End facts: they stay as dated history, and reads no longer return them.
@@ -149,8 +134,7 @@ class SemanticMemoryStore(ScopeStore):
             at = now()
             stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if v["kind"] == "fact"]
             retired = [retire(fact, at, at, ended_by=source_ids) for fact in stored if fact.current]
-            changes = [self.put(user_id, fact) for fact in retired]
-            return retired, [*changes, *await stale_knowledge(self._store, user_id, retired)]
+            return retired, await fact_changes(self._store, user_id, retired)
 
         return await transact(self._store, user_id, step)
 
@@ -159,8 +143,7 @@ class SemanticMemoryStore(ScopeStore):
         query_text: str = "",
         *,
         user_id: str,
-        subject: str | None = None,
-        predicate: str | None = None,
+        about: str | None = None,
         limit: int = 50,
     ) -> list[Fact]:
         """Return facts whether or not they are still believed, the oldest first: "where did I live before?".
@@ -168,29 +151,24 @@ class SemanticMemoryStore(ScopeStore):
         Args:
             query_text: What to look for; empty for everything.
             user_id: The owner.
-            subject: Only what is about this subject.
-            predicate: Only what says this of it.
+            about: Only what is about this: `user`, or a name.
             limit: How many, the nearest, or else the latest.
         """
         if query_text:
             found = [item.payload for item in await self._find(user_id, query_text, limit, {"kind": "fact"})]
         else:
             found = [value async for value in self._all(user_id, kind="fact")]
-        wanted = {"subject": subject, "predicate": predicate}
-        facts = [
-            Fact.from_value(value)
-            for value in found
-            if all(text is None or normalise(value[name]) == normalise(text) for name, text in wanted.items())
-        ]
-        return sorted(facts, key=_since)[-limit:]
+        facts = [Fact.from_value(value) for value in found]
+        told = [fact for fact in facts if about is None or normalise(fact.about) == normalise(about)]
+        return sorted(told, key=_since)[-limit:]
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Keep a record, or add a fact that is given as {"text"} or {"subject", "predicate", "object", "text"}.
+        """Keep a record, or add a fact that is given as {"text"} or {"text", "about"}.
 
         Raises:
             ValueError: If the data is neither; the message names the field and the fix.
         """
-        if set(event.data) <= {*_SAID, "source_ids", "kind"} and event.data.get("kind", "fact") == "fact":
+        if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and event.data.get("kind", "fact") == "fact":
             await self.add([event.data], user_id=event.user_id, session_id=event.session_id, agent_id=event.agent_id)
         else:
             await super().write(event)
@@ -221,42 +199,19 @@ def _document(doc: LangChainDocument, session_id: str, agent_id: str) -> Documen
 
 def _operation(said: Mapping[str, Any] | str) -> Operation:
     data = {"text": said} if isinstance(said, str) else dict(said)
-    for name in _SAID & set(data):
+    for name in _GIVEN & set(data):
         if not isinstance(data[name], str):
             raise ValueError(f"memory scope semantic: {name}: must be text, got {data[name]!r:.80}")
-    text = data.get("text", "").strip()
-    missing = [name for name in _TRIPLE if not data.get(name, "").strip()]
+    text, about = (str(data.get(name) or "").strip() for name in ("text", "about"))
+    about = about or str(data.get("subject") or "").strip()
     if not text:
         raise ValueError("memory scope semantic: text: is missing; give what the fact says, as a sentence")
-    if missing and len(missing) < len(_TRIPLE):
-        raise ValueError(
-            f"memory scope semantic: {', '.join(missing)}: is missing; give the whole triple, or text alone"
-        )
     return Operation(
-        op="add",
-        target_id=None,
-        subject="" if missing else data["subject"],
-        predicate="" if missing else data["predicate"],
-        object="" if missing else data["object"],
+        relation="new",
         text=text,
+        about="user" if normalise(about) in {"", "user"} else about,
         source_ids=tuple(map(str, data.get("source_ids", ()))),
-    )
-
-
-def _note(operation: Operation, at: datetime, session_id: str, agent_id: str) -> Fact:
-    """Return the fact that a text alone is."""
-    return Fact(
-        id=record_id("note", normalise(operation.text)),
-        text=operation.text,
-        subject="user",
-        predicate="noted",
-        object=operation.text,
-        created_at=at,
-        said_at=at,
-        session_id=session_id,
-        agent_id=agent_id,
-        source_ids=tuple(dict.fromkeys(operation.source_ids)),
-        support=max(1, len(set(operation.source_ids))),
+        origin=Origin.IMPORT,
     )
 
 

@@ -50,18 +50,15 @@ async def reflect_as(agent: ResolvedAgent, store: BaseStore) -> TurnReport:
     return await reflect(turns_of(agent, store), Reflecting(agent.small_model, (), tools))
 
 
-async def say(store: BaseStore, session_id: str, *said: tuple[str, str, str]) -> None:
+async def say(store: BaseStore, session_id: str, *said: str, about: str = "user") -> None:
     """Let there be messages in a conversation, and the facts that they state."""
-    for place, (subject, predicate, object_) in enumerate(said):
-        text = f"{subject} {predicate} {object_}"
+    for place, text in enumerate(said):
         id_ = record_id("message", session_id, str(place))
         message = Message(
             id=id_, text=text, content=text, role="user", turn=place, session_id=session_id, agent_id="assistant"
         )
         await write(store, [put(USER, MemoryScope.DIALOG, message)])
-        fact = Operation(
-            op="add", subject=subject, predicate=predicate, object=object_, text=text, source_ids=(id_,), target_id=None
-        )
+        fact = Operation("new", text, about=about, source_ids=(id_,))
         await write_facts(store, USER, [fact], at=now(), session_id=session_id, agent_id="assistant")
 
 
@@ -75,8 +72,8 @@ def store() -> BaseStore:
 
 
 async def test_what_facts_name_is_a_concept_and_goes_with_the_last_that_names_it(store: BaseStore) -> None:
-    await say(store, "1", ("Lan Nguyen", "lives in", "Hue"))
-    await say(store, "2", ("Lan Nguyen", "works at", "Acme"))
+    await say(store, "1", "she lives in Hue", about="Lan Nguyen")
+    await say(store, "2", "I met Lan Nguyen at Acme")
     assert await find_concepts(store, USER, "Lan Nguyen")
     memory = MemoryFacade(store)
     await memory.delete_session(USER, "1")
@@ -87,7 +84,7 @@ async def test_what_facts_name_is_a_concept_and_goes_with_the_last_that_names_it
 
 
 async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(store: BaseStore) -> None:
-    tastes = [("user", "likes", f"{kind} coffee") for kind in ("iced", "black", "strong", "weak")]
+    tastes = [f"I like {kind} coffee" for kind in ("iced", "black", "strong", "weak")]
     for session, taste in enumerate(tastes):
         await say(store, str(session), taste)
     agent = an_agent(consolidate="rules", use_summaries=False)
@@ -104,8 +101,8 @@ async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(stor
 
 
 async def test_off_it_draws_nothing(store: BaseStore) -> None:
-    await say(store, "1", *[("user", "likes", f"{kind} tea") for kind in ("iced", "black", "strong", "weak")])
-    agent = an_agent()
+    await say(store, "1", *[f"I like {kind} tea" for kind in ("iced", "black", "strong", "weak")])
+    agent = an_agent(consolidate="off", deduplicate="off")
     report = await reflect_as(agent, store)
     assert (report.stored, report.calls, report.problem) == ([], 0, "")
     assert await load_knowledge(store, USER) == {}

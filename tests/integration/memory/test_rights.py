@@ -11,11 +11,13 @@ from langgraph.store.memory import InMemoryStore
 
 from memory.changes import put_pending
 from memory.erasure import forgetting
+from memory.extraction import Operation
 from memory.facade import MemoryFacade
+from memory.facts import write_facts
 from memory.interface import MemoryScope
 from memory.namespaces import terminal_namespace
 from memory.owned import everything
-from memory.records import PendingTurn, Summary
+from memory.records import PendingTurn, Summary, now
 from tests.integration.memory.test_scopes import fill
 
 MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
@@ -33,14 +35,12 @@ async def say(memory: MemoryFacade, session_id: str, text: str) -> str:
     return message.id
 
 
-def lives_in(city: str, *sources: str) -> dict[str, Any]:
-    return {
-        "subject": "user",
-        "predicate": "lives_in",
-        "object": city,
-        "text": f"User lives in {city}",
-        "source_ids": sources,
-    }
+async def move(memory: MemoryFacade, session_id: str, city: str) -> None:
+    """Say in a conversation where one lives now, which supersedes where one lived."""
+    said = await say(memory, session_id, f"I live in {city}")
+    known = [fact for fact in await memory.semantic.history(user_id="ann") if fact.current]
+    moved = Operation("changes", f"I live in {city}", target_id=known[0].id if known else None, source_ids=(said,))
+    await write_facts(memory.store, "ann", [moved], at=now(), session_id=session_id, agent_id="assistant")
 
 
 class TestExport:
@@ -134,22 +134,18 @@ class TestDeleteSession:
 
     async def test_what_it_had_superseded_is_believed_again(self, memory: MemoryFacade) -> None:
         for day, city in [("sunday", "Huế"), ("monday", "Hà Nội")]:
-            said = await say(memory, day, f"I live in {city}")
-            where = {**MONDAY, "session_id": day}
-            await memory.semantic.add([lives_in(city, said)], **where)
+            await move(memory, day, city)
         await memory.delete_session("ann", "monday")
         [fact] = await memory.semantic.search("lives in", user_id="ann")
-        assert (fact.payload["object"], fact.payload["valid_to"]) == ("Huế", None)
+        assert (fact.payload["text"], fact.payload["valid_to"]) == ("I live in Huế", None)
 
     async def test_what_ended_before_it_ends_with_what_came_after_it(self, memory: MemoryFacade) -> None:
         for day, city in [("sunday", "Huế"), ("monday", "Hà Nội"), ("tuesday", "Đà Nẵng")]:
-            said = await say(memory, day, f"I live in {city}")
-            where = {**MONDAY, "session_id": day}
-            await memory.semantic.add([lives_in(city, said)], **where)
+            await move(memory, day, city)
         await memory.delete_session("ann", "monday")
         first, last = await memory.semantic.history(user_id="ann")
-        assert (first.object, first.current, first.superseded_by) == ("Huế", False, last.id)
-        assert (last.object, last.current, first.valid_to) == ("Đà Nẵng", True, last.said_at)
+        assert (first.text, first.current, first.superseded_by) == ("I live in Huế", False, last.id)
+        assert (last.text, last.current, first.valid_to) == ("I live in Đà Nẵng", True, last.said_at)
 
     async def test_summaries_of_summaries_go_with_what_they_sum_up(self, memory: MemoryFacade) -> None:
         store = memory.store

@@ -9,9 +9,12 @@ import pytest
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from memory.extraction import Operation
 from memory.facade import MemoryFacade
+from memory.facts import write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.records import ProfileValue, Skill
+from memory.origins import Origin
+from memory.records import ProfileValue, Skill, now
 from memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open
 
@@ -142,31 +145,50 @@ class TestState:
 
 
 class TestSemantic:
-    async def test_a_fact_in_other_words_is_one_and_a_changed_one_is_history(self, memory: MemoryFacade) -> None:
-        def lives_in(city: str, *sources: str) -> dict[str, Any]:
-            text = f"User lives in {city}"
-            triple = {"subject": "user", "predicate": "lives_in", "object": city}
-            return {**triple, "text": text, "source_ids": sources}
-
-        await memory.semantic.add([lives_in("Huế", "m1")], **ANN)
-        await memory.semantic.add([{**lives_in("Huế", "m2"), "predicate": "home"}], **ANN)
-        await memory.semantic.add([lives_in("Đà Nẵng", "m3")], **ANN)
-        [now] = await memory.semantic.search("where does the user live", user_id="ann")
-        assert now.payload["object"] == "Đà Nẵng"
-        before, after = await memory.semantic.history("where did I live", user_id="ann")
-        assert (before.object, before.support, before.current) == ("Huế", 2, False)
-        assert before.valid_to == after.said_at
-        assert before.superseded_by == after.id
-        assert [f.object for f in await memory.semantic.history(user_id="ann", predicate="Lives_in")] == ["Đà Nẵng"]
-        assert await memory.semantic.history(user_id="bob") == []
-
-    async def test_a_text_alone_contradicts_nothing(self, memory: MemoryFacade) -> None:
+    async def test_a_fact_in_the_same_words_is_one_and_contradicts_nothing(self, memory: MemoryFacade) -> None:
         for room in (3, 4):
             await memory.semantic.add([f"Room {room} has a projector"], **ANN)
         [again] = await memory.semantic.add([{"text": "room 3 has a projector.", "source_ids": ["m1"]}], **ANN)
         found = await memory.semantic.search("projector", user_id="ann")
         assert sorted(texts(found)) == ["Room 3 has a projector", "Room 4 has a projector"]
-        assert (again.text, again.source_ids) == ("Room 3 has a projector", ("m1",))
+        assert (again.text, again.source_ids, again.origin) == ("Room 3 has a projector", ("m1",), Origin.IMPORT)
+        [more] = await memory.semantic.add([{"text": "Room 3 has a projector", "source_ids": ["m2"]}], **ANN)
+        # support counts what the user says
+        assert (more.id, more.support, more.source_ids) == (again.id, 1, ("m1", "m2"))
+
+    async def test_the_same_words_about_another_are_another_fact(self, memory: MemoryFacade) -> None:
+        await memory.semantic.add(["is allergic to nuts", {"text": "is allergic to nuts", "about": "Linh"}], **ANN)
+        former = {"subject": "Bình", "predicate": "is", "object": "a nurse", "text": "Bình is a nurse"}
+        await memory.semantic.add([former, {**former, "subject": "User", "text": "I am a nurse"}], **ANN)
+
+        async def told(about: str) -> list[str]:
+            return sorted(fact.text for fact in await memory.semantic.history(user_id="ann", about=about))
+
+        assert await told("user") == ["I am a nurse", "is allergic to nuts"]
+        assert await told("linh") == ["is allergic to nuts"]
+        assert await told("Bình") == ["Bình is a nurse"]
+        assert await memory.semantic.history(user_id="bob", about="Linh") == []
+        [found] = await memory.semantic.search("", {"about": "Linh"}, user_id="ann")
+        assert found.payload["text"] == "is allergic to nuts"
+
+    @pytest.mark.parametrize(
+        ("given", "cause"),
+        [({"about": "Linh"}, "text: is missing"), ({"text": " "}, "text: is missing"), ({"text": 3}, "text: must be")],
+    )
+    async def test_a_fact_that_says_nothing_is_refused(
+        self, given: dict[str, Any], cause: str, memory: MemoryFacade
+    ) -> None:
+        with pytest.raises(ValueError, match=cause):
+            await memory.semantic.add(["I like tea", given], **ANN)
+        assert await memory.list_records("ann") == []
+
+    async def test_what_depends_on_a_retired_fact_is_in_doubt(self, memory: MemoryFacade) -> None:
+        [job] = await memory.semantic.add(["I work in Hue"], **ANN)
+        needing = Operation("new", "I take the 7:30 train", needs=(job.id,))
+        await write_facts(memory.store, "ann", [needing], at=now(), session_id="monday", agent_id="assistant")
+        await memory.semantic.retire([job.id], user_id="ann")
+        [train] = await memory.semantic.search("train", user_id="ann")
+        assert train.payload["doubts"] == [job.id]
 
     async def test_a_retired_fact_is_history(self, memory: MemoryFacade) -> None:
         [fact] = await memory.semantic.add(["User likes tea"], **ANN)
