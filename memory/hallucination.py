@@ -12,10 +12,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import chain
+from itertools import chain, filterfalse
 
-from memory.language import LANGUAGES
-from memory.language.matching import Speech, spoken
+from memory.language import LANGUAGES, known_language
+from memory.language.matching import Speech
 from memory.statements import sentences
 from memory.wording import Vocabulary, content_words, fold
 
@@ -28,7 +28,7 @@ _DECIMAL = re.compile(r"(\d+)[.,](\d+)")
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
-_SPELT = {word: str(number) for one in LANGUAGES for number, word in enumerate(one.number_words)}
+_SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(one.number_words) for word in words}
 _NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
 
 _MAX_CAPITALS = 0.4
@@ -37,7 +37,7 @@ _MAX_CAPITALS = 0.4
 _MAX_NOUNS = 0.2
 """The share of words with a capital that do not stand side by side, above which every noun has one, as in German."""
 
-_MIN_JUDGED = 8
+_MIN_JUDGED = 12
 """Words from which those shares say something."""
 
 _NEAR_DAYS = 7
@@ -124,7 +124,11 @@ class Told:
         return marks_names("\n".join(self._texts))
 
     def _unknown_names(self, text: str) -> list[str]:
-        return [name for name in names(text, self._capitals) if self._named.missing(name)]
+        capitals = self._capitals
+        if capitals is None:
+            # so little was said that the text itself tells as much of its language
+            capitals = marks_names("\n".join([*self._texts, text]))
+        return [name for name in names(text, capitals) if self._named.missing(name)]
 
 
 def names(text: str, capitals: bool | None = None) -> list[str]:
@@ -136,7 +140,7 @@ def names(text: str, capitals: bool | None = None) -> list[str]:
 
     >>> names("Yesterday Minh went to Hà Nội. He liked it.")
     ['Minh', 'Hà', 'Nội']
-    >>> names("Der Nutzer plant eine Reise.", marks_names("Ich will mit dem Zug eine Reise nach Wien machen."))
+    >>> names("Der Nutzer plant eine Reise.", capitals=False)
     []
     """
     found = {fold(word): word for word in _capitals(text) if fold(re.split("['’]", word)[0]) not in _NO_NAMES}
@@ -150,12 +154,15 @@ def marks_names(text: str) -> bool | None:
 
     Args:
         text: The text.
+
+    >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
+    False
     """
     words = capitals = single = 0
     for sentence in sentences(unicodedata.normalize("NFC", text)):
         before = False
         for word in _WORD.findall(sentence)[1:]:
-            words += 1
+            words += word[0].isalpha()
             capital = word[0].isupper() and len(word) > 1
             capitals += capital
             # "Hà Nội" is one name
@@ -163,7 +170,7 @@ def marks_names(text: str) -> bool | None:
             before = capital
     if words < _MIN_JUDGED:
         return None
-    return capitals <= _MAX_CAPITALS * words and (single <= _MAX_NOUNS * words or spoken(text) is not None)
+    return capitals <= _MAX_CAPITALS * words and (single <= _MAX_NOUNS * words or known_language(text) is not None)
 
 
 def numbers(text: str) -> list[str]:
@@ -205,10 +212,10 @@ def values(text: str) -> set[str]:
 
 def _single(text: str) -> Iterator[str]:
     """Yield the numbers that single characters stand for, such as 三 and ½."""
-    for letter in set(text):
+    for letter in filterfalse(str.isascii, set(text)):
         value = unicodedata.numeric(letter, -1.0)
-        if value >= 0 and not letter.isascii():
-            yield f"{value:g}"
+        if value >= 0 or letter in _SPELT:
+            yield _SPELT.get(letter, f"{value:g}")
 
 
 def _digits(text: str) -> str:

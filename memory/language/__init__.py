@@ -58,7 +58,7 @@ class Language:
         small_talk: Find questions about the assistant.
         asks_time: Find questions for the time or the date.
         sum_words: What may stand around a sum.
-        number_words: The words for 0, 1, 2 and so on.
+        number_words: The words for 0, 1, 2 and so on, each in its forms.
         stop: Words that tell nothing about what a question is after.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
@@ -94,7 +94,7 @@ class Language:
     small_talk: re.Pattern[str]
     asks_time: re.Pattern[str]
     sum_words: tuple[str, ...]
-    number_words: tuple[str, ...]
+    number_words: tuple[tuple[str, ...], ...]
     stop: frozenset[str]
     same: Mapping[str, str]
     single: frozenset[str]
@@ -155,12 +155,21 @@ def denial_of(text: str) -> bool | None:
     folded = unicodedata.normalize("NFC", text).casefold()
     if any(language.denies.search(folded) for language in languages_of(folded)):
         return True
+    return False if known_language(folded) else None
+
+
+def known_language(text: str) -> Language | None:
+    """Return the language that a text is in, where its script or enough of its small words tell; None elsewhere.
+
+    >>> known_language("I live in Hue").code, known_language("Vivo en Hue con mi familia")
+    ('en', None)
+    """
+    folded = unicodedata.normalize("NFC", text).casefold()
     language = language_of(folded)
-    if language.unspaced:
-        return False
     words = _SPACED_WORD.findall(folded)
     known = language.small_words | language.stop | language.hollow
-    return False if sum(word in known for word in words) >= _KNOWN_SHARE * len(words) else None
+    told = language.unspaced or sum(word in known for word in words) >= _KNOWN_SHARE * len(words)
+    return language if told else None
 
 
 _SPACED_WORD = re.compile(r"[^\W\d_]+")
@@ -237,7 +246,7 @@ def _load(file: Traversable) -> Language:
         small_talk=one_of("small_talk"),
         asks_time=one_of("asks_time"),
         sum_words=tuple(data.get("sum_words") or ()),
-        number_words=tuple(str(data.get("number_words") or "").split()),
+        number_words=tuple(tuple(one.split("/")) for one in str(data.get("number_words") or "").split()),
         stop=listed("stop"),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 
 from memory.interface import Fragment
+from memory.language import denial_of
 from memory.retrieval.recall import Recalled
-from memory.retrieval.words import fold, terms
+from memory.retrieval.words import terms
 from memory.statements import is_question
 
 NEARLY_THE_SAME = 0.8
 """The share of words that two texts have in common from which the second says nothing new."""
-
-
-_DENIES = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|khong|chua|chang)\b|n['’]t\b")
 
 
 class _Said:
@@ -32,7 +29,7 @@ class _Said:
     def _kind(self) -> tuple[frozenset[str], bool, bool]:
         # only few texts share so many words that this has to be known
         numbers = frozenset(term for term in self._words if any(map(str.isdigit, term)))
-        return numbers, bool(_DENIES.search(fold(self._text))), is_question(self._text)
+        return numbers, bool(denial_of(self._text)), is_question(self._text)
 
     def repeats(self, other: _Said) -> bool:
         shared = len(self._words & other._words)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
 
-from memory.extraction.grounding import content_words, coverage
-from memory.summaries.sources import Source
+from memory.hallucination import Told
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -28,11 +26,8 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 
-_MIN_COVERAGE = 0.25
-"""The share of a summary's words that its sources must have: one in another language, or about itself, has fewer."""
-
-_MIN_JUDGED = 5
-"""Words from which that share says something."""
+_MAX_DECLINING = 0.5
+"""The share of its words that a refusal may have from what was said; what has more sums up somebody's apology."""
 
 _PHRASE = 4
 _MIN_WORDS = 12
@@ -58,17 +53,15 @@ def read_summary(answer: str) -> str:
     return " ".join(whole.split()).strip("\"“”' ")
 
 
-def objection(summary: str, sources: Sequence[Source], *, before: str = "") -> str:
-    """Return why a text is no summary of its sources; empty where it may be one.
+def objection(summary: str, told: Told) -> str:
+    """Return why a text is no summary at all; empty where it may be one.
 
     Args:
         summary: What the model wrote.
-        sources: What it was to sum up.
-        before: What it may have gone on from.
+        told: What it was to sum up.
 
-    >>> from datetime import datetime, timezone
-    >>> said = [Source("I have a cat called Mo.", datetime(2026, 11, 20, tzinfo=timezone.utc), "user")]
-    >>> objection("The user has a cat called Mo.", said), objection("I'm sorry, but I can't help with that.", said)
+    >>> told = Told(["I have a cat called Mo."])
+    >>> objection("The user has a cat called Mo.", told), objection("I'm sorry, but I can't help with that.", told)
     ('', 'the model declined')
     """
     if not any(map(str.isalnum, summary)):
@@ -77,12 +70,8 @@ def objection(summary: str, sources: Sequence[Source], *, before: str = "") -> s
     phrases = Counter(zip(*(words[start:] for start in range(_PHRASE)), strict=False))
     if len(words) >= _MIN_WORDS and 2 * _PHRASE * max(phrases.values()) > len(words):
         return "the answer repeats itself"
-    told = " ".join([before, *(f"{source.role} {source.text}" for source in sources)])
-    shared = coverage(summary, told)
-    if _REFUSES.search(summary) and shared < 2 * _MIN_COVERAGE:
+    if _REFUSES.search(summary) and told.share(summary) < _MAX_DECLINING:
         return "the model declined"
-    if len(content_words(summary)) >= _MIN_JUDGED and shared < _MIN_COVERAGE:
-        return "the answer is about something else"
     return ""
 
 

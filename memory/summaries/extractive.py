@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memory.hallucination import names, numbers
 from memory.statements import is_pleasantry, is_question, sentences, speaks_of_self
-from memory.summaries.coherence import names, numbers
 from memory.summaries.length import shortened
 from memory.summaries.sources import CUT, Source, bounded
 

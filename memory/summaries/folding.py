@@ -72,7 +72,7 @@ async def fold(memory: MemoryFacade, summariser: Summariser, *, user_id: str, se
             continue
         made = await making.make(task)
         calls += made.calls
-        problems |= dict.fromkeys(filter(None, [made.problem, _doubts(made)]))
+        problems |= dict.fromkeys(filter(None, [made.problem]))
         if await _commit(memory, user_id, agent_id, due, made, session_id):
             summarised += 1
             extractive += made.made_by == MADE_BY
@@ -137,7 +137,6 @@ async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, 
             chain=True,
             made_by=made.made_by,
             **due.extent,
-            doubts=made.doubts,
             # when it was said: an old conversation that is summed up today is still an old one
             created_at=due.at,
             session_id=session_id,
@@ -152,7 +151,3 @@ async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, 
 
 def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:
     return Source(texts.get(entry.id, entry.text), entry.at, entry.role)
-
-
-def _doubts(made: Made) -> str:
-    return f"a summary names what was not said: {', '.join(made.doubts)}" if made.doubts else ""

@@ -15,6 +15,7 @@ from memory import telemetry
 from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected
 from memory.extraction.calls import HIDDEN, is_broken_off, refusal_of, secrets_of, without_retries
 from memory.extraction.errors import translate
+from memory.hallucination import Told
 from memory.records import SummaryLevel
 from memory.summaries.answers import objection, read_summary
 from memory.summaries.chain import MASTER
@@ -34,6 +35,9 @@ _MAX_COMPLAINT = 15
 
 _MAX_ANSWER = 20_000
 """Characters of an answer that are read: five times the longest summary."""
+
+_MIN_HELD = 0.5
+"""The part of a summary that has to be borne out; of less the sources' own sentences are the better summary."""
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +70,11 @@ class Task:
         """What the summary may go on from."""
         return [self.before] if self.before else []
 
+    def evidence(self) -> Told:
+        """Return what the sentences of the summary are held to."""
+        known = [*self.around, *self.told]
+        return Told([f"{source.role}: {source.text}" for source in known], [source.at for source in known])
+
 
 @dataclass(frozen=True)
 class Made:
@@ -74,14 +83,12 @@ class Made:
     Args:
         text: The summary.
         made_by: The model; `extractive` where there was none that could.
-        doubts: Names and numbers in it that no source has.
         calls: How many model calls it took.
         problem: Why no model made it, though there are some; empty where one did.
     """
 
     text: str
     made_by: str
-    doubts: tuple[str, ...] = ()
     calls: int = 0
     problem: str = ""
 
@@ -128,6 +135,7 @@ class Summarising:
     settings: SummarySettings
     deadline: float
     _down: set[int] = field(default_factory=set)
+    _calls: int = 0
 
     async def make(self, task: Task) -> Made:
         """Return a summary, whatever fails.
@@ -138,33 +146,31 @@ class Summarising:
         with telemetry.span("summary", level=task.level) as measured:
             measured.set(covers=task.covers)
             task = replace(task, sources=bounded(task.sources))
-            calls, problems = 0, []
+            before, problems = self._calls, []
             for number, asked in enumerate(self.summariser.models):
                 if number in self._down:
                     continue
                 try:
                     made = await self._ask(asked, task)
                 except ExtractionError as error:
-                    calls += 1
                     problems.append(f"{asked.name}: {error}")
                     log.warning("a summary could not be made by a model: %s", error)
                     if not isinstance(error, InvalidOutput):
                         self._down.add(number)
                 else:
-                    return replace(made, calls=made.calls + calls)
+                    return replace(made, calls=self._calls - before)
             text = await asyncio.to_thread(extract_sentences, task.told, self.settings.summary_length)
             telemetry.count("summaries", level=task.level, outcome="extractive")
             if self.summariser.models:
                 telemetry.count("degradations", part="summary")
-            return Made(text, MADE_BY, calls=calls, problem="; ".join(problems))
+            return Made(text, MADE_BY, self._calls - before, "; ".join(problems))
 
     async def _ask(self, asked: _Asked, task: Task) -> Made:
         prompt = self._prompt(task)
         text = await self._answer(asked, task, prompt)
         found = await self._compared(text, task)
-        calls, redone = 1, False
+        redone = False
         if found.fails and self.settings.check_coherence:
-            calls += 1
             try:
                 again = await self._answer(asked, task, [*prompt, AIMessage(text), self._complaint(found)])
             except ExtractionError as error:
@@ -173,10 +179,11 @@ class Summarising:
                 other = await self._compared(again, task)
                 if _better(other, found):
                     text, found, redone = again, other, True
+        text = await asyncio.to_thread(_held, text, task)
         outcome = "flawed" if found.fails else "redone" if redone else "good"
         telemetry.count("summaries", level=task.level, outcome=outcome)
         telemetry.record("summary.quality", found.quality, level=task.level)
-        return Made(text, asked.name, found.invented, calls)
+        return Made(text, asked.name)
 
     async def _answer(self, asked: _Asked, task: Task, prompt: Sequence[BaseMessage]) -> str:
         """Return what a model makes of a prompt, within the length.
@@ -184,6 +191,7 @@ class Summarising:
         Raises:
             ExtractionError: If it fails, or its answer is no summary.
         """
+        self._calls += 1
         config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "summarise"})
         try:
             with telemetry.model_call("summary", asked.model) as call:
@@ -198,8 +206,7 @@ class Summarising:
             raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
         told = str(answer.text)[:_MAX_ANSWER]
         text = read_summary(told)
-        before = " ".join(source.text for source in task.around)
-        if problem := await asyncio.to_thread(objection, text, task.told, before=before):
+        if problem := await asyncio.to_thread(lambda: objection(text, task.evidence())):
             raise InvalidOutput(problem, raw=told)
         # where it was cut short, its last sentence says something else than it would have
         limit = len(text) - 1 if is_broken_off(answer) else len(text)
@@ -231,6 +238,18 @@ class Summarising:
         complaint = " ".join(told)
         again = self.summariser.prompts["summary_again"]
         return HumanMessage(again.format(complaint=complaint, length=self.settings.summary_length))
+
+
+def _held(text: str, task: Task) -> str:
+    """Return a summary without the sentences that nothing bears out.
+
+    Raises:
+        InvalidOutput: If those are more than half of it.
+    """
+    held = task.evidence().held(text)
+    if len(held) < _MIN_HELD * len(text):
+        raise InvalidOutput("the answer is not about what it was to sum up", raw=text)
+    return held
 
 
 def _better(one: Coherence, other: Coherence) -> bool:

@@ -1,8 +1,8 @@
 """Proof that a step is done: the user's own words or a tool's result, quoted word for word.
 
-A planner's word alone proves nothing. Its quote is looked up in what was said; it has to be whole clauses, since words
-that are cut out of one may say the opposite of it, and none of them may ask something. Each stretch of words proves one
-step, and only once.
+A planner's word alone proves nothing. Its quote is looked up in what was said; it has to be whole clauses, as
+punctuation parts them, since words that are cut out of one may say the opposite of it, and none of them may ask
+something. Each stretch of words proves one step, and only once.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
-from memory.clauses import clauses
+from memory.clauses import cut
 from memory.records import normalise
 from memory.statements import before_question, is_question, sentences
 from memory.tasks.graph import Step, TaskGraph
@@ -124,7 +123,7 @@ class _Text:
 
     Args:
         words: Its words.
-        begins: The places where a clause begins, or what joins it to the one before.
+        begins: The places where a clause begins.
         ends: The places after the last word of a clause.
         stops: The places of words that prove nothing: those of questions.
     """
@@ -149,17 +148,17 @@ class _Text:
         starts = [match.start() for match in _WORD.finditer(sentence)]
         self.words.extend(_words(sentence))
         if asks:
-            told = len(_words(before_question(sentence)))
-            self.stops.update(range(offset + told, len(self.words)))
-        parts = clauses(sentence)
-        for part in parts:
-            inside = [place for place, start in enumerate(starts) if part.begin <= start < part.end]
+            told = offset + len(_words(before_question(sentence)))
+            self.stops.update(range(told, len(self.words)))
+            self.ends.add(told)
+        end = 0
+        for clause in cut(sentence):
+            begin = sentence.find(clause.text, end)
+            end = begin + len(clause.text)
+            inside = [place for place, start in enumerate(starts) if begin <= start < end]
             if inside:
                 self.begins.add(offset + inside[0])
                 self.ends.add(offset + inside[-1] + 1)
-        for before, after in pairwise(parts):
-            joints = (place for place, start in enumerate(starts) if before.end <= start < after.begin)
-            self.begins.update(offset + place for place in joints)
 
     def places(self, wanted: list[str]) -> list[int]:
         """Return where a quote begins, for each time that it stands there."""
