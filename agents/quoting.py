@@ -13,7 +13,10 @@ from memory.records import normalise
 from memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self, statements
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
-_LINE = re.compile(r"^- \[(\w+)(?: (\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?(?:, (\w+))?\] (.+)$")
+_LINE = re.compile(
+    r"^- \[(?P<kind>\w+)(?: (?P<date>\d{4}-\d{2}-\d{2})(?: (?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?"
+    r"(?:, (?P<role>\w+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*\] (?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
+)
 
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
@@ -46,7 +49,7 @@ class Remembered:
         text: What was remembered.
         kind: `fact`, `message`, `episode`, `summary`, `profile`; `said` earlier in this conversation; or `observation`.
         date: Its day, as YYYY-MM-DD; empty where it is not known.
-        role: Who said it, for a message.
+        role: Who said it, for a message; who vouches for it, where the user does not.
         time: Its time of day, as HH:MM:SS.ffffff; empty where it is not known.
     """
 
@@ -101,9 +104,8 @@ def read_lines(text: str, other: str | None = "observation") -> list[Remembered]
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
         if match := _LINE.match(line):
-            found.append(
-                Remembered(match[5], kind=match[1], date=match[2] or "", role=match[4] or "", time=match[3] or "")
-            )
+            role = match["label"] or match["role"] or ""
+            found.append(Remembered(match["text"], match["kind"], match["date"] or "", role, match["time"] or ""))
         elif other is not None:
             found.append(Remembered(line.removeprefix("- "), kind=other))
     return found

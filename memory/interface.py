@@ -74,6 +74,20 @@ class Fragment(BaseModel):
     content: str
 
 
+class Doubt(BaseModel):
+    """What a fact is in doubt about.
+
+    Args:
+        id: The other fact.
+        text: What it says.
+        since: The day, as YYYY-MM-DD.
+    """
+
+    id: str
+    text: str
+    since: str
+
+
 class MemoryResultItem(BaseModel):
     """One remembered thing.
 
@@ -87,6 +101,7 @@ class MemoryResultItem(BaseModel):
             a question reach, whatever the embedder. None where it was not compared.
         arms: What each way of searching contributed to the score.
         fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
+        doubts: What speaks against a fact that is in doubt.
     """
 
     scope: MemoryScope
@@ -97,6 +112,7 @@ class MemoryResultItem(BaseModel):
     similarity: float | None = None
     arms: dict[Arm, float] = Field(default_factory=dict)
     fragments: tuple[Fragment, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 class MemoryResults(list[MemoryResultItem]):

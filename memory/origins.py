@@ -26,6 +26,17 @@ class Origin(StrEnum):
     """Taken in from a file, or put there by the application."""
 
 
+LABELS = {
+    Origin.USER: "",
+    Origin.ASSENT: "(agreed) ",
+    Origin.QUOTED: "(quoted) ",
+    Origin.ASSISTANT: "(assistant) ",
+    Origin.TOOL: "(tool) ",
+    Origin.WEB: "(page) ",
+    Origin.IMPORT: "(imported) ",
+}
+"""What stands before a text that somebody reads, where it is not in the user's own words."""
+
 _RANK = {origin: place for place, origin in enumerate(Origin)}
 
 

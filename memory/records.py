@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, Self
@@ -133,7 +134,7 @@ class Message(Record):
         return {**data, "origin": _ORIGINS.get(str(data.get("role")), Origin.ASSISTANT)}
 
 
-_ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL}
+_ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL, "system": Origin.IMPORT}
 
 
 _TRIPLE = frozenset({"subject", "predicate", "object", "slot", "object_key", "affirmed", "exclusive"})
@@ -330,6 +331,27 @@ class FlowState(Record):
         return record_id("state", flow_id, session_id)
 
 
+_DERIVED = {
+    "summary": Origin.ASSISTANT,
+    "episode": Origin.ASSISTANT,
+    "document": Origin.IMPORT,
+    "experience": Origin.TOOL,
+}
+
+
+def origin_of(value: Mapping[str, Any]) -> Origin:
+    """Return who vouches for a record that is given as JSON: what was stored before records said so follows its kind.
+
+    >>> origin_of({"kind": "message", "role": "assistant"}).value
+    'assistant'
+    """
+    if "origin" in value:
+        return Origin(value["origin"])
+    if "role" in value:
+        return _ORIGINS.get(str(value["role"]), Origin.ASSISTANT)
+    return _DERIVED.get(str(value.get("kind")), Origin.USER)
+
+
 TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
 
 
@@ -407,12 +429,13 @@ class StepExperience(Record):
 
 
 class ProfileValue(BaseModel):
-    """What a field of a profile once held, and when that was last said."""
+    """What a field of a profile once held, when that was last said, and who vouches for it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     value: str
     source_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
     updated_at: datetime = Field(default_factory=now)
 
 

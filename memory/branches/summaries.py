@@ -42,4 +42,5 @@ def _entry(summary: Summary) -> ChainEntry:
         first_turn=summary.first_turn or 0,
         last_turn=summary.last_turn or 0,
         covers=max(summary.covers, 1),
+        origin=summary.origin,
     )

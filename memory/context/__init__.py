@@ -6,7 +6,8 @@ from memory.context.conversation import squeezed_text
 from memory.context.fencing import fence
 from memory.context.frame import Frame
 from memory.context.layout import Layout, lay_out
-from memory.context.memories import MAX_LINE_CHARS, MAX_PARTNER_CHARS, MemoryBlock, render_memories
+from memory.context.lines import MAX_LINE_CHARS, MAX_PARTNER_CHARS, render_line
+from memory.context.memories import MemoryBlock, render_memories
 from memory.context.tokens import count_tokens, tool_tokens
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "count_tokens",
     "fence",
     "lay_out",
+    "render_line",
     "render_memories",
     "squeezed_text",
     "tool_tokens",

@@ -6,15 +6,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.context.fencing import flat
+from memory.context.lines import MAX_LINE_CHARS, render_beside, render_line, said_and_shown
 from memory.context.tokens import count_lines
 from memory.interface import Fragment, MemoryResultItem, MemoryScope
-from memory.records import normalise
-
-MAX_LINE_CHARS = 600
-"""A memory's share of the prompt; the whole text stays in the store."""
-
-MAX_PARTNER_CHARS = 200
-"""The share of the answer, or the question, that a message brings: enough to see what it is about."""
+from memory.origins import LABELS
+from memory.records import normalise, origin_of
 
 _MIN_CHARS = 40
 """What is left of a memory that is cut to make room for other scopes; less says nothing."""
@@ -46,13 +42,29 @@ class _Candidate:
 
     Args:
         item: The memory.
-        key: What it says, in one form.
-        beside: What else its line may say, in one form, with its text.
+        text: What it says: of a long text, the part that matched.
+        quoted: Whether the user only shows that.
+        beside: What else its line may say, with its text, in one form.
     """
 
     item: MemoryResultItem
-    key: str
+    text: str
+    quoted: bool
     beside: Mapping[str, Fragment]
+
+    def line(self, beside_it: Iterable[Fragment], limit: int = MAX_LINE_CHARS, *, times: bool) -> str:
+        """Return its line.
+
+        Args:
+            beside_it: What of `beside` is to be shown.
+            limit: Characters of the text, at most.
+            times: Whether the time of day is shown with the date.
+        """
+        item = self.item
+        own = render_line(
+            item.payload, self.text, limit, kind=item.source, doubts=item.doubts, times=times, quoted=self.quoted
+        )
+        return own + "".join(render_beside(part.role, part.content) for part in beside_it)
 
 
 def render_memories(results: Sequence[MemoryResultItem], max_tokens: int) -> MemoryBlock:
@@ -81,7 +93,7 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Memo
     """
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
     lines = [
-        "- [profile] " + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
+        f"- [profile] {LABELS[origin_of(entry)]}" + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
         for item in items
         for name, entry in item.payload["fields"].items()
     ]
@@ -136,12 +148,12 @@ class _Shown:
     def add(self, place: int, candidate: _Candidate, limit: int | None = None) -> bool:
         """Show a memory, with what was said beside it if that fits too; return whether it fits."""
         room = self._room if limit is None else min(limit, self._room)
-        beside = {text: part for text, part in candidate.beside.items() if text not in self._said}
+        unsaid = {text: part for text, part in candidate.beside.items() if text not in self._said}
         # the memory itself counts more than what was said beside it
-        for parts in (beside, {}) if beside else (beside,):
-            line = _line(candidate.item, parts.values(), times=self._times)
-            if (cost := count_lines(line)) <= room:
-                self.lines[place] = line
+        for parts in (unsaid, {}) if unsaid else (unsaid,):
+            told = candidate.line(parts.values(), times=self._times)
+            if (cost := count_lines(told)) <= room:
+                self.lines[place] = told
                 self._said.update(parts)
                 self._room -= cost
                 return True
@@ -156,32 +168,40 @@ class _Shown:
         for places in scopes.values():
             share = self._room // left
             if not any(self.add(place, candidates[place], share) for place in places):
-                self._add_cut(places[0], candidates[places[0]].item, share)
+                self._add_cut(places[0], candidates[places[0]], share)
             left -= 1
 
-    def _add_cut(self, place: int, item: MemoryResultItem, limit: int) -> None:
+    def _add_cut(self, place: int, candidate: _Candidate, limit: int) -> None:
         chars = MAX_LINE_CHARS
         while (chars := chars // 2) >= _MIN_CHARS:
-            if (cost := count_lines(line := _line(item, (), chars, times=self._times))) <= limit:
-                self.lines[place] = line
+            if (cost := count_lines(told := candidate.line((), chars, times=self._times))) <= limit:
+                self.lines[place] = told
                 self._room -= cost
                 return
 
 
 def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_Candidate]:
     """Return the memories that say something, each text once, with what may be said beside them."""
-    keys = [normalise(_own(item)) for item in ranked]
-    ids, said = {item.id for item in ranked}, set(keys)
+    told = [said_and_shown(item.payload, _matched(item)) for item in ranked]
+    keys = [normalise(said or shown) for said, shown in told]
+    ids, known = {item.id for item in ranked}, set(keys)
     found: dict[str, _Candidate] = {}
-    for item, key in zip(ranked, keys, strict=True):
+    for item, key, (said, shown) in zip(ranked, keys, told, strict=True):
         if key and key not in found:
-            beside = {
-                text: part
-                for part in item.fragments
-                if part.id not in ids and (text := normalise(part.content)) and text not in said
+            others = [part for part in item.fragments if part.id not in ids]
+            parts = [*([Fragment(id=item.id, role="quoted", content=shown)] if said and shown else []), *others]
+            beside_it = {
+                text: part for part in map(_as_said, parts) if (text := normalise(part.content)) and text not in known
             }
-            found[key] = _Candidate(item, key, beside)
+            found[key] = _Candidate(item, said or shown, not said and bool(shown), beside_it)
     return list(found.values())
+
+
+def _as_said(part: Fragment) -> Fragment:
+    """Return what was said beside a memory, what the user only shows of it left out."""
+    said, shown = said_and_shown({"role": part.role}, part.content)
+    role = part.role if said or not shown else "quoted"
+    return Fragment(id=part.id, role=role, content=said or shown)
 
 
 def _by_turns(results: Sequence[MemoryResultItem], favoured: Collection[str]) -> list[MemoryResultItem]:
@@ -199,23 +219,7 @@ def _by_turns(results: Sequence[MemoryResultItem], favoured: Collection[str]) ->
     return [item for *_, item in sorted(ranked, key=lambda one: one[:3])]
 
 
-def _line(
-    item: MemoryResultItem, beside: Iterable[Fragment], limit: int = MAX_LINE_CHARS, *, times: bool = False
-) -> str:
-    payload = item.payload
-    at = str(payload.get("created_at", ""))
-    date = at.partition("+")[0].removesuffix("Z").replace("T", " ") if times else at[:10]
-    role = f", {payload['role']}" if "role" in payload else ""
-    kind = "milestone" if payload.get("milestone_title") else item.source
-    if payload.get("current") is False:
-        kind = "former fact"
-        date = f"until {str(payload['valid_to'])[:10]}" if payload.get("valid_to") else date
-    # on lines of their own: they are not what the memory itself says
-    own = f"- [{kind} {date}{role}] {flat(_own(item), limit)}"
-    return own + "".join(f"\n  ({part.role}: {flat(part.content, MAX_PARTNER_CHARS)})" for part in beside)
-
-
-def _own(item: MemoryResultItem) -> str:
+def _matched(item: MemoryResultItem) -> str:
     """Return what an item says: of a long text, the part that matched."""
     matched = [fragment.content for fragment in item.fragments if fragment.id == item.id]
     return matched[0] if matched else str(item.payload.get("text", ""))

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from memory.context.fencing import flat
+from memory.context.lines import render_beside, render_line, said_and_shown
 from memory.context.tokens import count_lines
 from memory.interface import MemoryResultItem
+from memory.origins import LABELS
 from memory.summaries import ContextChain
 from memory.summaries.chain import ChainEntry
 
@@ -87,7 +89,11 @@ def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryB
 def _line(entry: ChainEntry) -> str:
     date = entry.at.date().isoformat()
     if entry.kind == "message":
-        return f"- [message {date}, {entry.role}] {flat(entry.text, _MAX_CHARS)}"
+        payload = entry.model_dump(mode="json") | {"created_at": entry.at.isoformat()}
+        own, quoted = said_and_shown(payload, entry.text)
+        told = render_line(payload, own or quoted, _MAX_CHARS, quoted=not own)
+        return told + (render_beside("quoted", quoted) if own and quoted else "")
     level = "master" if entry.level == "master" else f"level {entry.level}"
     messages = f"{entry.covers} message" + ("s" if entry.covers > 1 else "")
-    return f"- [summary {entry.id[:_ID]} until {date}, {level}, {messages}] {flat(entry.text, _MAX_CHARS)}"
+    head = f"summary {entry.id[:_ID]} until {date}, {level}, {messages}"
+    return f"- [{head}] {LABELS[entry.origin]}{flat(entry.text, _MAX_CHARS)}"

@@ -10,6 +10,7 @@ from itertools import accumulate
 from memory.context.fencing import fence, flat
 from memory.context.tokens import count_lines, cut_to
 from memory.external import WebPage
+from memory.origins import LABELS, Origin
 
 MAX_PAGE_CHARS = 8_000
 """Some 2,000 tokens: what a page says first; three of them take a third of the window of a small model."""
@@ -67,4 +68,4 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
 def _head(page: WebPage) -> str:
     date = page.published if _DAY.fullmatch(page.published) else f"read {page.fetched_at.date().isoformat()}"
     title = flat(page.title, _MAX_HEAD_CHARS)
-    return f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {f'{title}: ' if title else ''}"
+    return f"- [web page {date}, {flat(page.url, _MAX_HEAD_CHARS)}] {LABELS[Origin.WEB]}{f'{title}: ' if title else ''}"

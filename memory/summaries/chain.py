@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Self, cast
+from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.records import Message, Record, Summary, SummaryLevel, record_id
+from memory.origins import Origin, lowest
+from memory.records import Message, Record, Summary, SummaryLevel, origin_of, record_id
 from memory.summaries.settings import SummarySettings
 
 MASTER: Literal["master"] = "master"
@@ -41,6 +42,7 @@ class ChainEntry(BaseModel):
         first_turn: The place in the conversation of the first message that it covers.
         last_turn: The place of the last one.
         covers: How many messages it stands for.
+        origin: Who vouches for it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,6 +56,15 @@ class ChainEntry(BaseModel):
     first_turn: int
     last_turn: int
     covers: int = Field(1, ge=1)
+    origin: Origin = Origin.ASSISTANT
+
+    @model_validator(mode="before")
+    @classmethod
+    def _vouched(cls, data: Any) -> Any:
+        """Set the origin of a message from who says it, where it is not given."""
+        if not isinstance(data, dict) or "origin" in data or data.get("kind") != "message":
+            return data
+        return {**data, "origin": origin_of(data)}
 
 
 class ContextChain(Record):
@@ -143,6 +154,11 @@ class Fold:
             "covers": sum(entry.covers for entry in self.parts),
         }
 
+    @property
+    def origin(self) -> Origin:
+        """Who vouches for the summary: whoever sums up, and no more than its sources."""
+        return lowest([Origin.ASSISTANT, *(entry.origin for entry in self.parts)])
+
     def summary_id(self, session_id: str) -> str:
         """Return the id of the summary: of the same sources always the same, and of the master one a conversation."""
         sources = (session_id,) if self.level == MASTER else self.source_ids
@@ -186,7 +202,15 @@ def applied(chain: ContextChain, fold: Fold, summary: Summary) -> ContextChain:
         fold: What was summed up.
         summary: What it came to.
     """
-    made = ChainEntry(id=summary.id, kind="summary", level=fold.level, text=summary.text, at=fold.at, **fold.extent)
+    made = ChainEntry(
+        id=summary.id,
+        kind="summary",
+        level=fold.level,
+        text=summary.text,
+        at=fold.at,
+        origin=summary.origin,
+        **fold.extent,
+    )
     place, folded = fold.parts[0].id, set(fold.source_ids)
     entries = [
         made if entry.id == place else entry for entry in chain.entries if entry.id == place or entry.id not in folded
@@ -226,4 +250,5 @@ def _link(message: Message) -> ChainEntry:
         at=message.created_at,
         first_turn=message.turn,
         last_turn=message.turn,
+        origin=message.origin,
     )

@@ -137,6 +137,7 @@ async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, 
             chain=True,
             made_by=made.made_by,
             **due.extent,
+            origin=due.origin,
             # when it was said: an old conversation that is summed up today is still an old one
             created_at=due.at,
             session_id=session_id,

@@ -44,8 +44,8 @@ def said(text: str, place: int, role: str = "user") -> ChainEntry:
 def test_a_page_has_its_date_its_address_and_its_title_and_the_best_stands_last() -> None:
     pages = [page("It rains.", title="Weather", published="2026-11-19"), page("It is dry.", "https://example.org/b")]
     assert render_pages(pages, 1_000).text.splitlines() == [
-        "- [web page read 2026-11-20, https://example.org/b] It is dry.",
-        "- [web page 2026-11-19, https://example.org/a] Weather: It rains.",
+        "- [web page read 2026-11-20, https://example.org/b] (page) It is dry.",
+        "- [web page 2026-11-19, https://example.org/a] (page) Weather: It rains.",
     ]
 
 
@@ -86,8 +86,8 @@ def test_a_page_can_neither_end_its_block_nor_pass_for_another() -> None:
 def test_summaries_have_their_level_and_what_they_stand_for_the_oldest_first() -> None:
     entries = [summary("They met.", 0, 8, "master"), summary("Tea.", 9, 11), said("And now?", 12)]
     assert render_summaries(entries, 1_000).text.splitlines() == [
-        "- [summary 00000000 until 2026-11-20, master, 9 messages] They met.",
-        "- [summary 00000009 until 2026-11-20, level 1, 3 messages] Tea.",
+        "- [summary 00000000 until 2026-11-20, master, 9 messages] (assistant) They met.",
+        "- [summary 00000009 until 2026-11-20, level 1, 3 messages] (assistant) Tea.",
         "- [message 2026-11-20, user] And now?",
     ]
 

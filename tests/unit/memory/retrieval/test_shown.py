@@ -42,7 +42,7 @@ def test_a_message_is_shown_with_its_other_half() -> None:
         "- [message 2026-01-02, user] What is the cat called? (assistant: It is called Rex.)"
     ]
     assert shown(message(ANSWER, QUESTION, role="assistant")) == [
-        "- [message 2026-01-02, assistant] It is called Rex. (user: What is the cat called?)"
+        "- [message 2026-01-02] (assistant) It is called Rex. (user: What is the cat called?)"
     ]
 
 
@@ -77,7 +77,7 @@ def test_of_a_long_text_what_matched_is_shown() -> None:
 def test_both_halves_found_are_a_line_each() -> None:
     lines = shown(message(QUESTION, ANSWER), message(ANSWER, QUESTION, role="assistant"))
     assert lines == [
-        "- [message 2026-01-02, assistant] It is called Rex.",
+        "- [message 2026-01-02] (assistant) It is called Rex.",
         "- [message 2026-01-02, user] What is the cat called?",
     ]
 

@@ -1,0 +1,120 @@
+"""A memory as a line of text, for a model or a person: its kind, its date, who vouches for it, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memory.context.fencing import flat
+from memory.interface import Doubt
+from memory.origins import LABELS, Origin
+from memory.own_words import parts
+from memory.records import origin_of
+
+MAX_LINE_CHARS = 600
+"""A memory's share of the prompt; the whole text stays in the store."""
+
+MAX_PARTNER_CHARS = 200
+"""The share of the answer, or the question, that a message brings: enough to see what it is about."""
+
+_MAX_NAME = 80
+
+_MAX_READ = 100_000
+"""Characters of a message that are told apart in what is said and what is shown; nobody types as many."""
+
+
+def render_line(
+    payload: Mapping[str, Any],
+    text: str,
+    limit: int = MAX_LINE_CHARS,
+    *,
+    kind: str = "",
+    doubts: Iterable[Doubt] = (),
+    times: bool = False,
+    quoted: bool = False,
+) -> str:
+    """Return the line of a memory; what it is in doubt about stands on lines below it.
+
+    No text can end its line or pass for a label: they stand before it.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is shown of it.
+        limit: Characters of the text, at most.
+        kind: What it is called; by default what the record says.
+        doubts: What speaks against it.
+        times: Whether the time of day is shown with the date.
+        quoted: Whether the text is what a message of the user's only shows.
+    """
+    origin = Origin.QUOTED if quoted and origin_of(payload) is Origin.USER else origin_of(payload)
+    name = str(payload.get("about") or "user")
+    about = "" if name == "user" else f"about {flat(name, _MAX_NAME)}: "
+    told = f"- [{_head(payload, kind, origin, times=times)}] {LABELS[origin]}{about}{flat(text, limit)}"
+    against = [_against(doubt) for doubt in doubts]
+    if payload.get("doubts") and payload.get("current", True):
+        told += "".join(f"\n  (in doubt{one})" for one in against or [""])
+    return told
+
+
+def render_beside(role: str, text: str) -> str:
+    """Return what was said beside a memory, or is shown with it, as a line below it.
+
+    Args:
+        role: Who said it.
+        text: What.
+    """
+    return f"\n  ({role}: {flat(text, MAX_PARTNER_CHARS)})"
+
+
+def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
+    """Return what of a text the user says and what they only show, where it is from a message of theirs.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is to be shown of it: all, or the part that matched.
+    """
+    if payload.get("role") != "user" and payload.get("kind") != "pending":
+        return text, ""
+    content = payload.get("content")
+    whole = content if isinstance(content, str) and text in content else text
+    if len(whole) > _MAX_READ:
+        return "", text
+    begin = whole.find(text)
+    end = begin + len(text)
+    found: dict[bool, list[str]] = {False: [], True: []}
+    place = 0
+    for part in parts(whole):
+        found[part.shown].append(part.text[max(begin - place, 0) : max(end - place, 0)])
+        place += len(part.text)
+    return "\n".join(filter(str.strip, found[False])), "\n".join(filter(str.strip, found[True]))
+
+
+def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool) -> str:
+    kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
+    date = _when(payload.get("said_at") or payload.get("created_at"), times=times)
+    if kind == "fact":
+        return _of_fact(payload, date)
+    role = str(payload.get("role") or "")
+    # where the label says who speaks, that is enough
+    return f"{kind} {date}" + (f", {role}" if role and f"({role}) " != LABELS[origin] else "")
+
+
+def _of_fact(payload: Mapping[str, Any], date: str) -> str:
+    since, until = _day(payload.get("valid_from")), _day(payload.get("valid_to"))
+    if payload.get("current") is False:
+        return f"former fact {date}" + (f", until {until}" if until else "")
+    at = _day(payload.get("event_at"))
+    told = (f"on {at}" if at else "", f"since {since}" if since else "", f"until {until}" if until else "")
+    return ", ".join(filter(None, (f"fact {date}", *told)))
+
+
+def _against(doubt: Doubt) -> str:
+    return f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}"
+
+
+def _day(at: Any) -> str:
+    return str(at)[:10] if at else ""
+
+
+def _when(at: Any, *, times: bool) -> str:
+    return str(at or "").partition("+")[0].removesuffix("Z").replace("T", " ") if times else _day(at)
