@@ -29,7 +29,12 @@ from memory.work.items import forgotten_work
 _RETELLING = frozenset({"summary", "episode"})
 """Kinds that tell in words of their own what their sources say: nobody can tell which part of it they retell."""
 
-_LINKS = {"episode": "linked_steps", "task": "steps", "task_step": "depends_on"}
+_LINKS = {
+    "episode": ("linked_steps",),
+    "task": ("steps",),
+    "task_step": ("depends_on",),
+    "fact": ("needs", "needed_by", "doubts"),
+}
 """Fields of what is left that name other records."""
 
 
@@ -67,7 +72,7 @@ async def delete_session(
         return None, [*changes, *await silenced(store, user_id, left), *work]
 
     await transact(store, user_id, step)
-    forget(store, user_id)
+    forget_caches(store, user_id)
 
 
 async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> list[str]:
@@ -98,11 +103,11 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
     await transact(store, user_id, step)
     meta = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     await store.abatch([PutOp(item.namespace, item.key, None) for item in meta])
-    forget(store, user_id)
+    forget_caches(store, user_id)
     return sessions
 
 
-def forget(store: BaseStore, user_id: str) -> None:
+def forget_caches(store: BaseStore, user_id: str) -> None:
     """Let this process forget what it holds of a user outside of the store."""
     forget_speakers(store, user_id)
     last_known.forget(store, user_id)
@@ -130,6 +135,8 @@ def erasing(
     session_id: str | None = None,
     *,
     cut: Collection[str] = (),
+    made_anew: Collection[str] = (),
+    revives: bool = True,
     is_unsaid: Callable[[str, ProfileValue, str], bool] = lambda _field, _value, _source: False,
 ) -> list[Change]:
     """Return the writes that erase some records with what stands on them alone.
@@ -139,6 +146,8 @@ def erasing(
         erased: The ids of the records.
         session_id: A conversation of which everything is erased that has no source of its own.
         cut: The ids of messages that say less than they did: what retells them is erased.
+        made_anew: The ids of records that retell them, and have been made anew from what they say now.
+        revives: Whether a fact that one of them had ended is believed again, as if nobody had ended it.
         is_unsaid: Returns whether a source of a profile's value does not say it any more: of the field, the value and
             the source.
     """
@@ -151,7 +160,8 @@ def erasing(
     def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
         record = part_of(source)
         if record in said_in:
-            return record not in gone and not (record in cut and value.get("kind") in _RETELLING)
+            retold = value.get("kind") in _RETELLING and value.get("id") not in made_anew
+            return record not in gone and not (record in cut and retold)
         # not a record: a source that only the one who wrote this knows
         return not _is_of(value, session_id)
 
@@ -162,9 +172,9 @@ def erasing(
         value = dict(item.value)
         if value.get("kind") == "knowledge":
             value["links"] = [link for link in value["links"] if link["to"] not in gone]
-        links = _LINKS.get(str(value.get("kind")), "")
-        if any(id_ in gone for id_ in value.get(links, ())):
-            value[links] = [id_ for id_ in value[links] if id_ not in gone]
+        for links in _LINKS.get(str(value.get("kind")), ()):
+            if any(id_ in gone for id_ in value.get(links) or ()):
+                value[links] = [id_ for id_ in value[links] if id_ not in gone]
         if value.get("kind") in SUPPORTED:
             kept = [source for source in value["source_ids"] if elsewhere(source, value)]
             if len(kept) < len(value["source_ids"]):
@@ -174,7 +184,7 @@ def erasing(
             if any(not elsewhere(source, value) for source in value.get("withdrawn", ())):
                 value["withdrawn"] = [source for source in value["withdrawn"] if elsewhere(source, value)]
             if value.get("superseded_by") in gone:
-                value |= _successor(value, gone, left)
+                value |= _successor(value, gone, left, revives=revives)
         if _is_of(value, session_id) and value.get("source_ids"):
             value["session_id"] = said_in.get(value["source_ids"][0], "")
         if value != item.value:
@@ -190,11 +200,15 @@ def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
     return session_id is not None and value.get("session_id") == session_id
 
 
-def _successor(value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item]) -> dict[str, Any]:
+def _successor(
+    value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item], *, revives: bool
+) -> dict[str, Any]:
     """Return what a fact's end is once the fact that ended it is gone: the next one that is left, or none."""
     id_ = value["superseded_by"]
     while id_ in gone:
         id_ = gone[id_].value.get("superseded_by")
+    if id_ not in left and not revives:
+        return {"superseded_by": None}
     return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else dict(BELIEVED)
 
 

@@ -1,60 +1,120 @@
 """Forgetting one thing that was said: the fact, what derives from it, and the sentences of messages that said it.
 
 A message that says more than that keeps the rest of its sentences. Words decide which sentences those are, in the same
-form in every language; embeddings decide nothing.
+form in every language; embeddings decide nothing. The thread keeps its messages: which of them are forgotten is noted,
+so that nobody takes them up again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from memory.changes import Change, put
-from memory.clauses import clauses, uncovered
 from memory.consolidation import stale_knowledge
-from memory.drafts import part_of
-from memory.erasure import erasing, forget
-from memory.extraction.grounding import is_grounded, is_negative
+from memory.erasure import erasing, forget_caches
+from memory.forgotten import forgotten_changes
 from memory.interface import MemoryScope
 from memory.language.terms import terms
 from memory.owned import everything, set_aside
-from memory.records import MAX_INDEXED_CHARS, Fact, ProfileValue, normalise, now
-from memory.statements import asks_to_forget, is_question, sentences, speaks_of_self, statements
+from memory.receipts import Receipt, Says, by_kind, read_again
+from memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
+from memory.saying import same, says
+from memory.scopes.profile import values_of
+from memory.statements import statements
 from memory.transactions import transact
+from memory.unsaid import Unsaid, index_of, kind_of, whole_text
 
 _CANDIDATES = 6
 """What may be meant that is told, at most."""
 
-_RETOLD = {"summary", "episode", "knowledge", "task", "task_step", "skill", "experience"}
-"""Kinds that retell what was said, or what was done about it; they go where they say what is forgotten."""
-
-Tells = Callable[[str], bool]
-"""Whether a sentence says what is forgotten."""
-
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What was forgotten.
+    """What became of the wish to forget something.
 
     Args:
         texts: What it said; empty where nothing was forgotten.
-        messages: How many messages said it.
         unclear: What may have been meant, where that is not clear.
+        receipt: What was removed, and what was checked afterwards.
     """
 
     texts: tuple[str, ...] = ()
-    messages: int = 0
     unclear: tuple[str, ...] = ()
+    receipt: Receipt = field(default_factory=Receipt)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is to be forgotten.
+
+    Args:
+        ids: The records.
+        said: Words of the user's that say it.
+        instead: What is meant of a fact that says more, by its id.
+    """
+
+    ids: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+
+_Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
+"""Returns what of everything of an owner is to be forgotten, and what may be meant where that is not clear."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What was written.
+
+    Args:
+        texts: What was forgotten.
+        receipt: What was removed and rewritten.
+        gone: The ids of what was removed.
+        says: Whether a record would still say it.
+    """
+
+    texts: tuple[str, ...] = ()
+    receipt: Receipt = field(default_factory=Receipt)
+    gone: frozenset[str] = frozenset()
+    says: Says = bool
+
+
+async def forget(store: BaseStore, user_id: str, *, ids: Sequence[str] = (), said: Sequence[str] = ()) -> Receipt:
+    """Forget records of a user for good, with what derives from them and the sentences that say them.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        ids: The records; a fact goes with its profile values, with the sentences of messages that said it, and with
+            what retells these.
+        said: Words of the user's that go as well wherever they stand, such as the clause that asks to forget it.
+
+    Returns:
+        What was removed, and what was found of it afterwards; nothing where there are no such records.
+    """
+    return (await _forget(store, user_id, lambda _items: (_Wish(tuple(ids), tuple(said)), ()))).receipt
+
+
+async def forget_record(store: BaseStore, user_id: str, id_: str) -> Receipt:
+    """Forget one record; a fact goes with the sentences that said it.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: The record.
+    """
+    return await forget(store, user_id, ids=(id_,))
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
     """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
 
-    Of a sentence that says more, the clauses that speak of the user and do not say it stay, as a statement.
+    Of a sentence that says more, the clauses that do not say it stay, as a statement.
 
     Args:
         store: The store.
@@ -65,64 +125,38 @@ async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: b
     Returns:
         What was forgotten; nothing where it is not clear what is meant.
     """
+    return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
 
-    async def step() -> tuple[Forgotten, list[Change]]:
+
+async def _forget(store: BaseStore, user_id: str, wish: _Choose) -> Forgotten:
+    async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-        meant, unclear = await asyncio.to_thread(_meant, what, items, all_about)
-        if not meant:
-            return Forgotten(unclear=tuple(unclear[:_CANDIDATES])), []
-        facts = {item.key for item in items if _kind(item) == "fact" and normalise(_text(item)) in meant}
-        # what is left of a statement is not what it said as a whole
-        tells = tuple(text for text in meant.values() if not _remains(text, what))
-        gone = tuple(_gone(text, what) for text in meant.values())
-        return await _forgetting(store, user_id, items, facts, (what, *tells), gone)
+        wished, unclear = await asyncio.to_thread(wish, items)
+        if not wished.ids and not wished.said:
+            return (_Done(), unclear), []
+        done, changes = await _forgetting(store, user_id, items, wished)
+        return (done, unclear), changes
 
-    done = await transact(store, user_id, step)
-    forget(store, user_id)
-    return done
-
-
-async def forget_record(store: BaseStore, user_id: str, id_: str) -> Forgotten:
-    """Forget one record; a fact goes with the sentences that said it.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The record.
-    """
-
-    async def step() -> tuple[Forgotten, list[Change]]:
-        # what was said on a branch that was left is forgotten with the rest
-        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-        record = next((item for item in items if item.key == id_), None)
-        if record is None:
-            return Forgotten(), []
-        text = _text(record)
-        said = (text,) if _kind(record) == "fact" else ()
-        return await _forgetting(store, user_id, items, {id_}, said, (text,))
-
-    done = await transact(store, user_id, step)
-    forget(store, user_id)
-    return done
+    done, unclear = await transact(store, user_id, step)
+    forget_caches(store, user_id)
+    if not done.gone and not done.receipt.rewritten:
+        return Forgotten(unclear=unclear)
+    checks = await read_again(store, user_id, done.gone, done.says, done.texts)
+    return Forgotten(done.texts, unclear, done.receipt.model_copy(update={"checks": checks}))
 
 
-def says(sentence: str, what: str) -> bool:
-    """Return whether a sentence says something, or asks for it: it has all the telling words, and denies no less.
-
-    >>> says("As I told you, I am allergic to penicillin", "I'm allergic to penicillin")
-    True
-    >>> says("I am not allergic to penicillin", "I'm allergic to penicillin")
-    False
-    """
-    wanted = terms(what)
-    if not wanted:
-        return normalise(what) in normalise(sentence)
-    if not wanted <= terms(sentence):
-        return False
-    # what is denied in another clause is not denied of this: "My boss is Ann and she never calls"
-    saying = next((part.text for part in clauses(sentence) if wanted <= terms(part.text)), sentence)
-    return is_question(sentence) or is_negative(saying) is is_negative(what)
+def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish, tuple[str, ...]]:
+    """Return what the words of a user mean, and what they may mean where that is not clear."""
+    meant, unclear = _meant(what, items, all_about)
+    if not meant:
+        return _Wish(), tuple(unclear[:_CANDIDATES])
+    facts = [Fact.from_value(item.value) for item in items if kind_of(item) == "fact"]
+    named = [fact for fact in facts if normalise(fact.text) in meant]
+    known = {normalise(fact.text) for fact in named}
+    instead = {fact.id: what for fact in named if Unsaid.rest(fact.text, what)}
+    whole = [text for form, text in meant.items() if form not in known and not Unsaid.rest(text, what)]
+    return _Wish(tuple(fact.id for fact in named), (what, *whole), instead), ()
 
 
 def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
@@ -130,14 +164,15 @@ def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str,
     wanted = terms(what)
     stated: dict[str, str] = {}
     for item in items:
-        if _kind(item) == "fact":
-            stated.setdefault(normalise(_text(item)), _text(item))
-        elif _kind(item) == "message" and item.value.get("role") == "user":
-            for sentence in statements(_whole(item.value)):
+        if kind_of(item) == "fact":
+            text = str(item.value.get("text", ""))
+            stated.setdefault(normalise(text), text)
+        elif kind_of(item) == "message" and item.value.get("role") == "user":
+            for sentence in statements(whole_text(item.value)):
                 stated.setdefault(normalise(sentence), sentence)
     named = {form: text for form, text in stated.items() if form == normalise(what)}
     telling = {form: text for form, text in stated.items() if says(text, what)} if wanted else {}
-    exact = {form: text for form, text in telling.items() if terms(text) == wanted}
+    exact = {form: text for form, text in telling.items() if same(text, what)}
     if all_about and telling:
         return telling, []
     if named or exact:
@@ -147,154 +182,95 @@ def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str,
     return {}, list(telling.values()) or [text for text in stated.values() if wanted & terms(text)]
 
 
-def _remains(text: str, what: str) -> str:
-    """Return what of a statement stays when something that it says is forgotten."""
-    return _left(text, lambda part: says(part, what))
+async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish) -> tuple[_Done, list[Change]]:
+    unsaid = await asyncio.to_thread(Unsaid, items, wish.ids, wish.said, wish.instead)
+    after = await asyncio.to_thread(lambda: {(item.namespace, item.key): unsaid.value(item) for item in items})
+    left = [_with(item, after[item.namespace, item.key]) for item in items]
+    erased = {item.key for item in items if after[item.namespace, item.key] is None}
+    less = {item.key for item in items if after[item.namespace, item.key] not in (None, item.value)}
+    messages = {item.key: item for item in items if kind_of(item) == "message"}
 
-
-def _gone(text: str, what: str) -> str:
-    """Return what of a statement is forgotten."""
-    if not _remains(text, what):
-        return text
-    return " ".join(uncovered(text, lambda part: not says(part, what)))
-
-
-def _left(sentence: str, tells: Tells) -> str:
-    """Return a sentence without the clauses that tell something; only clauses about the user stand for themselves.
-
-    >>> _left("I like green tea and I work at Bosch.", lambda part: "Bosch" in part)
-    'I like green tea'
-    >>> _left("My boss is Ann and she is tall.", lambda part: "boss" in part)
-    ''
-    """
-    if not tells(sentence):
-        return sentence
-    if is_question(sentence) or asks_to_forget(sentence):
-        return ""
-    parts = uncovered(sentence, tells)
-    if parts == [sentence] or any(map(tells, parts)):
-        return ""
-    return " ".join(part for part in parts if speaks_of_self(part))
-
-
-async def _forgetting(
-    store: BaseStore,
-    user_id: str,
-    items: Sequence[Item],
-    facts: Iterable[str],
-    said: Sequence[str],
-    texts: tuple[str, ...],
-) -> tuple[Forgotten, list[Change]]:
-    erased = set(facts)
-    tells = await asyncio.to_thread(_teller, items, erased, said)
-    rewritten, messages = await asyncio.to_thread(_rewritten, items, erased, tells) if said else ({}, 0)
-    left = [_with(item, rewritten.get(item.key)) for item in items]
-    before = {item.key: _whole(item.value) for item in items if item.key in rewritten}
-
-    def is_unsaid(field: str, value: ProfileValue, source: str) -> bool:
-        if tells(f"{field}: {value.value}"):
+    def is_unsaid(name: str, value: ProfileValue, source: str) -> bool:
+        if unsaid.is_told(name, value.value):
             return True
-        # as it was taken from a message: where that grounds it
-        return (
-            source in before
-            and is_grounded(value.value, before[source])
-            and not is_grounded(value.value, _whole(rewritten[source]))
-        )
+        return source in unsaid.cut and unsaid.is_cut_from(value.value, messages[source])
 
-    less = [PutOp(item.namespace, item.key, item.value, index=_index(item)) for item in left if item.key in rewritten]
-    without = await asyncio.to_thread(erasing, left, erased, cut=rewritten.keys(), is_unsaid=is_unsaid)
-    changes = {(change.namespace, change.key): change for change in [*less, *without]}
-    ended = [Fact.from_value(item.value) for item in items if item.key in erased and _kind(item) == "fact"]
-    at = now()
-    stale = await stale_knowledge(
-        store, user_id, [f.model_copy(update={"current": False, "retired_at": at}) for f in ended]
+    without = await asyncio.to_thread(
+        erasing, left, erased, cut=unsaid.cut, made_anew=less, revives=False, is_unsaid=is_unsaid
     )
-    for change in stale:
+    changes = {
+        (item.namespace, item.key): PutOp(item.namespace, item.key, item.value, index=index_of(item))
+        for item in left
+        if item.key in less and item.key not in erased
+    }
+    changes |= {(change.namespace, change.key): change for change in without}
+    at = now()
+    ended = [fact.model_copy(update={"current": False, "retired_at": at}) for fact in unsaid.facts]
+    for change in await stale_knowledge(store, user_id, ended):
         changes.setdefault((change.namespace, change.key), change)
-    for item in items:
-        rest = _left(_text(item), tells) if item.key in erased and item.value.get("verbatim") else ""
-        if rest and rest != _text(item):
-            kept = part_of(Fact.from_value(item.value), rest)
-            changes[item.namespace, kept.id] = put(user_id, MemoryScope.SEMANTIC, kept)
-    gone = {change.key for change in changes.values() if change.value is None}
-    for change in _chains(items, rewritten, gone):
+    for kept in _rests(unsaid, wish.instead):
+        change = put(user_id, MemoryScope.SEMANTIC, kept)
         changes[change.namespace, change.key] = change
-    return Forgotten(texts, messages), list(changes.values())
+    gone = {change.key for change in changes.values() if change.value is None}
+    texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
+    for change in _chains(items, texts_left, gone):
+        changes[change.namespace, change.key] = change
+    noted = [messages[id_] for id_ in sorted((unsaid.cut | gone) & messages.keys())]
+    done = _Done(_told(unsaid, wish), _receipt(items, changes.values(), unsaid), frozenset(gone), _still(unsaid))
+    return done, [*changes.values(), *await forgotten_changes(store, user_id, _by_session(noted))]
 
 
-def _teller(items: Sequence[Item], erased: Collection[str], said: Sequence[str]) -> Tells:
-    """Return what tells whether a sentence says what is forgotten."""
-    wanted = [(terms(what), what) for what in said]
-    others = {normalise(_text(item)) for item in items if _kind(item) == "fact" and item.key not in erased}
-
-    def tells(sentence: str) -> bool:
-        if normalise(sentence) in others:
-            return False
-        if asks_to_forget(sentence):
-            return any(words and words <= terms(sentence) for words, _ in wanted)
-        return any(says(sentence, what) for _, what in wanted)
-
-    return tells
+def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
+    """Return what stays of facts of which a part is forgotten."""
+    parts = [(fact, Unsaid.rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
+    bare = {"quote": "", "reading": "", "wordings": ()}
+    return [
+        fact.model_copy(update={"id": fact_id(fact.about, rest), "text": rest, **bare}) for fact, rest in parts if rest
+    ]
 
 
-def _rewritten(items: Sequence[Item], erased: set[str], tells: Tells) -> tuple[dict[str, dict[str, Any]], int]:
-    """Return what the records that say it say without it; those that say nothing else are added to `erased`."""
-    rewritten: dict[str, dict[str, Any]] = {}
-    cut: set[str] = set()
-    pending: list[Item] = []
-    messages = 0
-    for item in items:
-        kind = _kind(item)
-        if kind == "message":
-            text = _whole(item.value)
-            kept = _without(text, tells)
-            if kept == text:
-                continue
-            messages += item.value.get("role") == "user"
-            cut.add(item.key)
-            if not kept:
-                erased.add(item.key)
-                continue
-            # what is no text, such as an image, has no words to keep
-            rewritten[item.key] = {"content": kept, "text": kept[:MAX_INDEXED_CHARS], "keywords": ""}
-        elif kind in _RETOLD and any(tells(part) for text in _texts(item.value) for part in sentences(text)):
-            erased.add(item.key)
-        elif kind == "pending":
-            pending.append(item)
-    for item in pending:
-        sources = item.value.get("source_ids", ())
-        # whoever is reading it may have the words before them, of its messages, of those before it or of a memory: it
-        # is to be read again, by nobody who has claimed it
-        free = {"claimed_by": "", "claimed_until": None}
-        if not cut & set(sources):
-            if item.value.get("claimed_by"):
-                rewritten[item.key] = free
-            continue
-        left = [id_ for id_ in sources if id_ not in erased]
-        if not left:
-            erased.add(item.key)
-            continue
-        rewritten[item.key] = {"text": _without(_text(item), tells), "steps": [], "source_ids": left, **free}
-    return rewritten, messages
+def _told(unsaid: Unsaid, wish: _Wish) -> tuple[str, ...]:
+    """Return what was forgotten, as the user knows it: of facts that say more, the part."""
+    facts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts]
+    return tuple({normalise(text): text for text in (facts or list(wish.said))}.values())
 
 
-def _without(text: str, tells: Tells) -> str:
-    """Return a text without the sentences, or clauses, that tell something; as it is where none does."""
-    lines = [(line, sentences(line)) for line in text.splitlines()]
-    if not any(tells(sentence) for _, parts in lines for sentence in parts):
-        return text
-    kept = [" ".join(filter(None, (_left(part, tells) for part in parts))) for _, parts in lines]
-    return "\n".join(line for line in kept if line.strip(' .,;:!?…"“”')).strip()
+def _still(unsaid: Unsaid) -> Says:
+    """Return what tells whether a record says what was forgotten, when it is read again."""
+
+    def still(item: Item) -> bool:
+        if kind_of(item) == "profile":
+            held = Profile.from_value(item.value).fields
+            return any(unsaid.is_told(name, one.value) for name, entry in held.items() for one in values_of(entry))
+        return unsaid.is_said(item)
+
+    return still
 
 
-def _chains(items: Sequence[Item], rewritten: Mapping[str, Mapping[str, Any]], gone: set[str]) -> list[Change]:
+def _receipt(items: Sequence[Item], changes: Iterable[Change], unsaid: Unsaid) -> Receipt:
+    known = {(item.namespace, item.key): kind_of(item) for item in items}
+    written = [
+        (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
+    ]
+    return Receipt(
+        removed=by_kind((kind, change.key) for change, kind in written if change.value is None),
+        rewritten=by_kind((kind, change.key) for change, kind in written if change.value is not None),
+        messages=unsaid.messages,
+    )
+
+
+def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
     """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again."""
     changes: list[Change] = []
     for item in items:
-        if _kind(item) != "chain" or item.key in gone:
+        if kind_of(item) != "chain" or item.key in gone:
             continue
         before = item.value.get("entries", ())
-        entries = [_entry(entry, rewritten) for entry in before if entry["id"] not in gone]
+        entries = [
+            {**entry, "text": texts[entry["id"]][: len(entry["text"])]} if entry["id"] in texts else dict(entry)
+            for entry in before
+            if entry["id"] not in gone
+        ]
         latest = [id_ for id_ in item.value.get("latest", ()) if id_ not in gone]
         behind = item.value.get("behind", False) or any(e["id"] in gone and e["kind"] == "summary" for e in before)
         value = {**item.value, "entries": entries, "latest": latest, "behind": behind}
@@ -303,45 +279,20 @@ def _chains(items: Sequence[Item], rewritten: Mapping[str, Mapping[str, Any]], g
     return changes
 
 
-def _entry(entry: Mapping[str, Any], rewritten: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    changed = rewritten.get(str(entry["id"]))
-    return {**entry, "text": changed["text"][: len(entry["text"])]} if changed else dict(entry)
+def _by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
+    sessions: dict[str, list[str]] = {}
+    for item in messages:
+        sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
+    return sessions
 
 
-def _with(item: Item, changed: Mapping[str, Any] | None) -> Item:
-    if changed is None:
+def _with(item: Item, value: Mapping[str, object] | None) -> Item:
+    if value is None or value == item.value:
         return item
-    value = {**item.value, **changed}
     return Item(
-        value=value, key=item.key, namespace=item.namespace, created_at=item.created_at, updated_at=item.updated_at
+        value=dict(value),
+        key=item.key,
+        namespace=item.namespace,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
     )
-
-
-def _index(item: Item) -> Any:
-    # as where they were written: only messages are found by meaning among what is rewritten
-    return None if _kind(item) == "message" and item.namespace[2] == MemoryScope.DIALOG else False
-
-
-def _kind(item: Item) -> str:
-    return str(item.value.get("kind", ""))
-
-
-def _text(item: Item) -> str:
-    return str(item.value.get("text", ""))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text of a record, wherever it stands in it."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _texts(part)
-    elif isinstance(value, Sequence):
-        for part in value:
-            yield from _texts(part)
-
-
-def _whole(value: Mapping[str, Any]) -> str:
-    content = value.get("content")
-    return content if isinstance(content, str) else str(value.get("text", ""))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore
 
-from memory.interface import MemoryQuery, MemoryResults
+from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults
 
 DATABASE = "database"
 """What is missing where results are the last ones known."""
@@ -78,6 +78,16 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
         items,
         {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},
     )
+
+
+def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
+    """Return everything that is kept of a user, whatever it was read for."""
+    return [
+        item
+        for key, read in _kept.setdefault(store, OrderedDict()).items()
+        if key[0] == user_id
+        for item in read.results
+    ]
 
 
 def forget(store: BaseStore, user_id: str) -> None:

@@ -1,0 +1,214 @@
+"""The receipt of a forgetting: what was removed, and what a second look at everything found of it afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langgraph.store.base import BaseStore, Item
+from pydantic import BaseModel, ConfigDict, Field
+
+from memory import last_known, portability
+from memory.causes import cause_of
+from memory.graph.arm import with_links
+from memory.interface import MemoryScope
+from memory.namespaces import links_namespace, scope_namespace
+from memory.owned import WHOLE, everything, set_aside
+from memory.records import MAX_INDEXED_CHARS, now
+from memory.retrieval.fusion import ALL_ARMS, Arm
+from memory.retrieval.question import Question, read_question
+from memory.retrieval.recall import Recall, RecallOp, RecallStore, recall
+from memory.speakers import speakers_of
+
+_ASKED = 3
+"""Ways of putting it that every arm is asked for: each costs an embedding."""
+
+_FOUND = 50
+"""What an arm may find for each: many times what a prompt has."""
+
+_SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
+
+Says = Callable[[Item], bool]
+"""Whether a record still says what was forgotten."""
+
+log = logging.getLogger(__name__)
+
+
+class Check(BaseModel):
+    """One look at what could still have it.
+
+    Args:
+        name: Where was looked, such as `scope semantic`, `arm vector`, `cache last_known`, `export`.
+        hits: How many records there are about it.
+        ids: The first of them.
+        problem: Why it could not be looked at; empty where it was.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    hits: int = 0
+    ids: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Receipt(BaseModel):
+    """What was forgotten, by ids and without a word of it, and what was checked afterwards.
+
+    The thread keeps its messages: that of the conversation is the application's to delete.
+
+    Args:
+        at: When.
+        removed: The ids of the records that are gone, by kind.
+        rewritten: The ids of the records that stay, without it, by kind.
+        messages: How many messages of the user's said it.
+        checks: What was read again.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    at: datetime = Field(default_factory=now)
+    removed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    rewritten: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    messages: int = 0
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many records are gone, by kind."""
+        return {kind: len(ids) for kind, ids in self.removed.items()}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is left of it, or could not be looked at; empty where it is gone."""
+        return tuple(
+            f"{check.name}: {check.problem or f'{check.hits} left'}"
+            for check in self.checks
+            if check.problem or check.hits
+        )
+
+    def in_short(self) -> str:
+        """Return the receipt in a line, such as "2 removed, 1 rewritten; 17 checks, nothing left"."""
+        gone, less = (sum(map(len, part.values())) for part in (self.removed, self.rewritten))
+        left = "; ".join(self.problems) or "nothing left"
+        return f"{gone} removed, {less} rewritten; {len(self.checks)} checks, {left}"
+
+
+def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the ids of records by their kinds.
+
+    Args:
+        records: The kind and the id of each.
+    """
+    found: dict[str, list[str]] = {}
+    for kind, id_ in records:
+        found.setdefault(kind or "other", []).append(id_)
+    return {kind: tuple(sorted(ids)) for kind, ids in sorted(found.items())}
+
+
+async def read_again(
+    store: BaseStore, user_id: str, gone: Collection[str], says: Says, asked: Sequence[str]
+) -> tuple[Check, ...]:
+    """Look for what was forgotten wherever it could still be.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        gone: The ids of the records that were removed.
+        says: Returns whether a record still says it.
+        asked: How it was put: what the arms are asked for.
+
+    Returns:
+        A check for each scope, each arm of the search, the links, the caches of this process and the export.
+    """
+    removed = frozenset(gone)
+
+    def hit(item: Item) -> bool:
+        return item.key in removed or says(item)
+
+    checks: list[Check] = []
+    for looking in (
+        _scopes(store, user_id, hit),
+        _arms(store, user_id, hit, asked),
+        _links(store, user_id, removed),
+        _caches(store, user_id, hit),
+        _export(store, user_id, hit),
+    ):
+        try:
+            checks += [check async for check in looking]
+        except Exception as error:  # of a store or an embedder, whatever it raises
+            name = looking.__name__.removeprefix("_")
+            log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
+            checks.append(Check(name=name, problem=cause_of(error)))
+    return tuple(checks)
+
+
+async def _scopes(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
+    items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+    found = await asyncio.to_thread(lambda: [item for item in items if hit(item)])
+    for name in dict.fromkeys([*map(str, MemoryScope), *sorted({item.namespace[2] for item in items})]):
+        yield _check(f"scope {name}", [item.key for item in found if item.namespace[2] == name])
+
+
+async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str]) -> AsyncIterator[Check]:
+    speakers = await speakers_of(store, user_id)
+    texts = list(dict.fromkeys(text[:MAX_INDEXED_CHARS] for text in asked if text.strip()))[:_ASKED]
+    questions = [read_question(text, now(), speakers) for text in texts]
+    arms = sorted(ALL_ARMS) if isinstance(store, RecallStore) else [Arm.VECTOR]
+    for arm in arms:
+        yield await _arm(store, user_id, hit, questions, frozenset({arm}), str(arm))
+    yield await _arm(store, user_id, hit, questions, ALL_ARMS | {Arm.GRAPH}, str(Arm.GRAPH))
+
+
+async def _arm(
+    store: BaseStore, user_id: str, hit: Says, questions: Sequence[Question], arms: frozenset[Arm], name: str
+) -> Check:
+    ops = [
+        RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=arms)
+        for scope in _SEARCHED
+        for question in questions
+    ]
+    answers = await recall(store, ops)
+    if Arm.GRAPH in arms:
+        answers = await with_links(store, ops, answers)
+    recalled = [answer for answer in answers if isinstance(answer, Recall)]
+    missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in arms]
+    found = [one.item for answer in recalled for one in answer.found]
+    hits = await asyncio.to_thread(lambda: [item.key for item in found if hit(item)])
+    return _check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
+
+
+async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
+    found = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    yield _check(
+        "links", [item.key for item in found if item.key in gone or any(id_ in str(item.value) for id_ in gone)]
+    )
+
+
+async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
+    kept = last_known.kept(store, user_id)
+    yield _check("cache last_known", [item.id for item in kept if hit(_item(item.payload, str(item.scope), item.id))])
+
+
+async def _export(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
+    lines = [json.loads(line) async for line in portability.export_user(store, user_id)]
+    records = [(line["in"], line["record"]) for line in lines if "record" in line]
+
+    def hits() -> list[str]:
+        return [str(value.get("id")) for place, value in records if hit(_item(value, place, str(value.get("id"))))]
+
+    yield _check("export", await asyncio.to_thread(hits))
+
+
+def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:
+    at = now()
+    return Item(value=dict(value), key=key, namespace=("memory", "", scope), created_at=at, updated_at=at)
+
+
+def _check(name: str, ids: Iterable[str], problem: str = "") -> Check:
+    found = list(dict.fromkeys(ids))
+    return Check(name=name, hits=len(found), ids=tuple(found[:10]), problem=problem)
