@@ -18,6 +18,7 @@ from memory.branches import forgotten_branches, part_of
 from memory.changes import Change
 from memory.concepts import concepts_without
 from memory.dependents import SUPPORTED, fall
+from memory.forgotten import without_forgotten
 from memory.namespaces import links_namespace, meta_namespace
 from memory.owned import WHOLE, bookmarks, everything, set_aside
 from memory.records import BELIEVED, Profile, ProfileValue
@@ -64,6 +65,7 @@ async def delete_session(
         changes = [
             *await asyncio.to_thread(forgetting, [*owned, *said], session_id),
             *forgotten_branches(user_id, session_id, aside),
+            without_forgotten(user_id, session_id),
             *(PutOp(item.namespace, item.key, None) for item in marks),
         ]
         gone = {(change.namespace, change.key) for change in changes if change.value is None}

@@ -18,13 +18,14 @@ from memory.branches.marks import branch_key, tip_of
 from memory.causes import cause_of
 from memory.changes import Change, write
 from memory.correcting import correct_fact
-from memory.forgetting import Forgotten, forget_record
+from memory.forgetting import forget
 from memory.graph.arm import with_links
 from memory.graph.reading import MemoryGraph
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from memory.namespaces import meta_namespace, pending_namespace, scope_namespace
 from memory.owned import WHOLE, everything
 from memory.portability import ImportReport
+from memory.receipts import Receipt
 from memory.records import Fact
 from memory.retrieval.fusion import Arm
 from memory.retrieval.question import Question, read_question
@@ -240,7 +241,7 @@ class MemoryFacade:
         """
         return await correct_fact(self.store, user_id, id_, text)
 
-    async def forget(self, user_id: str, id_: str) -> Forgotten:
+    async def forget(self, user_id: str, id_: str) -> Receipt:
         """Forget one memory with what derives from it; a fact goes with the sentences of messages that said it.
 
         Args:
@@ -248,9 +249,9 @@ class MemoryFacade:
             id_: The record.
 
         Returns:
-            What was forgotten.
+            What was removed, and what was found of it afterwards.
         """
-        return await forget_record(self.store, user_id, id_)
+        return await forget(self.store, user_id, ids=(id_,))
 
     def export_user(self, user_id: str) -> AsyncIterator[str]:
         """Yield everything that is remembered about a user as JSON Lines, without line ends.

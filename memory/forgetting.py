@@ -100,17 +100,6 @@ async def forget(store: BaseStore, user_id: str, *, ids: Sequence[str] = (), sai
     return (await _forget(store, user_id, lambda _items: (_Wish(tuple(ids), tuple(said)), ()))).receipt
 
 
-async def forget_record(store: BaseStore, user_id: str, id_: str) -> Receipt:
-    """Forget one record; a fact goes with the sentences that said it.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        id_: The record.
-    """
-    return await forget(store, user_id, ids=(id_,))
-
-
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
     """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
 

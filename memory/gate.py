@@ -1,32 +1,27 @@
-"""The gate before memory for what a model proposes on its own: only what the user's own words bear out passes.
+"""The gate before memory for what a model proposes by its own tools: only what the user's own words bear out passes.
 
-It compares words, names and numbers, and knows no language. What the assistant said, a tool returned or a page says
-bears nothing out; a yes of the user's does, unless what was proposed may come from a tool or a page.
+It is that of extraction (`memory.extraction`), for one proposal at a time. What the assistant said, a tool returned or
+a page says bears nothing out; a yes of the user's does, unless what they agree to may come from a tool or a page.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memory.clauses import cut, length
+from memory.extraction.evidence import is_borne_out
+from memory.language import denial_of
 from memory.origins import Origin
 from memory.own_words import own_words
-from memory.statements import asks_to_forget, forget_last, is_pleasantry, sentences
-from memory.wording import content_words, missing, names, numbers, same_word, share, words
+from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
+from memory.wording import missing, share
 
-_MOSTLY = 0.5
-"""Share of a wording's words from which a clause of the user's is what it words: the clause itself is then kept, so
-that nothing is lost or added by the wording."""
+_ANSWER_WORDS = 4
+"""Words of a message that may say nothing without the question that it answers: fewer than this."""
 
-_BRIEF = 4
-"""Content words that an answer has at most which says nothing without its question."""
-
-_READ = 20_000
-"""Characters of a message that are read, its end: what is said about a long text stands before or behind it."""
-
-_COMMA = re.compile(r"[,;:–—]\s+|\s-\s|[，；：、]")
-_ASKS = re.compile(r"[?？][\"'”’»)\]」』）！!]*\s*$")
+_READ = 8_000
+"""Characters that are read of either end of a message: what is said about a long text stands before or behind it."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,7 @@ class Support:
 
     Args:
         origin: `user`, or `assent` where they only agreed to it.
-        text: What may be stored: a clause of theirs, or the wording where only several words of theirs bear it out.
+        text: What may be stored: their clause, or the wording where that is an answer to the assistant's question.
         quote: Their exact words.
         said: The place of their message among those that were looked at.
     """
@@ -53,45 +48,43 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
         text: What somebody, such as a model, says that the user stated.
         own: The user's messages, the latest last; what they only show in them is no word of theirs.
         assistant: What the assistant said just before the latest of them.
-        tainted: Whether what a tool returned or a page says was shown beside them: then only the user's full words
-            count, and no yes.
+        tainted: Whether what a tool returned, a page or a quotation says was shown beside them: then no yes counts.
 
-    >>> support("User lives in Hue", ["I moved to Hue, by the way."], [], False).text
-    'I moved to Hue, by the way.'
+    >>> support("User lives in Hue", ["I moved to Hue. It is hot."], [], False).text
+    'I moved to Hue.'
     >>> support("User lives in Hue", ["Where is Hue?"], [], False) is None
     True
     >>> support("User lives in Hue", ["Yes, I do."], ["Do you live in Hue?"], False).origin.value
     'assent'
     """
-    wanted = text.strip()
-    if not content_words(wanted):
+    wanted = " ".join(text.split())
+    if own and (answer := _answer(wanted, own, assistant, tainted=tainted)):
+        return answer
+    said = [(place, clause) for place, message in enumerate(own) for clause in stated_in(message)]
+    borne = [(share(wanted, [clause]), place, clause) for place, clause in said if is_borne_out(wanted, [clause])]
+    if not borne:
         return None
-    said = [(place, clause) for place, message in enumerate(own) for clause in clauses_of(message)]
-    if (found := _clause(wanted, said, tainted)) is not None:
-        place, clause = found
-        return Support(Origin.USER, clause, clause, place)
-    return None if tainted or not own else _answer(wanted, own, assistant)
+    # the last one of those that have most of it
+    _, place, clause = max(borne, key=lambda one: one[:2])
+    return Support(Origin.USER, clause, clause, place)
 
 
-def clauses_of(message: str) -> list[str]:
-    """Return what a message of the user's states in their own words, sentence by sentence; what asks states nothing.
+def stated_in(message: str) -> list[str]:
+    """Return the clauses of a message of the user's, in their own words, that neither ask nor request anything.
 
-    >>> clauses_of("I'm lactose intolerant, which latte should I take? My boss wrote:\\n> I hate flying.")
-    ["I'm lactose intolerant", 'My boss wrote:']
+    >>> stated_in("As I'm lactose intolerant, which latte should I take?")
+    ["As I'm lactose intolerant,"]
     """
-    stated = []
-    for sentence in sentences(own_words(message[-_READ:])):
-        if not _ASKS.search(sentence):
-            stated.append(sentence)
-            continue
-        commas = list(_COMMA.finditer(sentence))
-        if commas:
-            stated.append(sentence[: commas[-1].start()].strip())
-    return [clause for clause in stated if clause]
+    return [clause.text for clause in cut(_own(message)) if not clause.asks and not is_request(clause.text)]
 
 
-def asks_to_lose(text: str, message: str) -> bool:
-    """Return whether a message of the user's can be what a model takes for the wish to forget something.
+def shows_something(message: str) -> bool:
+    """Return whether a message of the user's has somebody else's text in it, such as a quoted mail."""
+    return own_words(message) != message
+
+
+def may_be_lost(text: str, message: str) -> bool:
+    """Return whether a message of the user's can be the wish to forget something, and not a page's or a tool's.
 
     Their own words ask to forget, in a language that has a file, and name some of it; or they state all of it.
 
@@ -99,57 +92,33 @@ def asks_to_lose(text: str, message: str) -> bool:
         text: What a model wants to forget on the user's behalf.
         message: The user's message.
 
-    >>> asks_to_lose("I'm allergic to nuts", "Forget my nut allergy."), asks_to_lose("I live in Hue", "Sum up Hue.")
+    >>> may_be_lost("I'm allergic to nuts", "Forget my nut allergy."), may_be_lost("I live in Hue", "Sum up Hue.")
     (True, False)
     """
-    clauses = clauses_of(message)
-    requests = [sentence for sentence in sentences(own_words(message[-_READ:])) if asks_to_forget(sentence)]
-    return any(map(forget_last, requests)) or share(text, requests) > 0 or share(text, clauses) == 1
+    clauses = [clause.text for clause in cut(_own(message))]
+    requests = [clause for clause in clauses if asks_to_forget(clause)]
+    stated = [clause.text for clause in cut(_own(message)) if not clause.asks]
+    return any(map(forget_last, requests)) or share(text, requests) > 0 or share(text, stated) == 1
 
 
-def unfounded(texts: Iterable[str], shown: Sequence[str]) -> list[str]:
-    """Return the names and numbers of some texts that nothing shown has.
-
-    Args:
-        texts: What a model wrote.
-        shown: What was said or returned by tools.
-    """
-    told = {word for one in shown for word in words(one)}
-    known = set().union(*map(numbers, shown)) if shown else set()
-    written = list(texts)
-    named = dict.fromkeys(name for text in written for name in sorted(names(text)))
-    unknown = [name for name in named if not any(same_word(name, word) for word in told)]
-    return [*unknown, *sorted({number for text in written for number in numbers(text)} - known)]
-
-
-def _clause(text: str, said: Sequence[tuple[int, str]], tainted: bool) -> tuple[int, str] | None:
-    """Return the clause that a wording words, the one with most of its words, the latest of several."""
-    least = 1.0 if tainted else _MOSTLY
-    best: tuple[float, int, str] | None = None
-    for place, clause in said:
-        have = share(text, [clause])
-        if have >= least and (best is None or have >= best[0]) and _bears_specifics(text, [clause]):
-            best = (have, place, clause)
-    return (best[1], best[2]) if best else None
-
-
-def _answer(text: str, own: Sequence[str], assistant: Sequence[str]) -> Support | None:
-    """Return what bears a wording out as an answer: a yes to what the assistant asked, or the value it asked for."""
-    reply = own_words(own[-1][-_READ:]).strip()
-    asked = [sentence for told in assistant for sentence in sentences(told[-_READ:]) if _ASKS.search(sentence)]
-    if not reply or not asked or _ASKS.search(reply) or missing(text, [reply, *asked]):
+def _answer(wording: str, own: Sequence[str], assistant: Sequence[str], *, tainted: bool) -> Support | None:
+    """Return what bears a wording out as an answer: a yes to what the assistant said, or the value it asked for."""
+    reply, place = _own(own[-1]).strip(), len(own) - 1
+    brief = length(reply) < _ANSWER_WORDS or is_pleasantry(reply) or not missing(reply, assistant)
+    if not reply or not assistant or not brief or any(clause.asks for clause in cut(reply)):
         return None
-    if not _bears_specifics(text, [reply, *asked]):
+    if not is_borne_out(wording, [reply, *assistant]) or missing(wording, [reply, *assistant]):
         return None
-    named = [word for word in content_words(text) if not missing(word, [reply])]
-    of_their_own = [word for word in named if missing(word, asked)]
-    if of_their_own and len(content_words(reply)) <= _BRIEF and _bears_specifics(text, [reply]):
-        return Support(Origin.USER, text, reply, len(own) - 1)
-    if is_pleasantry(reply) or not missing(reply, asked) or len(content_words(reply)) <= 1:
-        return Support(Origin.ASSENT, text, reply, len(own) - 1)
-    return None
+    if denial_of(reply) and not denial_of(wording):
+        return None
+    if any(not missing(word, [reply]) for word in missing(wording, assistant)):
+        # it names something itself, and only the question comes from the assistant
+        return Support(Origin.USER, wording, reply, place)
+    if tainted or statements(reply, 1):
+        return None
+    return Support(Origin.ASSENT, wording, reply, place)
 
 
-def _bears_specifics(text: str, known: Sequence[str]) -> bool:
-    """Return whether all names and numbers of a text are in some words."""
-    return not unfounded([text], known)
+def _own(message: str) -> str:
+    said = own_words(message)
+    return said if len(said) <= 2 * _READ else f"{said[:_READ]}\n{said[-_READ:]}"

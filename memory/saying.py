@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from memory.clauses import cut
 from memory.language.terms import terms
 from memory.statements import asks_to_forget, sentences, speaks_of_self
 from memory.wording import content_words, fold, missing, numbers, words
@@ -22,7 +23,7 @@ _LEFT = 2
 _START = 4
 """Letters that all forms of a word begin with (`memory.wording.same_word`)."""
 
-_JOINT = re.compile(r"[,;:–—]\s+|\s-\s|[，；：、]")
+_JOINTS = " ,;:，；：、–—-"
 _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 
 
@@ -134,10 +135,10 @@ class Sayings:
         """
         if asks_to_forget(sentence):
             return ""
-        left = "".join(self._uncut(sentence))
+        left = " ".join(self._uncut(sentence))
         if left == sentence:
             return ""
-        left = left.strip().strip(",;:，；：、–—- ")
+        left = left.strip(_JOINTS)
         if not left or self.tell(left) or len(terms(left)) < _LEFT:
             return ""
         # where it shows that the user speaks of themselves, what is left has to: "she never calls" is nobody's
@@ -148,15 +149,13 @@ class Sayings:
 
     def _uncut(self, sentence: str) -> Iterator[str]:
         """Yield what stays of a sentence, piece by piece."""
-        pieces = list(_pieces(sentence))
-        if not any(self.tell(piece) for piece, _ in pieces):
+        clauses = [clause.text for clause in cut(sentence)]
+        if not any(map(self.tell, clauses)):
             # it is said by the whole of it
             return
-        for piece, joint in pieces:
-            if not self.tell(piece):
-                yield piece + joint
-            elif left := self._without_run(piece):
-                yield left + joint
+        for clause in clauses:
+            if left := self._without_run(clause) if self.tell(clause) else clause:
+                yield left
 
     def _without_run(self, piece: str) -> str:
         """Return a clause without the words of what is to be forgotten, where they follow each other in it."""
@@ -234,15 +233,6 @@ def _says(text: str, target: _Target) -> bool:
 
 def _run(text: str) -> str:
     return " ".join(map(fold, words(text)))
-
-
-def _pieces(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield the clauses of a sentence, as far as punctuation tells them, each with what follows it."""
-    start = 0
-    for joint in _JOINT.finditer(sentence):
-        yield sentence[start : joint.start()], joint[0]
-        start = joint.end()
-    yield sentence[start:], ""
 
 
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|(?:(?![\u3040-\u30ff\u3400-\u9fff])[^\W_])+")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory.context import fence
-from memory.extraction.grounding import coverage, is_negative
+from memory.language import denial_of
 from memory.records import Fact, normalise
+from memory.wording import share
 
 _CLEAR = 0.8
 """Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""
@@ -32,11 +33,11 @@ def matching_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
     if exact:
         # the words of the user that such a fact was drawn from, where they are kept as well
         return exact + [fact for fact in facts if fact.verbatim and fact not in exact and _says(what, fact)]
-    alike = [fact for fact in facts if is_negative(fact.text) is is_negative(what)]
+    alike = [fact for fact in facts if bool(denial_of(fact.text)) is bool(denial_of(what))]
     same = [fact for fact in alike if _says(what, fact)]
     if same:
         return same if sum(not fact.verbatim for fact in same) <= 1 else []
-    whole = [fact for fact in alike if coverage(what, fact.text) == 1]
+    whole = [fact for fact in alike if share(what, [fact.text]) == 1]
     if len(whole) == 1:
         return whole
     ranked = sorted(((_fit(what, fact.text), place) for place, fact in enumerate(alike)), reverse=True)
@@ -53,9 +54,9 @@ def _is_named(what: str, fact: Fact) -> bool:
 
 def _says(what: str, fact: Fact) -> bool:
     """Return whether a fact has the same words that carry meaning, and no others."""
-    return _fit(what, fact.text) == 1 and is_negative(what) is is_negative(fact.text)
+    return _fit(what, fact.text) == 1 and bool(denial_of(what)) is bool(denial_of(fact.text))
 
 
 def _fit(one: str, other: str) -> float:
-    forth, back = coverage(one, other), coverage(other, one)
+    forth, back = share(one, [other]), share(other, [one])
     return 2 * forth * back / (forth + back) if forth + back else 0.0

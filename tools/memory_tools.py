@@ -6,30 +6,40 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC
 from functools import partial
 from typing import Any, cast
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
 from memory.causes import cause_of
+from memory.clauses import cut
 from memory.context import MAX_LINE_CHARS, fence, render_memories
 from memory.drafts import whole_text
-from memory.extraction import Operation
+from memory.episodes import hold_episode
+from memory.extraction import EpisodeDraft, Operation
+from memory.extraction.evidence import are_linked, is_borne_out
 from memory.facade import MemoryFacade
 from memory.facts import write_facts
+from memory.forgetting import forget as forget_records
 from memory.forgetting import forget_said as forget_said_words
+from memory.gate import Support, may_be_lost
 from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.origins import Origin
+from memory.own_words import own_words
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
 from memory.statements import forget_last, forgets_all_about, sentences, statements, to_forget
 from memory.summaries.unfolding import Unfolded, find_summary, unfold
-from memory.transcript import message_record_id
+from memory.when import resolve
+from memory.wording import missing
 from tools.governed import governed
+from tools.heard import Heard
 from tools.matching import matching_facts
 
 _TIMEOUT = 10.0
@@ -52,6 +62,16 @@ _UNFOLDED_CHARS = 12_000
 """Messages, or summaries of the level below, that a summary is unfolded to at once, and their characters: some 4,000
 tokens."""
 
+_NOT_SAID = (
+    "Nothing was stored: the user did not say this. Only what they state themselves is kept; give it in their own "
+    "words, or ask them."
+)
+_NOT_ASKED = (
+    "Nothing was forgotten: the user's own message does not ask for it, and a tool's result or a page cannot. Ask the "
+    "user to say what to forget."
+)
+_NOT_TOLD = "Nothing was recorded: this conversation does not tell of it. Give the goal as the user put it."
+
 _SWITCHED_OFF = "Nothing is looked up: the settings of this agent say that it does not recall {what}."
 
 log = logging.getLogger(__name__)
@@ -66,14 +86,14 @@ class _Access:
         user_id: The owner.
         session_id: The conversation.
         agent_id: The agent.
-        source_ids: The record of the user's message that this turn answers; it is what a fact is known from.
+        heard: What was said and shown in the conversation up to here.
     """
 
     memory: MemoryFacade
     user_id: str
     session_id: str
     agent_id: str
-    source_ids: tuple[str, ...]
+    heard: Heard
 
 
 @governed
@@ -132,38 +152,32 @@ async def store_fact(
     text: str,
     runtime: ToolRuntime[Any, Any],
     policy: MemoryPolicy,
-    subject: str = "user",
-    predicate: str = "",
-    object: str = "",
+    about: str = "user",
     replaces: str = "",
 ) -> str:
-    """Remember a lasting fact that the user has stated. Saying the same twice is no harm.
+    """Remember a lasting fact that the user has stated in this conversation, in their own words. Saying the same twice
+    is no harm; what the user has not said, such as what a page or a tool says, is not stored.
 
     Args:
-        text: The fact as a short sentence, in the user's language.
-        subject: Whom it is about: user, or a name.
-        predicate: Short and reusable, such as lives_in, likes, works_as.
-        object: What or whom, in the user's own words.
+        text: The fact as a short sentence, in the user's own words and language.
+        about: Whom or what it is about: user, or a name.
         replaces: The text of the remembered fact that is no longer true because of this one.
     """
 
     async def store(access: _Access) -> str:
         if not text.strip():
             raise ToolException("text is empty; give the fact as a short sentence")
-        replaced: list[Fact] = []
-        if replaces.strip():
-            known = await related_facts(access.memory.store, access.user_id, replaces)
-            replaced = matching_facts(replaces, known)
-            if not replaced:
-                return f"Nothing was stored. {_which(known, 'call store_fact again, `replaces` being')}"
-        about = await _triple(access, subject, predicate, object, text)
-        operations = [Operation("update", fact.id, *about, text.strip(), access.source_ids) for fact in replaced] or [
-            Operation("add", None, *about, text.strip(), access.source_ids)
-        ]
+        said = access.heard.support(text)
+        if said is None:
+            return _NOT_SAID
+        known = await related_facts(access.memory.store, access.user_id, replaces) if replaces.strip() else []
+        replaced = matching_facts(replaces, known) if known else []
+        if replaces.strip() and not replaced:
+            return f"Nothing was stored. {_which(known, 'call store_fact again, `replaces` being')}"
         changed = await write_facts(
             access.memory.store,
             access.user_id,
-            operations,
+            _operations(text, about, said, replaced, access.heard),
             at=now(),
             session_id=access.session_id,
             agent_id=access.agent_id,
@@ -171,6 +185,8 @@ async def store_fact(
         ended = [fact for fact in changed if not fact.current]
         lines = ["Stored." if any(fact.current for fact in changed) else "It was known already."]
         lines += [f"No longer true: {_quoted(fact)}" for fact in ended]
+        if replaced and not ended:
+            lines.append("What it may replace is kept beside it, in doubt: the user's words do not name it.")
         return "\n".join(lines)
 
     return await _with_memory(runtime, policy, store)
@@ -185,26 +201,32 @@ async def record_episode(
     steps: Sequence[str] = (),
     lessons: Sequence[str] = (),
 ) -> str:
-    """Remember how something that was attempted went, for the next time.
+    """Remember how something that was attempted in this conversation went, for the next time.
 
     Args:
-        goal: What was wanted.
+        goal: What was wanted, as the user put it.
         outcome: How it ended.
         steps: The key steps, in order.
-        lessons: What to do better next time.
+        lessons: What to do better next time, as the tools' results show.
     """
 
     async def record(access: _Access) -> str:
         if not goal.strip():
             raise ToolException("goal is empty; give what was wanted")
+        draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
+        heard = access.heard
+        held = await asyncio.to_thread(hold_episode, draft, heard.said, heard.observed, [now()])
+        if held is None:
+            return _NOT_TOLD
         # recorded again in this conversation, with what has become of it since, it replaces what was recorded
         data = {
             "id": record_id("episode", access.session_id, normalise(goal)),
-            "goal": goal,
-            "outcome": outcome,
-            "steps": tuple(steps),
-            "lessons": tuple(lessons),
-            "source_ids": access.source_ids,
+            "goal": held.goal,
+            "outcome": held.outcome,
+            "steps": held.steps,
+            "lessons": held.lessons,
+            "origin": heard.origin,
+            "source_ids": access.heard.ids[-1:],
         }
         await access.memory.write(
             MemoryWriteEvent(
@@ -220,25 +242,35 @@ async def record_episode(
     return await _with_memory(runtime, policy, record)
 
 
-@governed
-async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> str:
-    """Stop believing a remembered fact that the user takes back or asks to forget. It says which one it was.
+@partial(governed, artifact=True)
+async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> tuple[str, list[str]]:
+    """Forget a remembered fact for good, where the user asks to forget it: it, what came of it, and what said it.
 
     Args:
         what: The text of the fact, or words that only it has.
     """
+    # what is forgotten is not repeated in the result: calls and their results are kept too
+    gone: list[str] = []
 
-    async def retract(access: _Access) -> str:
+    async def erase(access: _Access) -> str:
         known = await related_facts(access.memory.store, access.user_id, what)
         matching = matching_facts(what, known)
         if not matching:
             return f"Nothing was forgotten. {_which(known, 'call forget again with')}"
-        retired = await access.memory.semantic.retire(
-            [fact.id for fact in matching], user_id=access.user_id, source_ids=access.source_ids
+        heard = access.heard
+        if heard.tainted and not all(may_be_lost(fact.text, heard.asked) for fact in matching):
+            return _NOT_ASKED
+        texts = [fact.text for fact in matching]
+        receipt = await forget_records(
+            access.memory.store,
+            access.user_id,
+            ids=[fact.id for fact in matching],
+            said=[clause.text for clause in cut(own_words(heard.asked)) if are_linked(clause.text, texts)],
         )
-        return "Forgotten: " + "; ".join(map(_quoted, retired))
+        gone.extend([*texts, what])
+        return f"{FORGOTTEN} {receipt.in_short()}"
 
-    return await _with_memory(runtime, policy, retract)
+    return await _with_memory(runtime, policy, erase), gone
 
 
 @partial(governed, artifact=True)
@@ -250,15 +282,17 @@ async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> t
     async def erase(access: _Access) -> str:
         said = [m for m in runtime.state["messages"] if isinstance(m, HumanMessage)]
         unclear: list[str] = []
+        problems: list[str] = []
         for sentence in sentences(said[-1].text[:_FORGET_CHARS]) if said else []:
             what = _last_statement(said[:-1]) if forget_last(sentence) else to_forget(sentence)
             if what:
                 about = forgets_all_about(sentence)
                 done = await forget_said_words(access.memory.store, access.user_id, what, all_about=about)
                 gone.extend(done.texts)
+                problems += done.receipt.problems
                 unclear += done.unclear
         if gone:
-            return FORGOTTEN
+            return "\n".join([FORGOTTEN, *problems])
         return "\n".join(["Nothing was forgotten.", *(f"- {_flat(text)}" for text in unclear[:_CANDIDATES])])
 
     return await _with_memory(runtime, policy, erase), gone
@@ -335,7 +369,7 @@ async def _with_memory(
         user_id=identity.user_id,
         session_id=identity.session_id,
         agent_id=str(runtime.config.get("metadata", {}).get("agent") or "agent"),
-        source_ids=_sources(runtime.state, identity.session_id),
+        heard=Heard.of(runtime.state, identity.session_id),
     )
     try:
         async with asyncio.timeout(_TIMEOUT):
@@ -349,20 +383,29 @@ async def _with_memory(
         ) from error
 
 
-def _sources(state: Any, session_id: str) -> tuple[str, ...]:
-    messages: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, dict) else ()
-    asked = next((message for message in reversed(messages) if isinstance(message, HumanMessage)), None)
-    return (message_record_id(session_id, asked),) if asked is not None else ()
-
-
-async def _triple(access: _Access, subject: str, predicate: str, object_: str, text: str) -> tuple[str, str, str]:
-    """Return what a fact says in three parts: as given, as the same words are known already, or its text as a note."""
-    if predicate.strip() and object_.strip():
-        return subject.strip() or "user", predicate, object_
-    for fact in await related_facts(access.memory.store, access.user_id, text):
-        if normalise(fact.text) == normalise(text) and not fact.verbatim:
-            return fact.subject, fact.predicate, fact.object
-    return subject.strip() or "user", "noted", text.strip()
+def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], heard: Heard) -> list[Operation]:
+    """Return the operations that store what the user said, and what becomes of the facts that it may replace."""
+    at = now()
+    when = resolve(said.quote, at, UTC, "")
+    name = " ".join(about.split())
+    is_named = name and not missing(name, heard.own) and name.casefold() != "user"
+    stated = Operation(
+        relation="new",
+        text=said.text,
+        about=name if is_named else "user",
+        quote=said.quote if said.quote != said.text else "",
+        reading=text.strip() if text.strip() != said.text and is_borne_out(text, [said.quote]) else "",
+        source_ids=(heard.ids[said.said],),
+        origin=said.origin,
+        event_at=when.event_at,
+        valid_from=when.valid_from,
+        valid_to=when.valid_to,
+    )
+    operations = []
+    for fact in replaced:
+        linked = said.origin is Origin.USER and (not heard.tainted or are_linked(said.quote, [fact.text]))
+        operations.append(replace(stated, relation="changes" if linked else "unsure", target_id=fact.id))
+    return operations or [stated]
 
 
 def _which(known: Sequence[Fact], how: str) -> str:

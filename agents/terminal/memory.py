@@ -99,7 +99,8 @@ def run_memory(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
         console: Where to draw.
 
     Returns:
-        The exit code: 1 if what was asked for does not exist, or the user said no.
+        The exit code: 1 if what was asked for does not exist, the user said no, or something of what was to be
+            forgotten is left.
 
     Raises:
         MemoryCommandError: If it cannot be carried out.
@@ -208,10 +209,10 @@ class _Command:
         item = await self._named(memory)
         if not await asyncio.to_thread(self._agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
             return 1
-        done = await memory.forget(self._user, item.id)
-        told = f", and {done.messages} messages that said it" if done.messages else ""
-        self._report({"forgotten": [item.id], "messages": done.messages}, f"forgotten{told}")
-        return 0
+        receipt = await memory.forget(self._user, item.id)
+        data = {"forgotten": [item.id], **receipt.model_dump(mode="json"), "problems": list(receipt.problems)}
+        self._report(data, f"forgotten: {receipt.in_short()}")
+        return 1 if receipt.problems else 0
 
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""

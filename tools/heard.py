@@ -1,0 +1,87 @@
+"""What was said and shown in a conversation up to a call of a tool, told apart by who vouches for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from memory.gate import Support, shows_something, support
+from memory.origins import Origin, lowest
+from memory.transcript import is_said, message_record_id, text_of
+
+_TURNS = 3
+"""Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""
+
+_OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})
+"""Tools whose results are nobody else's words."""
+
+_PAGES = "<web_pages>"
+"""What the prompt has around the pages that were searched for the turn."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What was said and shown.
+
+    Args:
+        own: The user's messages, the latest last.
+        ids: Their records.
+        assistant: What the assistant said just before the latest of them.
+        said: All that was said, by whomever.
+        observed: What tools returned.
+        tainted: Whether a tool's result, a page or a quotation was shown, which may have told the model what to do.
+        origin: Who vouches for what is drawn from all of it.
+    """
+
+    own: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    assistant: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
+    tainted: bool = False
+    origin: Origin = Origin.ASSISTANT
+
+    @property
+    def asked(self) -> str:
+        """The user's message that the turn answers."""
+        return self.own[-1] if self.own else ""
+
+    @classmethod
+    def of(cls, state: Any, session_id: str) -> Self:
+        """Return what was said and shown in the latest turns of a conversation.
+
+        Args:
+            state: The state of the agent, with the messages of the thread.
+            session_id: The conversation.
+        """
+        thread: Sequence[BaseMessage] = state.get("messages", ()) if isinstance(state, Mapping) else ()
+        asked = [place for place, message in enumerate(thread) if isinstance(message, HumanMessage)]
+        if not asked:
+            return cls()
+        latest = thread[asked[-_TURNS:][0] :]
+        users = [message for message in latest if isinstance(message, HumanMessage)]
+        before = next((m for m in reversed(thread[: asked[-1]]) if isinstance(m, AIMessage) and is_said(m)), None)
+        results = [m for m in latest if isinstance(m, ToolMessage) and m.name not in _OWN_TOOLS]
+        pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
+        return cls(
+            own=tuple(text_of(message) for message in users),
+            ids=tuple(message_record_id(session_id, message) for message in users),
+            assistant=(text_of(before),) if before is not None else (),
+            said=tuple(text_of(message) for message in latest if is_said(message)),
+            observed=tuple(message.text for message in results),
+            tainted=pages
+            or any(isinstance(m, ToolMessage) and m.name not in _OWN_TOOLS for m in thread)
+            or shows_something(text_of(users[-1])),
+            origin=lowest([Origin.ASSISTANT, *([Origin.TOOL] if results else []), *([Origin.WEB] if pages else [])]),
+        )
+
+    def support(self, text: str) -> Support | None:
+        """Return the user's words that bear something out; None where they did not say it.
+
+        Args:
+            text: What a model wants to store.
+        """
+        return support(text, self.own, self.assistant, self.tainted)
