@@ -93,7 +93,8 @@ def assemble(
     verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else _whole(turns)
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
-    new = _unsaid(found, _said(frame, found, verbatim, session_id) | earlier.ids)
+    said = _said(frame, found, verbatim, session_id) | earlier.ids
+    new = [item for item in found if not (item.id in said or _sums_up(item, said, verbatim.first, session_id))]
     if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         memories = render_found(
             new,
@@ -179,14 +180,21 @@ def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, s
     return {message_record_id(session_id, frame.thread[place]) for place in places}
 
 
-def _unsaid(found: Sequence[MemoryResultItem], said: set[str]) -> list[MemoryResultItem]:
-    """Return what was found without what the prompt says anyhow, and without summaries of nothing but that."""
-    return [
-        item
-        for item in found
-        if item.id not in said
-        and not (item.source == "summary" and said.issuperset(item.payload.get("source_ids") or [item.id]))
-    ]
+def _sums_up(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:
+    """Return whether something found is a summary of nothing but what the prompt says anyhow.
+
+    Args:
+        item: What was found.
+        said: The records that the prompt shows.
+        first: The place in the conversation from which on it shows everything.
+        session_id: The conversation.
+    """
+    if item.source != "summary":
+        return False
+    # one of a higher level has summaries for its sources, and tells where in the conversation they begin
+    begins = item.payload.get("first_turn")
+    later = begins is not None and begins >= first and item.payload.get("session_id") == session_id
+    return later or said.issuperset(item.payload.get("source_ids") or [item.id])
 
 
 def _tokens(name: str, text: str, *, after: str = "") -> int:

@@ -153,6 +153,19 @@ def test_a_summary_of_what_the_prompt_shows_anyhow_is_not_shown() -> None:
     assert [item.id for item in assembled.memories.items] == ["10"]
 
 
+@pytest.mark.parametrize("level", ["1", "2", "master"])
+def test_a_summary_of_any_level_is_of_what_the_prompt_does_not_show(level: str) -> None:
+    def summary(first: int, session_id: str = "s") -> MemoryResultItem:
+        id_ = f"{session_id}{first}"
+        fields = {"session_id": session_id, "level": level, "source_ids": ["below"], "first_turn": first}
+        return found(id_, MemoryScope.DIALOG, id_, **fields).model_copy(update={"source": "summary"})
+
+    # the prompt shows the thread from its place 56 on
+    told = [summary(10), summary(55), summary(56), summary(58), summary(58, "other")]
+    _, assembled = context(thread(30), *told, max_dialog_turns=3)
+    assert {item.id for item in assembled.memories.items} == {"s10", "s55", "other58"}
+
+
 def test_what_memory_is_not_asked_for_is_in_the_prompt_whatever_is_found() -> None:
     # a message that neither the search returns nor the prompt shows would be lost
     messages = thread(40, size=900)
