@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, tzinfo
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from memory.concepts import load_concepts
 from memory.consolidation import consolidate, load_knowledge
 from memory.conversations import end_conversation
 from memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
+from memory.extraction.contract import Relation
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
@@ -38,7 +40,7 @@ async def store(url: str) -> AsyncIterator[MemoryStore]:
 
 
 class Reading:
-    """Reads `predicate|object` lines of the user's as facts."""
+    """Reads lines of the user's as facts: what they say, or `name|what they say of them`."""
 
     async def extract(
         self,
@@ -47,13 +49,16 @@ class Reading:
         *,
         deadline: float,
         max_calls: int = 3,
+        zone: tzinfo = UTC,
     ) -> Extraction:
         ops = []
         for message in messages:
             for line in message.text.splitlines() if message.role == "user" else ():
-                predicate, object_ = line.removeprefix("I say: ").split("|")
-                text = f"User {predicate.replace('_', ' ')} {object_}."
-                ops.append(Operation("add", None, "user", predicate, object_, text, (message.id,)))
+                about, _, text = line.rpartition("|")
+                ended = next((known for known in existing if text == f"No more {known.text}"), None)
+                relation: Relation = "ends" if ended is not None else "new"
+                target = ended.id if ended is not None else None
+                ops.append(Operation(relation, text, about or "user", target, source_ids=(message.id,)))
         return Extraction(ops=tuple(ops), calls=1)
 
 
@@ -78,7 +83,7 @@ async def rows_with(url: str, text: str) -> int:
     return int(row[0]) if row else 0
 
 
-LIKES = ("likes|green tea", "likes|oolong", "likes|jasmine tea")
+LIKES = ("I like green tea", "I like oolong", "I like jasmine tea")
 
 
 async def test_a_turn_brings_facts_and_concepts_in_one_batch(
@@ -93,7 +98,7 @@ async def test_a_turn_brings_facts_and_concepts_in_one_batch(
 
     monkeypatch.setattr(store, "abatch_if", failing)
     with pytest.raises(ConnectionError):
-        await turn(store, "s1", "has_friend|Anna Schmidt", "lives_in|Huế")
+        await turn(store, "s1", "my friend is Anna Schmidt", "I live in Huế")
     assert await store.asearch(scope_namespace("ann", SEMANTIC)) == []
 
     monkeypatch.undo()
@@ -107,27 +112,22 @@ async def test_a_turn_brings_facts_and_concepts_in_one_batch(
 
 
 async def test_those_who_write_at_once_make_one_concept(url: str, store: MemoryStore) -> None:
-    said = [("has_friend", "Anna"), ("has_colleague", "Anna Schmidt"), ("met", "Anna"), ("knows", "Anna Schmidt")]
+    said = [("user", "I met Hà Nội's Anna"), ("Anna", "she sings"), ("user", "I was in Hanoi"), ("anna", "she runs")]
     async with open_memory_store(url, word_model()) as other:
 
-        async def add(place: int, predicate: str, object_: str) -> None:
+        async def add(place: int, about: str, text: str) -> None:
             memory = MemoryFacade((store, other)[place % 2], POLICY)
-            fact = {
-                "subject": "user",
-                "predicate": predicate,
-                "object": object_,
-                "text": f"User {predicate} {object_}.",
-            }
+            fact = {"about": about, "text": text}
             await memory.semantic.add([fact], user_id="ann", session_id=f"s{place}", agent_id="a")
 
         await asyncio.gather(*(add(place, *one) for place, one in enumerate(said)))
 
-    [concept] = (await load_concepts(store, "ann")).values()
-    assert len(concept.source_ids) == 4
+    found = {concept.name: len(concept.source_ids) for concept in (await load_concepts(store, "ann")).values()}
+    assert found == {"Hà Nội": 2, "Anna": 3}
 
 
 async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None:
-    await turn(store, "s1", "lives_in|Huế", *LIKES)
+    await turn(store, "s1", "I live in Huế", *LIKES)
     await consolidate(store, "ann", "a")
     memory = MemoryFacade(store, POLICY)
 
@@ -143,9 +143,9 @@ async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None
 
 async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: str, store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
-    await turn(store, "s1", "has_friend|Anna", "has_colleague|Anna Schmidt", "lives_in|Hà Nội", *LIKES)
+    await turn(store, "s1", "my friend is Anna", "I live in Hà Nội", *LIKES)
     alone = await load_concepts(store, "ann")
-    await turn(store, "s2", "has_neighbour|Anna Müller", "visited|Hanoi", "met|Bob", "likes|rooibos")
+    await turn(store, "s2", "Anna|she knows Müller", "I was in Hanoi", "I met Bob", "I like rooibos")
     await consolidate(store, "ann", "a")
     both = await names(store)
 
@@ -163,8 +163,8 @@ async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: s
 
 
 async def test_forgetting_a_user_leaves_nothing(url: str, store: MemoryStore) -> None:
-    await turn(store, "s1", "has_friend|Anna Schmidt", *LIKES)
-    await turn(store, "s1", "has_friend|Anna Schmidt", user="bob")
+    await turn(store, "s1", "my friend is Anna Schmidt", *LIKES)
+    await turn(store, "s1", "my friend is Anna Schmidt", user="bob")
     await consolidate(store, "ann", "a")
     await MemoryFacade(store, POLICY).forget_user("ann")
     assert (await load_concepts(store, "ann"), await load_knowledge(store, "ann")) == ({}, {})
@@ -178,10 +178,10 @@ async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) 
     await consolidate(store, "ann", "a")
     assert len(await load_knowledge(store, "ann")) == 1
 
-    await turn(store, "s2", "dislikes|oolong")
+    await turn(store, "s2", "No more I like oolong")
     assert await load_knowledge(store, "ann") == {}
 
-    await turn(store, "s3", "likes|rooibos")
+    await turn(store, "s3", "I like rooibos")
     await consolidate(store, "ann", "a")
     [known] = (await load_knowledge(store, "ann")).values()
     tea = next(id_ for id_ in known.source_ids)
@@ -191,7 +191,7 @@ async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) 
 
 async def test_an_export_has_them_and_gives_them_back(store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
-    await turn(store, "s1", "has_friend|Anna Schmidt", *LIKES)
+    await turn(store, "s1", "my friend is Anna Schmidt", *LIKES)
     await consolidate(store, "ann", "a")
     lines = [line async for line in memory.export_user("ann")]
 
@@ -205,7 +205,7 @@ async def test_an_export_has_them_and_gives_them_back(store: MemoryStore) -> Non
 async def test_the_end_of_a_conversation_brings_concepts_too(store: MemoryStore) -> None:
     turns = Turns(MemoryFacade(store, POLICY), None, "ann", "s1", "a")
     # a statement of the user's also to who has no model
-    said = HumanMessage("I say: has_friend|Anna Schmidt", id="u")
+    said = HumanMessage("my friend is Anna Schmidt", id="u")
     await turns.close([said, AIMessage("Noted.", id="b")], None)
     await turns.extract()
     assert await names(store) == set()
