@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.extraction.contract import Operation
 from memory.origins import Origin
-from memory.records import BELIEVED, Fact, Wording, normalise
+from memory.records import BELIEVED, Fact, Lapse, Wording, normalise
 
 _MAX_WORDINGS = 20
 """Ways to put a fact that are kept: the latest."""
@@ -263,12 +263,20 @@ def said_again(fact: Fact, new: Fact) -> Fact:
         update["doubts"] = tuple(id_ for id_ in fact.doubts if id_ not in fact.needs)
     over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.valid_to or fact.said_at))
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
-        update |= revived(fact)
+        update |= revived(fact, new.created_at)
     return fact.model_copy(update=update)
 
 
-def revived(fact: Fact) -> dict[str, Any]:
-    """Return what changes of a fact that is over and is said again: its end counts anew if that is ever withdrawn."""
-    if fact.current or fact.is_withdrawn:
+def revived(fact: Fact, at: datetime) -> dict[str, Any]:
+    """Return what changes of a fact that is over and is said again: its end counts anew if that is ever withdrawn.
+
+    Args:
+        fact: The fact.
+        at: Since when it is believed again.
+    """
+    if fact.current:
         return BELIEVED
-    return {**BELIEVED, "suspended": (*fact.suspended, fact.ending)}
+    # what was said to be over from the beginning was never believed
+    lapse = Lapse(since=fact.retired_at or fact.created_at, until=at)
+    suspended = fact.suspended if fact.is_withdrawn else (*fact.suspended, fact.ending)
+    return {**BELIEVED, "suspended": suspended, "lapses": (*fact.lapses, lapse)}

@@ -196,6 +196,20 @@ class Ending(BaseModel):
     ended_by: tuple[str, ...] = ()
 
 
+class Lapse(BaseModel):
+    """A time in which a fact that is believed again was not.
+
+    Args:
+        since: When it began.
+        until: Since when it is believed again.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: datetime
+    until: datetime
+
+
 def fact_id(about: str, text: str) -> str:
     """Return the id of the fact that says this: the same words about the same are one fact.
 
@@ -221,6 +235,7 @@ class Fact(Record):
         withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
         suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
             been withdrawn itself.
+        lapses: When it was not believed before it was said again: what was believed at a time depends on them.
         wordings: How else it was put, the oldest first.
         verbatim: Kept word for word, because no model has read it.
         unread: Verbatim, and still to be offered to an extraction.
@@ -241,6 +256,7 @@ class Fact(Record):
     ended_by: tuple[str, ...] = ()
     withdrawn: tuple[str, ...] = ()
     suspended: tuple[Ending, ...] = ()
+    lapses: tuple[Lapse, ...] = ()
     wordings: tuple[Wording, ...] = ()
     support: int = Field(1, ge=1, description="How many messages said it.")
     said_at: datetime = Field(default_factory=now, description="When it was last said.")
