@@ -2,7 +2,7 @@
 
 It reads everything that stands in its prompt and nothing else: asked for a detail it says it where the prompt has it in
 any form, and else that it does not know. Asked for a summary it takes the beginning of everything that it is to sum
-up, as much as it is allowed, whoever asks. Asked what a turn teaches it takes the first statement of each message. The
+up, as much as it is allowed, whoever asks. Asked what a turn teaches it takes the first clause of each message. The
 details stand in the middle of messages, so that neither of the two saves them: what is answered from the beginning of
 the conversation was found there.
 """
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.long_conversation.conversation import DETAILS, LOOK_UP, TRA_CUU, Detail
 from benchmarks.long_conversation.wording import ENGLISH, VIETNAMESE, sentences
+from tests.support.labels import clauses_in, fact, other, proposal
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
 
 CHAT, SMALL = "long-chat", "long-small"
@@ -134,12 +135,9 @@ def _beginning(text: str, chars: int) -> str:
 
 
 def _lesson(shown: str) -> dict[str, object]:
-    """Return what extraction asks for: the first statement of each message of the user's."""
-    rows = shown.partition("<transcript>\n")[2].partition("\n</transcript>")[0].splitlines()
-    said = [row for row in map(json.loads, rows) if row["role"] == "user"]
-    ops = []
-    for row in said[:10]:
-        first = str(row["text"]).partition(". ")[0][:200]
-        fact = {"subject": "user", "predicate": "mentioned", "object": first, "text": first}
-        ops.append({"source_ids": [row["id"]], "op": "add", "target_id": None, **fact})
-    return {"ops": ops, "profile_changes": [], "episode": None, "summary": "They talked about the household."}
+    """Return what extraction asks for: the first clause of each message of the user's is a fact."""
+    clauses = clauses_in(shown)
+    first = [int(number) for number in re.findall(r"^user:\n\[(\d+)\]", shown, re.MULTILINE)][:10]
+    facts = [fact(number, clauses[number][:200]) for number in first]
+    others = [other(number) for number in clauses if number not in first]
+    return proposal(facts, others, summary="They talked about the household.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,12 +12,14 @@ import pytest
 from langgraph_sdk.client import LangGraphClient
 from psycopg import AsyncConnection
 
+from tests.support import labels
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
 pytestmark = pytest.mark.e2e
 
 PATIENCE = 30
+PLAN = "I plan a trip to Huế."
 
 
 @pytest.fixture(scope="module", params=["open", "authenticated"])
@@ -112,21 +113,9 @@ def quick(database_server: str, model: OpenAIServer, tmp_path_factory: pytest.Te
 
 
 def drawn(request: Request) -> Reply:
-    """Propose a fact of what the user said, and that the conversation was an episode."""
-    rows = [json.loads(line) for line in request.text.splitlines() if line.startswith('{"id"')]
-    [said, *_] = [row for row in rows if row.get("role") == "user"]
-    fact = {"subject": "user", "predicate": "plans", "object": "a trip to Huế", "text": "User plans a trip to Huế."}
-    operation = {"op": "add", "target_id": None, "source_ids": [said["id"]], **fact}
-    episode = {
-        "goal": "Plan a trip to Huế",
-        "situation": "",
-        "steps": [],
-        "outcome": "a trip to Huế is planned",
-        "lessons": [],
-        "level": "conversation",
-        "importance": 0.5,
-    }
-    return Reply(json={"ops": [operation], "profile_changes": [], "episode": episode, "summary": ""})
+    """Take what the user plans for a fact, and the conversation for an episode."""
+    episode = labels.episode("Plan a trip to Huế", "a trip to Huế is planned")
+    return Reply(json=labels.labelled(request.text, labels.Says("I plan a trip", "same", PLAN), episode=episode))
 
 
 async def answer_to(client: LangGraphClient, user: str, text: str, thread: str) -> str:
@@ -160,7 +149,7 @@ async def test_turns_are_answered_while_what_is_behind_others_hangs_and_it_ends_
 
     threads = [str((await client.threads.create())["thread_id"]) for _ in range(2)]
     try:
-        await answer_to(client, "ann", "I plan a trip to Huế.", threads[0])
+        await answer_to(client, "ann", PLAN, threads[0])
         async with asyncio.timeout(PATIENCE):
             while not [request for request in model.chats() if request.schema]:  # noqa: ASYNC110 - a server tells nobody
                 await asyncio.sleep(0.1)  # the interval of a poll
@@ -175,6 +164,6 @@ async def test_turns_are_answered_while_what_is_behind_others_hangs_and_it_ends_
         while not await concluded("ann"):  # noqa: ASYNC110 - a server tells nobody
             await asyncio.sleep(0.2)  # the interval of a poll
     facts = [value["text"] for value in await stored(quick, "ann", "semantic") if value["kind"] == "fact"]
-    assert "User plans a trip to Huế." in facts
+    assert facts == [PLAN]
     assert await stored(quick, "ann", "links")
     assert {thread["thread_id"] for thread in await client.threads.search(limit=1000)} == set(threads)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from langchain_core.tools import tool
 from psycopg.sql import SQL, Identifier
@@ -14,6 +12,7 @@ from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import encode, terminal_namespace
 from memory.storage import Storage, StorageSettings, open_storage
+from tests.support import labels
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 
 ANN, BOB = "ann.o'neil@example.com", "bob"
@@ -34,25 +33,16 @@ def answer(request: Request) -> Reply:
 
 def extract(request: Request) -> Reply:
     """Draw everything that can be drawn from what was said."""
-    said = [json.loads(line) for line in request.text.splitlines() if line.startswith('{"id": "m')]
     mark = mark_of(request.text)
-    sources = [message["id"] for message in said if message["role"] == "user"]
-    triple = {"subject": "user", "predicate": "keeps", "object": mark, "text": f"User keeps a {mark}."}
+    keeps = f"I keep a {mark}"
     return Reply(
-        json={
-            "ops": [{"source_ids": sources, "op": "add", "target_id": None, **triple}],
-            "profile_changes": [{"source_ids": sources, "field": "pet", "value": mark}],
-            "episode": {
-                "goal": f"Learn about the {mark}",
-                "situation": "",
-                "steps": [f"looked up {mark}"],
-                "outcome": f"{mark} found",
-                "lessons": [],
-                "level": "task",
-                "importance": 0.5,
-            },
-            "summary": f"User spoke of a {mark}.",
-        }
+        json=labels.labelled(
+            request.text,
+            labels.Says(keeps),
+            profile=[(keeps, "pet", mark)],
+            episode=labels.episode(f"Keep a {mark}", f"{mark} looked up", steps=[f"looked up {mark}"]),
+            summary=f"User keeps a {mark}.",
+        )
     )
 
 

@@ -22,12 +22,14 @@ from memory.interface import MemoryScope
 from memory.storage import StorageSettings, open_storage
 from memory.turns import Turns
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
+from tests.support.telling import tell
 from tests.support.terminal import AtTerminal
 
 __all__ = ["environment", "on_server"]
 
 pytestmark = pytest.mark.e2e
 
+HUE, DA_NANG = "I live in Huế", "I live in Đà Nẵng"
 ANN: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
 
 
@@ -37,10 +39,8 @@ async def filled(on_server: Environment) -> Environment:
     settings = StorageSettings.model_validate({"database_url": on_server["DATABASE_URL"], "embedding": "local"})
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.store)
-        for city in ("Huế", "Đà Nẵng"):
-            text = f"User lives in {city}"
-            fact = {"subject": "user", "predicate": "lives_in", "object": city, "text": text, "source_ids": [city]}
-            await memory.semantic.add([fact], **ANN)
+        await tell(storage.store, HUE, source_ids=["Huế"])
+        await tell(storage.store, DA_NANG, "changes", HUE, source_ids=["Đà Nẵng"])
         await memory.dialog.append("ann", "monday", [HumanMessage("I moved", id="1")], agent_id="assistant")
         await memory.profile.update_profile("ann", {"name": "Lan\x1b[2J"})
     return on_server
@@ -89,16 +89,16 @@ def read(run: Run) -> Callable[..., Awaitable[Any]]:
 
 async def test_what_is_remembered_is_listed_searched_and_shown(filled: Environment, run: Run, read: Run) -> None:
     listed = await read("list", "--scope", "semantic")
-    facts = [item["payload"]["object"] for item in listed if item["source"] == "fact"]
+    facts = [item["payload"]["text"] for item in listed if item["source"] == "fact"]
     concepts = {item["payload"]["name"] for item in listed if item["source"] == "concept"}
-    assert (facts, concepts) == (["Đà Nẵng", "Huế"], {"Đà Nẵng", "Huế"})
+    assert (facts, concepts) == ([DA_NANG, HUE], {"Đà Nẵng", "Huế"})
     plain = (await run("list")).stdout
-    assert "User lives in Đà Nẵng" in plain
+    assert DA_NANG in plain
     assert "name: Lan" in plain
     assert "\x1b" not in plain
     assert (await run("list", user="bob")).stdout.strip() == "nothing"
     first, *_ = await read("search", "where do I live", "--scope", "semantic", "--limit", "1")
-    assert (first["payload"]["object"], first["source"]) == ("Đà Nẵng", "fact")
+    assert (first["payload"]["text"], first["source"]) == (DA_NANG, "fact")
     assert (await read("show", first["id"][:8]))["payload"] == first["payload"]
     assert "has no memory 'nope'" in (await run("show", "nope", code=2)).stderr
 
@@ -109,14 +109,7 @@ async def test_a_list_begins_with_facts_and_a_search_ends_with_questions(
     settings = StorageSettings.model_validate({"database_url": on_server["DATABASE_URL"], "embedding": "local"})
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.store)
-        fact = {
-            "subject": "user",
-            "predicate": "keeps",
-            "object": "a cat",
-            "text": "User keeps a cat",
-            "source_ids": ["1"],
-        }
-        await memory.semantic.add([fact], **ANN)
+        await memory.semantic.add([{"text": "User keeps a cat", "source_ids": ["1"]}], **ANN)
         said = [HumanMessage("Do I keep a cat?", id="1"), HumanMessage("My cat sleeps all day.", id="2")]
         turns = Turns(memory, None, "ann", "monday", "assistant")
         await memory.dialog.append("ann", "monday", said, agent_id="assistant")
@@ -138,13 +131,13 @@ async def test_a_list_begins_with_facts_and_a_search_ends_with_questions(
 
 
 async def test_one_memory_is_corrected_and_keeps_its_history(filled: Environment, run: Run, read: Run) -> None:
-    [home] = [item for item in await read("list") if item["payload"].get("object") == "Đà Nẵng"]
+    [home] = [item for item in await read("list") if item["payload"]["text"] == DA_NANG]
     done = await read("correct", home["id"][:8], "I live in Hội An.")
     assert done["corrected"] == home["id"]
     believed = [item for item in await read("list") if item["source"] == "fact" and item["payload"]["current"]]
     assert [(item["id"], item["payload"]["text"]) for item in believed] == [(done["by"], "I live in Hội An.")]
     history = {fact["text"]: fact for fact in await read("history")}
-    assert history["User lives in Đà Nẵng"]["superseded_by"] == done["by"]
+    assert history[DA_NANG]["superseded_by"] == done["by"]
     assert "is not believed any more" in (await run("correct", home["id"], "Elsewhere I live", code=2)).stderr
     assert "says already" in (await run("correct", done["by"], "I live in Hội An", code=2)).stderr
     [message] = [item for item in await read("list") if item["source"] == "message"]
@@ -171,12 +164,12 @@ async def test_one_memory_is_deleted_with_what_said_it(on_server: Environment, r
 
 async def test_history_has_dates_and_pending_has_causes(filled: Environment, run: Run, read: Run) -> None:
     before, now = await read("history", "where did I live")
-    assert (before["object"], before["current"], now["object"]) == ("Huế", False, "Đà Nẵng")
+    assert (before["text"], before["current"], now["text"]) == (HUE, False, DA_NANG)
     assert before["valid_to"] == now["said_at"]
     over, holds = (await run("history")).stdout.splitlines()
     today = str(before["valid_to"])[:10]
     assert (over.count(today), holds.count(today)) == (2, 1)
-    assert over.endswith("User lives in Huế")
+    assert over.endswith(HUE)
     assert await read("pending") == []
 
 

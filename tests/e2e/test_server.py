@@ -19,6 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
 from tests.support.dev_server import DevServer, database_for_a_server, dev_server
+from tests.support.labels import NOTHING, Says, labelled
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 
 pytestmark = pytest.mark.e2e
@@ -26,7 +27,6 @@ pytestmark = pytest.mark.e2e
 TOOLS = [f"tests.support.user_tools:{name}" for name in ("weather", "broken", "book")]
 SUMS_UP = "You sum up a stretch of a conversation"
 """How the prompt of a summary begins."""
-NOTHING: dict[str, Any] = {"ops": [], "profile_changes": [], "episode": None, "summary": ""}
 
 
 @dataclass(frozen=True)
@@ -371,15 +371,8 @@ def is_about_time(line: dict[str, Any]) -> bool:
 
 
 def lives_in(city: str) -> Callable[[Request], Any]:
-    """Propose that the user lives in a city, of the message that says so."""
-
-    def learn(request: Request) -> Any:
-        rows = [json.loads(line) for line in request.text.splitlines() if line.startswith('{"id"')]
-        cited = [row["id"] for row in rows if row.get("role") == "user" and city in row["text"]]
-        fact = {"subject": "user", "predicate": "lives_in", "object": city, "text": f"User lives in {city}."}
-        return {**NOTHING, "ops": [{"op": "add", "target_id": None, "source_ids": cited, **fact}] if cited else []}
-
-    return learn
+    """Label as a fact what says that the user lives in a city."""
+    return lambda request: labelled(request.text, Says(f"I live in {city}"))
 
 
 async def until_read(server: DevServer, user_id: str, thread: str) -> None:
@@ -401,8 +394,9 @@ async def test_what_a_model_learnt_in_one_thread_is_used_in_another_by_the_same_
     await until_read(server, ann, thread)
 
     asked = await events_of(client, target, f"Where do I live? {mark}", user_id=ann)
-    assert "User lives in Nam Định." in [item["text"] for item in memory_event(asked, "retrieve")["items"]]
-    assert "User lives in Nam Định." in script.prompts()[1].text
+    recalled = [item for item in memory_event(asked, "retrieve")["items"] if item["scope"] == "semantic"]
+    assert [item["text"] for item in recalled] == ["I live in Nam Định."]
+    assert "I live in Nam Định." in script.prompts()[1].text
     assert asked[-2] == {"type": "answer", "text": "in Nam Định"}
 
     other = await events_of(client, target, f"Where do I live? {mark}", user_id=f"bob{mark}")

@@ -16,28 +16,15 @@ from memory.facade import MemoryFacade
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.storage import StorageSettings, open_storage
+from tests.support.labels import Says, labelled
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
-FACT = "User is allergic to peanuts."
+FACT = "I am allergic to peanuts."
 
 
 def propose(request: Request) -> Reply:
-    """Propose the fact once for each message that states it, as a model does, however often it is asked."""
-    briefing = [line for line in request.text.splitlines() if line.startswith("{") and '"id"' in line]
-    said = [json.loads(line) for line in briefing]
-    cited = [m["id"] for m in said if m.get("role") == "user" and "peanuts" in m.get("text", "")]
-    known = [m for m in said if "role" not in m and "peanuts" in m.get("text", "")]
-    operation = {
-        "source_ids": cited,
-        "op": "add",
-        "target_id": None,
-        "subject": "user",
-        "predicate": "allergic_to",
-        "object": "peanuts",
-        "text": FACT,
-    }
-    ops = [operation] if cited and not known else []
-    return Reply(json={"ops": ops, "profile_changes": [], "episode": None, "summary": "User spoke of allergies."})
+    """Label the fact in each message that states it, as a model does, however often it is asked."""
+    return Reply(json=labelled(request.text, Says(FACT, "same", FACT), summary="User spoke of allergies."))
 
 
 @pytest.fixture
@@ -84,7 +71,7 @@ async def stored(database_url: str) -> tuple[list[dict[str, Any]], list[dict[str
 async def test_killed_between_answer_and_extract(
     die_at: str, thread: str, database_url: str, model_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "I am allergic to peanuts."
+    said = FACT
     code = await run_turn({"thread": "same", "text": said, "die_at": die_at}, database_url, model_server)
     assert code == -9
     messages, facts, waiting = await stored(database_url)
@@ -123,7 +110,7 @@ async def test_killed_while_the_model_extracts(database_url: str, openai_server:
     openai_server.add(Reply(json={}, hold=hold), when=Match(schema=True))
     openai_server.add(propose, when=Match(schema=True), repeat=True)
     openai_server.add(Reply(text="I will keep it in mind."), when=Match(schema=False), repeat=True)
-    order = {"thread": "1", "text": "I am allergic to peanuts."}
+    order = {"thread": "1", "text": FACT}
     process = await start(order, database_url, openai_server)
     await asyncio.to_thread(openai_server.wait_for, 2, 60)
     process.kill()

@@ -24,11 +24,11 @@ from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import scope_namespace
 from memory.storage import StorageSettings
 from memory.work.worker import drain
+from tests.support.labels import NOTHING
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 
 KEY = "sk-secret-0123456789abcdef"
 STAND_IN = "openai:stand-in"
-NOTHING: dict[str, Any] = {"ops": [], "profile_changes": [], "episode": None, "summary": ""}
 
 
 @pytest.fixture(autouse=True)

@@ -13,20 +13,12 @@ from agents import AgentConfig, open_agent
 from agents.models import LIMITS
 from memory.facade import MemoryFacade
 from tests.contract.conftest import memory_store
+from tests.support.labels import fact, other, proposal
 from tests.support.many_tools import many_tools, vectors_made, word_store
 from tests.support.openai_server import Match, OpenAIServer, Reply
 
 KEY = "sk-secret-0123456789abcdef"
-FACT = {
-    "op": "add",
-    "target_id": None,
-    "subject": "user",
-    "predicate": "lives_in",
-    "object": "Huế",
-    "text": "User lives in Huế.",
-    "source_ids": ["m1"],
-}
-LEARNT = {"ops": [FACT], "profile_changes": [], "episode": None, "summary": ""}
+LEARNT = proposal([fact(1, "User lives in Huế.")], [other(2, "question")])
 STEP = {"id": "s1", "description": "rent a boat", "tool": "", "depends_on": [], "status": "pending"}
 PLAN = {"goes_on": False, "goal": "a boat trip", "steps": [STEP, {**STEP, "id": "s2", "description": "buy bread"}]}
 DECIDES = Match(contains="whether a message needs the web")
@@ -99,4 +91,4 @@ async def test_what_stands_in_is_asked(
         assert [step["description"] for step in task["steps"]] == ["rent a boat", "buy bread"]
     if agent.memory.extraction == "inline":
         facts = await MemoryFacade(store).semantic.history(user_id="ann")
-        assert [fact.text for fact in facts if not fact.verbatim] == ["User lives in Huế."]
+        assert [fact.text for fact in facts if not fact.verbatim] == ["I live in Huế."]

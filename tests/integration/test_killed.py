@@ -20,6 +20,7 @@ from memory.namespaces import scope_namespace
 from memory.owned import everything
 from memory.storage import StorageSettings, open_storage
 from tests.support.databases import fresh_database
+from tests.support.labels import Says, clauses_in, labelled
 from tests.support.many_turns import USER
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 
@@ -36,17 +37,10 @@ def says(number: int) -> str:
 
 
 def propose(request: Request) -> Reply:
-    """Propose a fact for each message that states one and that no memory says already."""
-    lines = [json.loads(row) for row in request.text.splitlines() if row.startswith("{") and '"text"' in row]
-    rows = [row for row in lines if "text" in row]
-    known = " ".join(row["text"] for row in rows if "role" not in row)
-    ops = []
-    for row in rows:
-        thing = re.match(r"I keep (thing number \d+)\.", row["text"]) if row.get("role") == "user" else None
-        if thing and f"{thing[1]}." not in known:
-            fact = {"subject": "user", "predicate": "keeps", "object": thing[1], "text": f"User keeps {thing[1]}."}
-            ops.append({"source_ids": [row["id"]], "op": "add", "target_id": None, **fact})
-    return Reply(json={"ops": ops, "profile_changes": [], "episode": None, "summary": ""})
+    """Label each clause that states a fact, as said again where a memory says it already."""
+    stated = [text for text in clauses_in(request.text).values() if text.startswith("I keep thing number")]
+    says = [Says(text, "same", text) for text in stated]
+    return Reply(json=labelled(request.text, *says, Says("What do I keep?", "question")))
 
 
 @pytest.fixture

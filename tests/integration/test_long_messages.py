@@ -21,6 +21,7 @@ from pydantic import Field
 from agents import AgentConfig, open_agent
 from memory.interface import MemoryPolicy
 from tests.support.databases import WordEmbeddings, open_memory_store, word_model
+from tests.support.labels import clauses_in, fact, proposal
 from tests.support.loop_watch import loop_watched
 from tests.support.scripted_model import ScriptedModel
 
@@ -60,22 +61,12 @@ class Quiet(ScriptedModel):
 
 
 def answer(messages: list[BaseMessage]) -> AIMessage:
-    """Answer a question; of what is to be drawn from, propose twenty facts."""
-    if "<transcript>" not in str(messages[-1].content):
+    """Answer a question; of what is to be drawn from, take twenty clauses for facts."""
+    shown = str(messages[-1].content)
+    if "<conversation>" not in shown:
         return AIMessage("Noted.")
-    sources = [f"m{number}" for number in range(1, 4) if f'"m{number}"' in str(messages[-1].content)]
-    operations = [
-        {
-            "op": "add",
-            "source_ids": sources,
-            "subject": "user",
-            "predicate": "owns",
-            "object": f"book {number}",
-            "text": f"User owns book {number}.",
-        }
-        for number in range(20)
-    ]
-    return AIMessage(json.dumps({"ops": operations, "profile_changes": [], "episode": None, "summary": ""}))
+    facts = [fact(number, f"User owns book {number}.") for number in list(clauses_in(shown))[:20]]
+    return AIMessage(json.dumps(proposal(facts)))
 
 
 class FewWords(WordEmbeddings):

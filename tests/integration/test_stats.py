@@ -66,7 +66,7 @@ async def fill(url: str, words: EmbeddingModel) -> None:
     """Let Ann say three things, one of which cannot be read, and Bob one."""
     async with open_memory_store(url, words) as store:
         memory = MemoryFacade(store)
-        fact = {"subject": "user", "predicate": "has", "object": "a cat", "text": "User has a cat", "source_ids": ["1"]}
+        fact = {"text": "User has a cat", "source_ids": ["1"]}
         await memory.semantic.add([fact], user_id="ann", session_id="monday", agent_id="tester")
         said = [HumanMessage("I have a cat", id="1"), AIMessage("How nice", id="2"), HumanMessage("Yes", id="3")]
         await memory.dialog.append("ann", "monday", said, agent_id="tester")

@@ -95,7 +95,7 @@ async def test_a_turn_tells_what_it_did(memory_store: MemoryStore, heard: Heard)
 
 async def test_what_is_retrieved_is_counted_by_what_it_is(memory_store: MemoryStore, heard: Heard) -> None:
     memory = MemoryFacade(memory_store)
-    fact = {"subject": "user", "predicate": "has", "object": "a cat", "text": "User has a cat", "source_ids": ["1"]}
+    fact = {"text": "User has a cat", "source_ids": ["1"]}
     await memory.semantic.add([fact], user_id="ann", session_id="monday", agent_id="tester")
     query = MemoryQuery(
         user_id="ann", session_id="today", agent_id="tester", scopes=[MemoryScope.SEMANTIC], query="the cat"

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from memory.extraction import (
     Operation,
     Rejected,
     TranscriptMessage,
+    Unread,
 )
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
@@ -36,33 +37,19 @@ from tests.support.databases import open_memory_store, word_model
 from tests.support.stores import STORES, open_any_store
 
 PARAPHRASES = {
-    ("lives_in", "Hanoi"): ["I live in Hanoi.", "My home is in Hanoi.", "Tôi sống ở Hà Nội."],
-    ("allergic_to", "peanuts"): ["I am allergic to peanuts.", "I have a peanut allergy.", "Tôi bị dị ứng với peanuts."],
-    ("works_as", "nurse"): ["I work as a nurse.", "My job: nurse.", "My profession is nurse."],
-    ("has_pet", "cat"): ["I have a cat.", "I own a pet cat.", "I keep a cat."],
-    ("likes", "green tea"): ["I like green tea.", "I love green tea.", "Green tea is what I enjoy."],
+    "home": ["I live in Hanoi.", "My home is in Hanoi.", "Tôi sống ở Hà Nội."],
+    "allergy": ["I am allergic to peanuts.", "I have a peanut allergy.", "Tôi bị dị ứng với peanuts."],
+    "work": ["I work as a nurse.", "My job: nurse.", "My profession is nurse."],
+    "pet": ["I have a cat.", "I own a pet cat.", "I keep a cat."],
+    "drink": ["I like green tea.", "I love green tea.", "Green tea is what I enjoy."],
 }
-WORDINGS = {
-    "I live in Hanoi.": ("lives_in", "Hanoi"),
-    "My home is in Hanoi.": ("home", "Hanoi"),
-    "Tôi sống ở Hà Nội.": ("sống ở", "Hà Nội"),
-    "I am allergic to peanuts.": ("allergic_to", "peanuts"),
-    "I have a peanut allergy.": ("has_allergy", "peanut"),
-    "Tôi bị dị ứng với peanuts.": ("bị dị ứng với", "peanuts"),
-    "I work as a nurse.": ("works_as", "a nurse"),
-    "My job: nurse.": ("job", "nurse"),
-    "My profession is nurse.": ("profession", "nurse"),
-    "I have a cat.": ("has_pet", "a cat"),
-    "I own a pet cat.": ("owns_pet", "cat"),
-    "I keep a cat.": ("keeps_pet", "cat"),
-    "I like green tea.": ("likes", "green tea"),
-    "I love green tea.": ("loves", "green tea"),
-    "Green tea is what I enjoy.": ("enjoys", "green tea"),
-}
+MEANS = {text: meaning for meaning, texts in PARAPHRASES.items() for text in texts}
+FIRST = [text for text, *_ in PARAPHRASES.values()]
+LATER = [text for text in MEANS if text not in FIRST]
 
 
 class Reader:
-    """An extractor that reads each message as the test's table says, in the words of the message."""
+    """An extractor that reads each message in its own words, and knows what it is shown and means the same."""
 
     def __init__(self, failure: Exception | None = None, hold: asyncio.Event | None = None) -> None:
         self.failure = failure
@@ -76,19 +63,25 @@ class Reader:
         *,
         deadline: float,
         max_calls: int = 3,
+        zone: tzinfo = UTC,
     ) -> Extraction:
         self.started.set()
         if self.hold:
             await self.hold.wait()
         if self.failure:
             raise self.failure
+        known = {MEANS[memory.text]: memory.id for memory in existing if memory.text in MEANS}
         ops = tuple(
-            Operation("add", None, "user", *WORDINGS[message.text], message.text, (message.id,))
+            self.read(message, known.get(MEANS[message.text]))
             for message in messages
-            if message.role == "user" and message.text in WORDINGS
+            if message.role == "user" and message.text in MEANS
         )
         episode = EpisodeDraft(goal="get to know each other") if len(messages) > 2 else None
         return Extraction(ops=ops, episode=episode, summary="User told of themselves.", calls=1)
+
+    def read(self, message: TranscriptMessage, known: str | None) -> Operation:
+        """Return what a message states."""
+        return Operation("same" if known else "new", message.text, target_id=known, source_ids=(message.id,))
 
 
 @pytest.fixture(params=STORES)
@@ -120,23 +113,31 @@ async def say(turns: Turns, *texts: str) -> None:
     await turns.close(history, None)
 
 
-async def test_fifteen_paraphrases_of_five_facts_are_five_facts(store: BaseStore) -> None:
-    for number, text in enumerate(WORDINGS):
-        one = turns(store, str(number))
+async def write(store: BaseStore, place: str, texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts):
+        one = turns(store, f"{place}-{number}")
         await say(one, text)
         await one.extract()
-    assert [(fact["support"], len(fact["source_ids"])) for fact in await facts(store)] == [(3, 3)] * 5
+
+
+async def test_fifteen_paraphrases_of_five_facts_are_five_facts(store: BaseStore) -> None:
+    await write(store, "one", list(MEANS))
+    kept = await facts(store)
+    assert [(fact["support"], len(fact["source_ids"])) for fact in kept] == [(3, 3)] * 5
+    ways = [{fact["text"], *(wording["text"] for wording in fact["wordings"])} for fact in kept]
+    assert sorted(map(sorted, ways)) == sorted(map(sorted, PARAPHRASES.values()))
 
 
 async def test_and_so_they_are_when_five_write_at_once(store: BaseStore) -> None:
-    async def writer(place: int) -> None:
-        for number, text in enumerate(list(WORDINGS)[place::5]):
-            one = turns(store, f"{place}-{number}")
-            await say(one, text)
-            await one.extract()
+    await write(store, "first", FIRST)
+    await asyncio.gather(*(write(store, str(place), LATER[place::5]) for place in range(5)))
+    kept = await facts(store)
+    assert [(fact["support"], len(fact["wordings"])) for fact in kept] == [(3, 2)] * 5
 
-    await asyncio.gather(*map(writer, range(5)))
-    assert [fact["support"] for fact in await facts(store)] == [3] * 5
+
+async def test_what_five_say_at_once_in_the_same_words_is_one_fact(store: BaseStore) -> None:
+    await asyncio.gather(*(write(store, str(place), FIRST) for place in range(5)))
+    assert [(fact["support"], len(fact["source_ids"])) for fact in await facts(store)] == [(5, 5)] * 5
 
 
 async def test_five_processes_lose_no_update(database_url: str) -> None:
@@ -144,17 +145,15 @@ async def test_five_processes_lose_no_update(database_url: str) -> None:
 
     async def writer(place: int) -> None:
         async with open_memory_store(database_url, word_model()) as mine:
-            for number, text in enumerate(list(WORDINGS)[place::5]):
-                one = turns(mine, f"{place}-{number}")
-                await say(one, text)
-                await one.extract()
+            await write(mine, str(place), LATER[place::5])
 
     def in_a_thread(place: int) -> None:
         asyncio.run(writer(place))
 
     async with open_memory_store(database_url, word_model()) as store:
+        await write(store, "first", FIRST)
         await asyncio.gather(*(asyncio.to_thread(in_a_thread, place) for place in range(5)))
-        assert sorted(fact["support"] for fact in await facts(store)) == [3] * 5
+        assert [(fact["support"], len(fact["wordings"])) for fact in await facts(store)] == [(3, 2)] * 5
         assert await MemoryFacade(store).pending("ann") == []
 
 
@@ -242,14 +241,16 @@ async def test_what_was_taken_back_does_not_return_when_the_conversation_ends(st
     one = turns(store)
     await say(one, "I live in Hanoi.", "I have a cat.")
     await one.extract()
-    [home] = [fact for fact in await facts(store) if fact["predicate"] == "lives_in"]
+    [home] = [fact for fact in await facts(store) if fact["text"] == "I live in Hanoi."]
     await one.memory.semantic.retire([home["id"]], user_id="ann")
-    WORDINGS["I live in Hanoi."] = ("is_at_home_in", "Hanoi")
-    try:
-        await end_conversation(one)
-    finally:
-        WORDINGS["I live in Hanoi."] = ("lives_in", "Hanoi")
-    assert [fact["predicate"] for fact in await facts(store)] == ["has_pet"]
+
+    class Differently(Reader):
+        def read(self, message: TranscriptMessage, known: str | None) -> Operation:
+            text = message.text.replace("I live", "User is at home")
+            return replace(super().read(message, known), text=text)
+
+    await end_conversation(replace(one, extractor=Differently()))
+    assert [fact["text"] for fact in await facts(store)] == ["I have a cat."]
 
 
 async def test_each_agent_reads_its_own_turns_only(store: BaseStore) -> None:
@@ -264,13 +265,16 @@ async def test_a_refused_proposal_keeps_the_words_it_was_about(store: BaseStore)
     class Partial(Reader):
         async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
             [said] = [message for message in messages if message.role == "user"]
-            operation = Operation("add", None, "user", "lives_in", "Hanoi", "User lives in Hanoi.", (said.id,))
-            return Extraction(ops=(operation,), rejected=(Rejected("?", "not grounded", (said.id,)),), complete=False)
+            operation = Operation("new", "I live in Hanoi.", source_ids=(said.id,))
+            refused = Rejected("?", "not in the form that was asked for")
+            unread = Unread("I am a keen diver.", said.id)
+            return Extraction(ops=(operation,), unread=(unread,), rejected=(refused,), complete=False)
 
     one = turns(store, extractor=Partial())
     await say(one, "I live in Hanoi. I am a keen diver.")
     await one.extract()
-    assert sorted(fact["text"] for fact in await facts(store)) == ["I am a keen diver.", "User lives in Hanoi."]
+    kept = sorted((fact["text"], fact["verbatim"]) for fact in await facts(store))
+    assert kept == [("I am a keen diver.", True), ("I live in Hanoi.", False)]
 
 
 async def test_several_turns_are_drawn_from_in_one_call(store: BaseStore) -> None:
@@ -323,7 +327,8 @@ async def test_a_conversation_ends_once_with_one_episode(store: BaseStore) -> No
 async def test_what_no_model_could_read_is_read_at_the_end_of_the_conversation(store: BaseStore) -> None:
     class Nonsense(Reader):
         async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
-            return Extraction(rejected=(Rejected("?", "nonsense", tuple(m.id for m in messages)),), complete=False)
+            unread = tuple(Unread(m.text, m.id) for m in messages if m.role == "user")
+            return Extraction(unread=unread, rejected=(Rejected("?", "nonsense"),), complete=False)
 
     one = turns(store, extractor=Nonsense())
     await say(one, "I live in Hanoi.", "I have a cat.")
