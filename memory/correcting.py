@@ -5,9 +5,9 @@ from __future__ import annotations
 from langgraph.store.base import BaseStore
 
 from memory.changes import Change
-from memory.drafts import repeated
+from memory.extraction import Operation
 from memory.facts import fact_changes, load_facts
-from memory.reconcile import retire
+from memory.reconcile import reconcile
 from memory.records import MAX_INDEXED_CHARS, Fact, normalise, now, record_id
 from memory.transactions import transact
 
@@ -35,32 +35,22 @@ async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str) -> F
         raise ValueError("the correction is empty; give what is true instead")
     if len(said) > MAX_INDEXED_CHARS:
         raise ValueError(f"the correction is longer than {MAX_INDEXED_CHARS} characters; give one fact")
-    new_id = record_id("statement", normalise(said))
 
     async def step() -> tuple[Fact, list[Change]]:
-        stored = await load_facts(store, user_id, (), [id_, new_id])
-        fact = stored.get(id_)
+        fact = (await load_facts(store, user_id, (), [id_])).get(id_)
         if fact is None:
             raise ValueError("only a fact can be corrected; anything else can be deleted")
         if not fact.current:
             raise ValueError("it is not believed any more; correct the fact that is")
         if normalise(fact.text) == normalise(said):
             raise ValueError("that is what it says already")
-        at = now()
-        new = Fact(
-            id=new_id,
-            text=said,
-            subject=fact.subject,
-            predicate="said",
-            object=said,
-            verbatim=True,
-            created_at=at,
-            said_at=at,
-            session_id=CORRECTED,
-            agent_id=fact.agent_id,
-            source_ids=(record_id("correction", id_, normalise(said)),),
-        )
-        believed = repeated(stored.get(new_id), new)
-        return believed, await fact_changes(store, user_id, [retire(fact, at, at, believed.id), believed])
+        # a clock that has been set back leaves facts that were said later than now
+        at = max(now(), fact.said_at)
+        source = record_id("correction", id_, normalise(said), at.isoformat())
+        operation = Operation("changes", said, about=fact.about, target_id=id_, source_ids=(source,))
+        stored = await load_facts(store, user_id, [operation])
+        changed = reconcile([operation], stored, at=at, session_id=CORRECTED, agent_id=fact.agent_id)
+        [believed] = [one for one in changed if one.id == operation.id]
+        return believed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)

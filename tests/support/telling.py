@@ -19,19 +19,23 @@ async def tell(
     relation: Relation = "new",
     target: str | None = None,
     *,
+    about: str = "user",
+    needs: Sequence[str] = (),
     source_ids: Sequence[str] = (),
     user_id: str = "ann",
     session_id: str = "monday",
     agent_id: str = "assistant",
     at: datetime | None = None,
 ) -> list[Fact]:
-    """Let a user tell something about themselves.
+    """Let a user tell something.
 
     Args:
         store: Where it is kept.
         text: The user's words.
         relation: How they stand to the target.
         target: The words of the fact that is meant.
+        about: Whom it is about.
+        needs: The words of the facts that it depends on.
         source_ids: The messages that say it.
         user_id: The owner.
         session_id: The conversation.
@@ -42,6 +46,11 @@ async def tell(
         The facts that are new or have changed.
     """
     operation = Operation(
-        relation, text, target_id=fact_id("user", target) if target else None, source_ids=tuple(source_ids)
+        relation,
+        text,
+        about=about,
+        target_id=fact_id(about, target) if target else None,
+        source_ids=tuple(source_ids),
+        needs=tuple(fact_id(about, one) for one in needs),
     )
     return await write_facts(store, user_id, [operation], at=at or now(), session_id=session_id, agent_id=agent_id)
