@@ -59,6 +59,7 @@ class MemState(SwitchState):
         remembered: The id of the last message of the thread that memory has stored.
         task: The task that the conversation is about, with `use_task_graph`.
         offered: The ids of the skills that the prompt of this turn shows.
+        searched: Whether the prompt of this turn shows pages of the web.
     """
 
     layout: NotRequired[Layout | None]
@@ -66,6 +67,7 @@ class MemState(SwitchState):
     remembered: NotRequired[str | None]
     task: NotRequired[TaskNotes | None]
     offered: NotRequired[list[str]]
+    searched: NotRequired[bool]
 
 
 class MemoryNodes:
@@ -155,6 +157,7 @@ class MemoryNodes:
             "layout": layout,
             "working_memory": update_working_memory(thread, None, self._policy),
             "offered": [item.id for item in assembled.memories.items if item.scope is MemoryScope.PROCEDURAL],
+            "searched": bool(assembled.pages.pages),
             **chosen,
         }
         if planning is not None:
@@ -265,7 +268,7 @@ class MemoryNodes:
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
-        done: dict[str, Any] = {"layout": None, "working_memory": None, "offered": []}
+        done: dict[str, Any] = {"layout": None, "working_memory": None, "offered": [], "searched": False}
         identity = identify(runtime, get_config())
         task = state.get("task")
         if self._tasks is not None and task is not None:
@@ -281,7 +284,13 @@ class MemoryNodes:
         try:
             async with asyncio.timeout(self._policy.read_timeout):
                 steps = notes["steps"] if notes else ()
-                await turns.close(state["messages"], state.get("remembered"), steps, taken_steps(task))
+                await turns.close(
+                    state["messages"],
+                    state.get("remembered"),
+                    steps,
+                    taken_steps(task),
+                    searched=state.get("searched", False),
+                )
                 await self._log_outcome(turns, state, steps)
             remembered = {**done, "remembered": last_id(state["messages"])}
             if self._policy.extraction != "inline":

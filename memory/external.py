@@ -8,11 +8,20 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from memory.model_spec import ModelChoice
+from memory.origins import Origin
+
+WEB_SEARCH = "web_search"
+"""What the tool is called that searches the web."""
 
 Engine = Annotated[
     str,
     StringConstraints(pattern=r"^(tavily|duckduckgo|google|searxng|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"),
 ]
+
+
+def origin_of_result(tool: str) -> Origin:
+    """Return who vouches for what a tool returns."""
+    return Origin.WEB if tool == WEB_SEARCH else Origin.TOOL
 
 
 class ExternalSearch(BaseModel):

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.origins import Origin
+from memory.origins import Origin, lowest
 
 MAX_INDEXED_CHARS = 2_000
 """What one vector can stand for: e5 reads 512 tokens, about 2,000 characters; the whole text is stored beside it."""
@@ -366,6 +366,20 @@ def origin_of(value: Mapping[str, Any]) -> Origin:
     if "role" in value:
         return _ORIGINS.get(str(value["role"]), Origin.ASSISTANT)
     return _DERIVED.get(str(value.get("kind")), Origin.USER)
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
+    """Return a record that is trusted no more than these origins, nor more than it is.
+
+    Args:
+        record: The record.
+        origins: Those of its sources.
+    """
+    origin = lowest([record.origin, *origins])
+    return record if origin is record.origin else record.model_copy(update={"origin": origin})
 
 
 TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id
+from memory.external import origin_of_result
+from memory.origins import Origin
+from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id, with_origin
 
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
@@ -42,8 +44,17 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
         A record for each message of the user and each answer of the agent that says something.
     """
     at = now()
-    return [
-        Message(
+    records: list[Message] = []
+    heard: set[Origin] = set()
+    for place, message in enumerate(messages, start=first):
+        if isinstance(message, HumanMessage):
+            heard = set()
+        if isinstance(message, AIMessage):
+            heard.update(origin_of_result(call["name"]) for call in message.tool_calls)
+        text = text_of(message).removeprefix(_preamble(message)).strip()
+        if not text or not (role := _role(message)):
+            continue
+        record = Message(
             id=message_record_id(session_id, message),
             text=text[:MAX_INDEXED_CHARS],
             role=role,
@@ -54,9 +65,18 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
             session_id=session_id,
             agent_id=agent_id,
         )
-        for place, message in enumerate(messages, start=first)
-        if (role := _role(message)) and (text := text_of(message).removeprefix(_preamble(message)).strip())
-    ]
+        records.append(vouched(record, heard))
+    return records
+
+
+def vouched(message: Message, heard: Iterable[Origin]) -> Message:
+    """Return a message that is trusted no more than what whoever says it has heard in that turn.
+
+    Args:
+        message: The message; the user's own words are theirs, whatever was heard.
+        heard: Who vouches for what tools and pages told.
+    """
+    return message if message.role == "user" else with_origin(message, [message.origin, *heard])
 
 
 def misdated(messages: Sequence[BaseMessage], since: str | None = None) -> str:

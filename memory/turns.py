@@ -28,6 +28,7 @@ from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
 from memory.drafts import Stamp, settle_verbatim
+from memory.external import origin_of_result
 from memory.extraction import (
     ExistingMemory,
     Extraction,
@@ -40,6 +41,7 @@ from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
+from memory.origins import Origin
 from memory.reconcile import Said, reconcile, said_again
 from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
@@ -51,7 +53,7 @@ from memory.summaries.folding import fold
 from memory.summaries.joining import join
 from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.transactions import Guard, GuardedStore, transact
-from memory.transcript import is_said, message_record_id, to_records
+from memory.transcript import is_said, message_record_id, to_records, vouched
 from memory.unread import offer_unread
 from memory.when import zone_of
 from memory.work.items import Work, announce, put_work
@@ -154,6 +156,8 @@ class Turns:
         since: str | None,
         steps: Sequence[AgentStep] = (),
         task_steps: Sequence[str] = (),
+        *,
+        searched: bool = False,
     ) -> None:
         """Store the finished turn; no model is asked.
 
@@ -162,8 +166,10 @@ class Turns:
             since: The id of the last message that memory has already.
             steps: What the agent did: `action`, `arguments`, `observation` and `error` each.
             task_steps: The records of the task's steps that were taken in it.
+            searched: Whether the agent was shown pages of the web.
         """
-        await self._store(thread, since, steps, task_steps, ends=True)
+        heard = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else [])]
+        await self._store(thread, since, steps, task_steps, heard=heard, ends=True)
 
     async def follow(
         self,
@@ -336,6 +342,7 @@ class Turns:
         steps: Sequence[AgentStep],
         task_steps: Sequence[str] = (),
         *,
+        heard: Sequence[Origin] = (),
         ends: bool = False,
     ) -> None:
         """Store the messages that are new, with a note and the work of drawing from them, in one batch.
@@ -347,6 +354,8 @@ class Turns:
         asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
         start = min(first, asked)
         records = to_records(thread[start:], first=start, session_id=self.session_id, agent_id=self.agent_id)
+        # no answer is trusted more than what it was made of
+        records = [vouched(record, heard) if record.turn > asked else record for record in records]
         new = [record for record in records if record.turn >= first]
         store = self.memory.store
         # where the write itself finds out whether a message is there already, as after a crash, nobody looks first
