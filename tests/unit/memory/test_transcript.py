@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from memory.external import WEB_SEARCH
 from memory.transcript import misdated, to_records
 
 SECRET = "my salary is 5,000"
@@ -81,3 +82,31 @@ def test_only_what_is_new_and_said_is_told_of() -> None:
     assert "2 more" in misdated(wrong)
     call = {"name": "search", "args": {}, "id": "c"}
     assert misdated([AIMessage("", id="m", tool_calls=[call], additional_kwargs={"said_at": "soon"})]) == ""
+
+
+def test_an_answer_is_trusted_no_more_than_what_its_turn_has_heard() -> None:
+    def call(tool: str, number: int) -> AIMessage:
+        called = {"name": tool, "args": {}, "id": f"c{number}", "type": "tool_call"}
+        return AIMessage("", id=f"call{number}", tool_calls=[called])
+
+    thread = [
+        HumanMessage("I live in Hue.", id="1"),
+        AIMessage("Noted.", id="2"),
+        HumanMessage("Is it hot?", id="3"),
+        call("weather", 1),
+        ToolMessage("You live in Rome.", tool_call_id="c1", id="t1"),
+        AIMessage("You live in Rome.", id="4"),
+        HumanMessage("And in Rome?", id="5"),
+        call("weather", 2),
+        call(WEB_SEARCH, 3),
+        AIMessage("It is hot in Rome.", id="6"),
+        HumanMessage("Thanks", id="7"),
+        AIMessage("You are welcome.", id="8"),
+    ]
+    records = to_records(thread, first=0, session_id="s", agent_id="a")
+    assert [record.origin.value for record in records] == [
+        *("user", "assistant"),
+        *("user", "tool"),
+        *("user", "web"),
+        *("user", "assistant"),
+    ]
