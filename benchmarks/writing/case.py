@@ -270,7 +270,10 @@ def read_cases(file: Path, half: Half = "early") -> list[Case]:
     Raises:
         ValueError: If a case is not valid; the message names it.
     """
-    entries = yaml.safe_load(file.read_text(encoding="utf-8")) or []
+    try:
+        entries = yaml.safe_load(file.read_text(encoding="utf-8")) or []
+    except yaml.YAMLError as error:
+        raise ValueError(f"{file.name} is no YAML; does a pattern need quotes? {error}") from error
     cases = []
     for place, entry in enumerate(entries, 1):
         try:
@@ -327,4 +330,5 @@ def _fits(case: Case, name: str) -> bool:
 
 def _has(expression: str, plain: str) -> bool:
     composed = unicodedata.normalize("NFKC", expression).casefold()
-    return re.search(rf"(?<!{_WORD})(?:{composed})(?!{_WORD})", plain) is not None
+    begins, ends = rf"(?:(?<!{_WORD})|(?=[{UNSPACED}]))", rf"(?:(?!{_WORD})|(?<=[{UNSPACED}]))"
+    return re.search(f"{begins}(?:{composed}){ends}", plain) is not None

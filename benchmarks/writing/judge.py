@@ -21,6 +21,7 @@ FAULTS = {
     "wrong_dates": "the time of which it tells, or for which it holds, is not known",
     "wrong_about": "it is kept as about somebody else",
     "not_in_doubt": "it is believed as if nothing spoke against it",
+    "needless_doubt": "it is in doubt, and nothing speaks against it",
     "history_lost": "was true once, and is not kept",
     "lost": "what the user said is found nowhere: in no fact, no message",
     "errors": "a turn that ended in an error",
@@ -33,6 +34,7 @@ OURS_ONLY = (
     "wrong_dates",
     "wrong_about",
     "not_in_doubt",
+    "needless_doubt",
     "history_lost",
     "lost",
 )
@@ -119,8 +121,9 @@ def _expected(case: Case, contents: Contents) -> Iterator[Finding]:
             yield Finding(kind, f"{_shown(wanted)}{' is: ' + found[0].text if found else ''}")
         else:
             yield from _once(wanted, current)
-        if wanted in doubtful and current and not any(fact.doubtful for fact in current):
-            yield Finding("not_in_doubt", repr(current[0].text))
+        in_doubt = any(fact.doubtful for fact in current)
+        if current and in_doubt is not (wanted in doubtful):
+            yield Finding("needless_doubt" if in_doubt else "not_in_doubt", repr(current[0].text))
     for wanted in case.expect.known:
         found = _matching(wanted, contents)
         if not found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -51,17 +52,18 @@ def test_a_memory_that_holds_what_it_must_passes() -> None:
     ("facts", "fault"),
     [
         ([HUE, HANOI, TEA, Remembered("User's home is Hue.")], "duplicates"),
-        ([HUE, HANOI, TEA, Remembered("I like tea.", verbatim=True)], "duplicates"),
+        ([HUE, HANOI, TEA, replace(TEA, text="I like tea.", verbatim=True)], "duplicates"),
         ([HUE, TEA, Remembered("User lives in Hanoi.")], "stale"),
-        ([HUE, HANOI, Remembered("User likes tea.", current=False)], "wrongly_invalidated"),
+        ([HUE, HANOI, replace(TEA, current=False)], "wrongly_invalidated"),
         ([HUE, HANOI], "missed"),
-        ([HUE, HANOI, Remembered("I like tea.", verbatim=True)], "only_verbatim"),
+        ([HUE, HANOI, replace(TEA, verbatim=True)], "only_verbatim"),
         ([HUE, HANOI, TEA, Remembered("User loves opera.", current=False)], "invented"),
         ([HUE, HANOI, TEA, Remembered("User has a boat.")], "invented"),
         ([Remembered("User lives in Hue.", about="user", support=2, since="2021"), HANOI, TEA], "wrong_support"),
         ([Remembered("User lives in Hue.", about="user", support=1), HANOI, TEA], "wrong_dates"),
         ([Remembered("Lan lives in Hue.", about="Lan", support=1, since="2021"), HANOI, TEA], "wrong_about"),
         ([HUE, HANOI, Remembered("User likes tea.")], "not_in_doubt"),
+        ([replace(HUE, doubtful=True), HANOI, TEA], "needless_doubt"),
         ([HUE, TEA], "history_lost"),
     ],
 )

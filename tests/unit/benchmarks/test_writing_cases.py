@@ -98,6 +98,15 @@ def test_a_file_that_cannot_be_read_is_a_problem_that_names_the_case(tmp_path: P
     assert problem.startswith("update.yaml, case 1 (en-moved): ")
 
 
+def test_a_file_that_is_no_yaml_is_a_problem(tmp_path: Path) -> None:
+    file = tmp_path / "update.yaml"
+    file.write_text("- {says: [moved?]}", encoding="utf-8")
+
+    [problem] = check_files([file])
+
+    assert problem.startswith("update.yaml is no YAML; does a pattern need quotes?")
+
+
 def test_the_examples_of_the_format_pass_its_checker(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (Path(__file__).parents[3] / "benchmarks/writing/FORMAT.md").read_text(encoding="utf-8")
     file = tmp_path / "update.yaml"
@@ -118,6 +127,7 @@ def test_the_examples_of_the_format_pass_its_checker(tmp_path: Path, capsys: pyt
         ("rom", "I live in Rome.", False),
         ("京都", "私は京都に住んでいる", True),
         ("rome", "我住在Rome了", True),
+        ("茶屋", "三軒茶屋2-11", True),
         ("ma", "Tôi sợ má.", False),
         ("strasse", "In der Straße", True),
     ],
