@@ -19,8 +19,10 @@ _MAX_WORDS = 6
 _MAX_CHARS = 60
 """Longer than this is a phrase and no name."""
 
+_MAX_ABOUT = 240
+"""Characters of whom a fact is about that are looked at."""
+
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
-_ADDRESS = re.compile(r"\S*(?:@|://)\S*")
 _SENTENCE = re.compile(r"(?<=[.!?…:])\s+|\n")
 _TITLE = re.compile(r"\b([A-Z](?:(?![aeiouy])[a-z]){1,2})\.(?=\s)")
 """Dr., Mr., St.: no sentence ends with a word that is too short to be one and has no vowel."""
@@ -53,7 +55,7 @@ def mentions(fact: Fact) -> list[str]:
     """
     if fact.verbatim:
         return []
-    about = "" if normalise(fact.about) in _NOBODY else unicodedata.normalize("NFC", fact.about).strip()
+    about = "" if normalise(fact.about) in _NOBODY else unicodedata.normalize("NFC", fact.about[:_MAX_ABOUT]).strip()
     known = {_POSSESSIVE.sub("", word) for word in _WORD.findall(about)}
     # names in any letters: so the model is told
     whole = [about] if len(about) <= _MAX_CHARS and len(about.split()) <= _MAX_WORDS and name_key(about) else []
@@ -72,9 +74,9 @@ def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str
         known: Words that are names wherever they stand.
         reading: The same in a model's words; empty where there are none.
     """
-    spelt = unicodedata.normalize("NFC", text)
+    spelt = _without_addresses(unicodedata.normalize("NFC", text))
     written = {*known, *names(spelt), *names(unicodedata.normalize("NFC", reading))}
-    for sentence in _SENTENCE.split(_TITLE.sub(r"\1", _ADDRESS.sub(",", spelt))):
+    for sentence in _SENTENCE.split(_TITLE.sub(r"\1", spelt)):
         words = _WORD.findall(sentence)
         if len(words) > 1 and sentence == sentence.upper() and not set(words) <= set(known):
             # in shouting capitals mark nothing
@@ -86,6 +88,10 @@ def _names(text: str, known: Collection[str], reading: str = "") -> Iterator[str
                 run = run[1:]
             if name := _name(run, known, reading):
                 yield name
+
+
+def _without_addresses(text: str) -> str:
+    return re.sub(r"\S+", lambda found: "," if "@" in found[0] or "://" in found[0] else found[0], text)
 
 
 def _runs(sentence: str) -> Iterator[tuple[list[str], bool]]:

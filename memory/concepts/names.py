@@ -57,12 +57,16 @@ class Names:
             facts: All facts of a user.
             decided: What was known before.
         """
-        names = cls(merges=list(decided.merges), apart=set(decided.apart))
-        heard = set()
+        uses: defaultdict[str, dict[str, Alias]] = defaultdict(dict)
+        current = set()
         for fact in facts:
-            names.hear(fact)
-            heard.add(fact.id)
-        names._unsay({source for merge in names.merges for source in merge.source_ids} - heard)
+            for id_, alias in _heard(fact).items():
+                uses[id_][fact.id] = alias
+            if fact.current:
+                current.add(fact.id)
+        # thousands of facts may use one name
+        names = cls({id_: Alias.used(by) for id_, by in uses.items()}, list(decided.merges), set(decided.apart))
+        names._unsay({source for merge in names.merges for source in merge.source_ids} - current)
         names.prune()
         return names
 
@@ -75,13 +79,11 @@ class Names:
         Returns:
             The ids of the aliases that are new or have changed.
         """
-        used = {alias_id(name): name for name in mentions(fact)}
-        changed = self._leave({fact.id}, except_=used)
-        for id_, name in used.items():
-            origins = {} if fact.origin is Origin.USER else {fact.id: fact.origin}
-            heard = Alias(name=name, since=fact.created_at, source_ids=(fact.id,), origins=origins)
+        heard = _heard(fact)
+        changed = self._leave({fact.id}, except_=heard)
+        for id_, alias in heard.items():
             known = self.aliases.get(id_)
-            after = heard if known is None else known.together(heard)
+            after = alias if known is None else known.together(alias)
             if after != known:
                 self.aliases[id_] = after
                 self._using[fact.id].add(id_)
@@ -148,6 +150,15 @@ class Names:
     def _index(self, id_: str, alias: Alias) -> None:
         for fact in alias.source_ids:
             self._using[fact].add(id_)
+
+
+def _heard(fact: Fact) -> dict[str, Alias]:
+    """Return the names that a fact uses, by their ids."""
+    origins = {} if fact.origin is Origin.USER else {fact.id: fact.origin}
+    return {
+        alias_id(name): Alias(name=name, since=fact.created_at, source_ids=(fact.id,), origins=origins)
+        for name in mentions(fact)
+    }
 
 
 def _among(merge: Merge, aliases: Mapping[str, Alias]) -> Merge | None:

@@ -48,19 +48,20 @@ class Alias(BaseModel):
     def without(self, facts: Collection[str]) -> Alias | None:
         """Return it as it is without some facts; None where no other uses it."""
         left = {source: self for source in self.source_ids if source not in facts}
-        return self._used(left) if left else None
+        return Alias.used(left) if left else None
 
     def together(self, other: Alias) -> Alias:
         """Return it with another alias of the same name, which counts where both know a fact."""
-        return self._used({source: alias for alias in (self, other) for source in alias.source_ids})
+        return Alias.used({source: alias for alias in (self, other) for source in alias.source_ids})
 
-    def _used(self, by: Mapping[str, Alias]) -> Alias:
-        """Return it as facts use it, each with the alias that knows it."""
+    @classmethod
+    def used(cls, by: Mapping[str, Alias]) -> Alias:
+        """Return one name as facts use it, each with the alias that knows of it."""
         written = {source: alias.written.get(source, alias.name) for source, alias in by.items()}
         name = max(written.values(), key=_writing)
-        return Alias(
+        return cls(
             name=name,
-            since=min(self.since, *(alias.since for alias in by.values())),
+            since=min(alias.since for alias in by.values()),
             source_ids=tuple(sorted(by)),
             written={source: spelt for source, spelt in written.items() if spelt != name},
             origins={source: alias.origins[source] for source, alias in by.items() if source in alias.origins},
