@@ -74,7 +74,7 @@ async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> Non
 class Told:
     """An extractor that draws an episode from every turn."""
 
-    async def extract(self, messages: Any, existing: Any, *, deadline: float, max_calls: int = 3) -> Extraction:
+    async def extract(self, messages: Any, existing: Any, **limits: Any) -> Extraction:
         draft = EpisodeDraft(goal="Buy tea", level=Level.MILESTONE, importance=0.8)
         return Extraction(episode=draft, summary="They bought tea.", complete=True, calls=1)
 
