@@ -28,6 +28,7 @@ from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
 from memory.drafts import Stamp, settle_verbatim
+from memory.episodes import merged, same_episode
 from memory.external import origin_of_result
 from memory.extraction import (
     ExistingMemory,
@@ -43,7 +44,7 @@ from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin
 from memory.reconcile import Said, reconcile, said_again
-from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
+from memory.records import Conversation, Episode, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.experience import step_id
@@ -74,6 +75,9 @@ _MAX_STEPS = 20
 
 _MAX_NOTE = 600
 """Characters of what the user said that a note carries: enough to be recalled by before it is indexed."""
+
+_LIKE = 8
+"""Episodes that a new one is compared with: the nearest."""
 
 _CLAIM_MARGIN = 30.0
 """Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
@@ -576,6 +580,8 @@ class Turns:
                 steps = tuple(id_ for id_ in linked if id_ in there)
                 sources = tuple(message.id for message in messages)
                 made = drafts.episode(extraction.episode, sources, stamp, steps)
+                known = same_episode(made, await self._episodes_like(made))
+                made = merged(known, made) if known is not None else made
                 changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, messages, stamp)
@@ -594,6 +600,14 @@ class Turns:
             return report, changes
 
         return await transact(self.memory.store, self.user_id, step)
+
+    async def _episodes_like(self, made: Episode) -> list[Episode]:
+        """Return the episodes that may tell the same as a new one."""
+        namespace = scope_namespace(self.user_id, MemoryScope.EPISODIC)
+        found = await self.memory.store.asearch(
+            namespace, query=made.goal, filter={"kind": "episode"}, limit=_LIKE, refresh_ttl=False
+        )
+        return [Episode.from_value(item.value) for item in found]
 
     async def _keep_verbatim(
         self,

@@ -371,7 +371,7 @@ class _Checker:
             snapshot=proposed.outcome.strip() if title else "",
             origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
         )
-        held = hold_episode(draft, said, observed)
+        held = hold_episode(draft, said, observed, self._dates())
         if held is None:
             raise _Refused("no message tells of it")
         return held
@@ -383,11 +383,14 @@ class _Checker:
             self.refuse(value, "the summary is not a short text")
             return ""
         said, observed = self._shown()
-        return hold_summary(" ".join(value.split()), [*said, *observed])
+        return hold_summary(" ".join(value.split()), [*said, *observed], self._dates())
 
     def _shown(self) -> tuple[list[str], list[str]]:
         said = [message.text for message in self.briefing.messages if message.role != "tool"]
         return said, [message.text for message in self.briefing.messages if message.role == "tool"]
+
+    def _dates(self) -> list[datetime]:
+        return [message.at for message in self.briefing.messages if message.at is not None]
 
     def unread(self) -> list[Unread]:
         """Return the clauses that no label covers, those that stand together as one."""
