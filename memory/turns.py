@@ -40,6 +40,7 @@ from memory.extraction import (
 )
 from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
+from memory.forgetting import forget
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin
@@ -599,7 +600,17 @@ class Turns:
             )
             return report, changes
 
-        return await transact(self.memory.store, self.user_id, step)
+        report = await transact(self.memory.store, self.user_id, step)
+        return report + await self._forget(extraction)
+
+    async def _forget(self, extraction: Extraction) -> TurnReport:
+        """Forget what the user asked to forget; it is no longer believed already."""
+        asked = [op for op in extraction.ops if op.relation == "forget" and op.target_id]
+        if not asked:
+            return TurnReport()
+        ids, quotes = ([str(op.target_id) for op in asked], [op.quote for op in asked])
+        receipt = await forget(self.memory.store, self.user_id, ids=ids, said=quotes)
+        return TurnReport(problem="; ".join(receipt.problems))
 
     async def _episodes_like(self, made: Episode) -> list[Episode]:
         """Return the episodes that may tell the same as a new one."""
