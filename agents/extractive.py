@@ -26,9 +26,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
 from agents.wording import OWN_ANSWER, wording_for
-from memory.forgetting import says
 from memory.language import LANGUAGES, languages_of
 from memory.records import record_id
+from memory.saying import says
 from memory.statements import (
     asks_for_overview,
     forget_all,

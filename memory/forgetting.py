@@ -23,7 +23,7 @@ from memory.language.terms import terms
 from memory.owned import everything, set_aside
 from memory.receipts import Receipt, Says, by_kind, read_again
 from memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
-from memory.saying import same, says
+from memory.saying import Sayings, same, says
 from memory.scopes.profile import values_of
 from memory.statements import statements
 from memory.transactions import transact
@@ -143,8 +143,9 @@ def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish
     facts = [Fact.from_value(item.value) for item in items if kind_of(item) == "fact"]
     named = [fact for fact in facts if normalise(fact.text) in meant]
     known = {normalise(fact.text) for fact in named}
-    instead = {fact.id: what for fact in named if Unsaid.rest(fact.text, what)}
-    whole = [text for form, text in meant.items() if form not in known and not Unsaid.rest(text, what)]
+    # all about something goes with what else is said of it
+    instead = {fact.id: Sayings((what,)).part(fact.text) for fact in named if not all_about and _rest(fact.text, what)}
+    whole = [text for form, text in meant.items() if form not in known and (all_about or not _rest(text, what))]
     return _Wish(tuple(fact.id for fact in named), (what, *whole), instead), ()
 
 
@@ -211,11 +212,17 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
 
 def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
     """Return what stays of facts of which a part is forgotten."""
-    parts = [(fact, Unsaid.rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
+    parts = [(fact, _rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
     bare = {"quote": "", "reading": "", "wordings": ()}
     return [
         fact.model_copy(update={"id": fact_id(fact.about, rest), "text": rest, **bare}) for fact, rest in parts if rest
     ]
+
+
+def _rest(text: str, what: str) -> str:
+    """Return what a statement says beside what is forgotten of it; empty where it is all of it."""
+    sayings = Sayings((what,))
+    return sayings.rest(text) if sayings.tell(text) else ""
 
 
 def _told(unsaid: Unsaid, wish: _Wish) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from memory.clauses import cut
+from memory.language import UNSPACED
 from memory.language.terms import terms
 from memory.statements import asks_to_forget, sentences, speaks_of_self
 from memory.wording import content_words, fold, missing, numbers, words
@@ -23,6 +24,7 @@ _LEFT = 2
 _START = 4
 """Letters that all forms of a word begin with (`memory.wording.same_word`)."""
 
+_WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _JOINTS = " ,;:，；：、–—-"
 _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 
@@ -157,16 +159,38 @@ class Sayings:
             if left := self._without_run(clause) if self.tell(clause) else clause:
                 yield left
 
-    def _without_run(self, piece: str) -> str:
-        """Return a clause without the words of what is to be forgotten, where they follow each other in it."""
-        spans = _word_spans(piece)
-        folded = [fold(piece[begin:end]) for begin, end in spans]
+    def part(self, text: str) -> str:
+        """Return the part of a statement that says it; all of it where no part does.
+
+        >>> Sayings(("I work at Bosch",)).part("I like tea and I work at Bosch.")
+        'I work at Bosch.'
+        """
+        for clause in cut(text):
+            if self.tell(clause.text):
+                spans, run = self._run_in(clause.text)
+                rest = self._without_run(clause.text) if run else ""
+                return clause.text[spans[run.start][0] : _closed(clause.text, spans, run)] if rest else clause.text
+        return text
+
+    def _without_run(self, clause: str) -> str:
+        """Return a clause without the words of what is to be forgotten, where a small word joins them to the rest."""
+        spans, run = self._run_in(clause)
+        if run and run.start > 1 and run.stop == len(spans) and _joins(clause, spans[run.start - 1]):
+            return clause[: spans[run.start - 1][0]].rstrip()
+        if run and run.start == 0 and run.stop < len(spans) - 1 and _joins(clause, spans[run.stop]):
+            return clause[spans[run.stop + 1][0] :]
+        return ""
+
+    def _run_in(self, clause: str) -> tuple[list[tuple[int, int]], range]:
+        """Return where the words of a clause are, and which of them are those of what is to be forgotten."""
+        spans = [match.span() for match in _WORDS.finditer(clause)]
+        folded = [fold(clause[begin:end]) for begin, end in spans]
         for target in self._targets:
             run = target.run.split()
             for at in range(len(folded) - len(run) + 1):
                 if run and folded[at : at + len(run)] == run:
-                    return _sewn(piece, spans, at, at + len(run))
-        return ""
+                    return spans, range(at, at + len(run))
+        return spans, range(0)
 
     def _beside_what_is_kept(self, text: str, told: Sequence[_Target]) -> bool:
         run = f" {_run(text)} "
@@ -235,22 +259,9 @@ def _run(text: str) -> str:
     return " ".join(map(fold, words(text)))
 
 
-_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|(?:(?![\u3040-\u30ff\u3400-\u9fff])[^\W_])+")
-
-
-def _word_spans(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _WORDS.finditer(text)]
-
-
-def _sewn(piece: str, spans: Sequence[tuple[int, int]], first: int, end: int) -> str:
-    """Return a clause without a run of its words, and without the one small word that joined it to the rest."""
-    if first > 0 and _joins(piece, spans[first - 1]):
-        first -= 1
-    elif first == 0 and end < len(spans) and _joins(piece, spans[end]):
-        end += 1
-    before = piece[: spans[first][0]].rstrip() if first > 0 else ""
-    after = piece[spans[end][0] :] if end < len(spans) else ""
-    return " ".join(filter(None, (before, after)))
+def _closed(text: str, spans: Sequence[tuple[int, int]], run: range) -> int:
+    """Return where a run of words ends, with the marks behind it where it is the last."""
+    return len(text) if run.stop == len(spans) else spans[run.stop - 1][1]
 
 
 def _joins(piece: str, span: tuple[int, int]) -> bool:

@@ -73,12 +73,6 @@ class Unsaid:
         """The ids of messages that say less now, or nothing any more."""
         return frozenset(self._cut)
 
-    @staticmethod
-    def rest(text: str, what: str) -> str:
-        """Return what a statement says beside what is forgotten of it; empty where it is all of it."""
-        sayings = Sayings((what,))
-        return sayings.rest(text) if sayings.tell(text) else ""
-
     def value(self, item: Item) -> Value | None:
         """Return what a record becomes; None where nothing of it is left, its value as it is where it says nothing."""
         if item.key in self.erased:
