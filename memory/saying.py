@@ -121,12 +121,14 @@ class Sayings:
         lines = [(line, sentences(line)) for line in text.splitlines()]
         if not any(told(sentence) for _, parts in lines for sentence in parts):
             return text
-        kept = [
-            " ".join(
-                filter(None, (s if not told(s) else self.rest(s) if by_user and tells is None else "" for s in parts))
-            )
-            for _, parts in lines
-        ]
+        splits = by_user and tells is None
+
+        def left(sentence: str) -> str:
+            if not told(sentence):
+                return sentence
+            return _ended(self.rest(sentence), sentence) if splits else ""
+
+        kept = [" ".join(filter(None, map(left, parts))) for _, parts in lines]
         return "\n".join(line for line in kept if line.strip(_EDGE)).strip()
 
     def rest(self, sentence: str) -> str:
@@ -146,8 +148,7 @@ class Sayings:
         # where it shows that the user speaks of themselves, what is left has to: "she never calls" is nobody's
         if speaks_of_self(sentence) and not speaks_of_self(left):
             return ""
-        end = sentence.rstrip()[-1:]
-        return left if left.endswith(end) or end not in ".!。！…" else f"{left}{end}"
+        return left
 
     def _uncut(self, sentence: str) -> Iterator[str]:
         """Yield what stays of a sentence, piece by piece."""
@@ -262,6 +263,12 @@ def _run(text: str) -> str:
 def _closed(text: str, spans: Sequence[tuple[int, int]], run: range) -> int:
     """Return where a run of words ends, with the marks behind it where it is the last."""
     return len(text) if run.stop == len(spans) else spans[run.stop - 1][1]
+
+
+def _ended(rest: str, sentence: str) -> str:
+    """Return what is left of a sentence with the mark at the end of the whole."""
+    end = sentence.rstrip()[-1:]
+    return f"{rest}{end}" if rest and end in ".!。！…" and not rest.endswith(end) else rest
 
 
 def _joins(piece: str, span: tuple[int, int]) -> bool:
