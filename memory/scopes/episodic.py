@@ -7,11 +7,17 @@ from typing import Any
 
 from langgraph.store.base import Op
 
+from memory.changes import Change
+from memory.episodes import episode_text, merged, same_episode
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.records import MAX_INDEXED_CHARS, Episode, Level, normalise, record_id
+from memory.records import Episode, Level, Record, normalise, record_id
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import SPARE, ScopeStore
+from memory.transactions import transact
+
+_TOLD_BEFORE = 50
+"""Episodes that one may tell again: the latest."""
 
 
 class EpisodicMemoryStore(ScopeStore):
@@ -45,7 +51,7 @@ class EpisodicMemoryStore(ScopeStore):
         linked_steps: Sequence[str] = (),
         source_ids: Sequence[str] = (),
     ) -> Episode:
-        """Record an episode; recorded again, with what has become of it since, it replaces what was recorded.
+        """Record an episode; told again, with what has become of it since, it adds to what was recorded.
 
         Args:
             goal: What was wanted.
@@ -61,6 +67,9 @@ class EpisodicMemoryStore(ScopeStore):
             milestone_title: What a milestone is called.
             linked_steps: The records of the task's steps that were taken in it.
             source_ids: The messages it comes from.
+
+        Returns:
+            The episode as it is kept.
 
         Raises:
             ValueError: If the goal is empty or a value is out of bounds.
@@ -84,8 +93,34 @@ class EpisodicMemoryStore(ScopeStore):
             )
         )
         assert isinstance(episode, Episode)  # noqa: S101 - narrows for the type checker
-        await self._keep(user_id, [episode], dated=False)
-        return episode
+        return await self._told(user_id, episode)
+
+    async def told_before(self, user_id: str, episode: Episode) -> Episode:
+        """Return an episode with that which it tells again, whose place it takes; as it is where it is new.
+
+        Args:
+            user_id: The owner.
+            episode: The episode.
+        """
+        stored = await self._get(user_id, [episode.id])
+        latest = await self._store.asearch(
+            self.namespace(user_id), filter={"level": str(episode.level)}, limit=_TOLD_BEFORE, refresh_ttl=False
+        )
+        known = [*stored.values(), *(item.value for item in latest)]
+        same = same_episode(episode, map(Episode.from_value, known))
+        return merged(same, episode) if same is not None else episode
+
+    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
+        for record in records:
+            await self._told(user_id, Episode.from_value(record.to_value()))
+
+    async def _told(self, user_id: str, episode: Episode) -> Episode:
+        async def step() -> tuple[Episode, list[Change]]:
+            kept = await self.told_before(user_id, episode)
+            stored = await self._get(user_id, [kept.id])
+            return kept, [self.put(user_id, kept)] if kept.to_value() != stored.get(kept.id) else []
+
+        return await transact(self._store, user_id, step)
 
     async def recall(self, query: str, top_k: int = 5, *, user_id: str) -> list[MemoryResultItem]:
         """Return the episodes nearest to a text.
@@ -107,6 +142,5 @@ def _complete(data: dict[str, Any]) -> dict[str, Any]:
     if not goal.strip():
         raise ValueError("memory scope episodic: goal: is missing; give what was wanted")
     what = data.get("source_ids") or (str(data["session_id"]), normalise(goal))
-    title = data.get("milestone_title", "")
-    text = " ".join(filter(None, [title, goal, data.get("outcome", ""), *data.get("lessons", ())]))
-    return {"id": record_id("episode", *what), "text": text[:MAX_INDEXED_CHARS], **data}
+    parts = (data.get("milestone_title", ""), goal, data.get("outcome", ""), data.get("lessons", ()))
+    return {"id": record_id("episode", *what), "text": episode_text(*parts), **data}

@@ -221,6 +221,20 @@ class TestEpisodicAndProcedural:
         await memory.episodic.record("Fix the printer", outcome="it was the cable", **ANN)
         assert len(await memory.episodic.recall("", 10, user_id="ann")) == 2
 
+    async def test_an_episode_told_again_is_the_same_with_more_behind_it(self, memory: MemoryFacade) -> None:
+        await memory.episodic.record("Book a hotel in Huế", outcome="full", lessons=["call early"], **ANN)
+        again = {**ANN, "session_id": "later", "source_ids": ["m2"]}
+        await memory.episodic.record("Booking the hotel in Huế", outcome="booked", lessons=["pay by card"], **again)
+        await memory.episodic.record("Book a hotel in Hội An", outcome="booked", **ANN)
+        found = {item.payload["goal"]: item.payload for item in await memory.episodic.recall("", 10, user_id="ann")}
+        assert set(found) == {"Book a hotel in Huế", "Book a hotel in Hội An"}
+        told = found["Book a hotel in Huế"]
+        assert (told["outcome"], told["lessons"]) == ("booked", ["call early", "pay by card"])
+        assert told["source_ids"] == ["m2"]
+        # another owner's is another one
+        other = await memory.episodic.record("Book a hotel in Huế", **{**again, "user_id": "bob"})
+        assert other.outcome == ""
+
     async def test_skills_by_kind_of_task_without_the_archived(self, memory: MemoryFacade) -> None:
         sop = {"use_when": "a customer asks for a refund", "task_type": "support"}
         steps = [{"tool": "orders", "action": "look the order up"}]
