@@ -215,7 +215,8 @@ def _values(fields: dict[str, Any]) -> dict[str, str]:
         values[name] = str(entry["value"])
         for place, former in enumerate(entry.get("previous") or ()):
             values[f"{name} former {place}"] = str(former["value"])
-    return values
+    # what was cleared is no value
+    return {name: value for name, value in values.items() if value}
 
 
 def _is_profile(item: MemoryResultItem) -> bool:

@@ -161,7 +161,7 @@ def customer_of(fields: Mapping[str, Any]) -> Customer:
         field = _FIELD_OF.get(_folded(name))
         value = entry.get("value") if isinstance(entry, Mapping) else None
         # the plain name comes first in the tuples below: "name" counts more than "nickname"
-        if field and isinstance(value, str) and (field not in known or _folded(name) == _NAMES[field][0]):
+        if field and value and isinstance(value, str) and (field not in known or _folded(name) == _NAMES[field][0]):
             known[field] = value[:MAX_VALUE_CHARS]
     return Customer.model_validate(known)
 

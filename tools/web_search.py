@@ -88,7 +88,8 @@ def _values(profile: Profile) -> dict[str, str]:
     values = {name: field.value for name, field in profile.fields.items()}
     for name, field in profile.fields.items():
         values.update({f"{name} former {place}": before.value for place, before in enumerate(field.previous)})
-    return values
+    # what was cleared is no value
+    return {name: value for name, value in values.items() if value}
 
 
 def _asked(state: Any) -> str:

@@ -96,6 +96,7 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Memo
         f"- [profile] {LABELS[origin_of(entry)]}" + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
         for item in items
         for name, entry in item.payload["fields"].items()
+        if entry["value"]
     ]
     kept: list[str] = []
     for line in lines:

@@ -87,6 +87,16 @@ class ProfileMemoryStore(ScopeStore):
 
         return await transact(self._store, user_id, step)
 
+    async def clear(self, user_id: str, name: str, *, at: datetime | None = None) -> ProfileUpdate:
+        """Clear a field of a profile; what it held stays as what it held before, until that is forgotten.
+
+        Args:
+            user_id: The owner.
+            name: The field.
+            at: When the user said so; now by default.
+        """
+        return await self.update_profile(user_id, {name: ""}, at=at)
+
     async def write(self, event: MemoryWriteEvent) -> None:
         """Merge the fields of an event: {"fields": {name: value}}, or a whole profile.
 
@@ -113,7 +123,10 @@ class ProfileMemoryStore(ScopeStore):
             }
         )
         assert isinstance(profile, Profile)  # noqa: S101 - narrows for the type checker
-        problems = {name: _problem(name, entry, self._policy.profile) for name, entry in profile.fields.items()}
+        problems = {
+            name: _problem(name, entry, self._policy.profile) if entry.value.strip() else "is empty"
+            for name, entry in profile.fields.items()
+        }
         for name, problem in problems.items():
             if problem:
                 raise ValueError(f"memory scope profile: fields.{name}: {problem}")
@@ -132,8 +145,9 @@ def merge_profile(
 ) -> ProfileUpdate:
     """Return a profile with changes merged into it, field by field.
 
-    The value that was said last holds, whatever arrives last; the others stay as what the field held before. Merging
-    the same changes again, or in another order, gives the same fields.
+    The value that was said last holds, whatever arrives last; the others stay as what the field held before. An empty
+    value clears the field, which keeps what it held before: only forgetting takes that away. Merging the same changes
+    again, or in another order, gives the same fields.
 
     Args:
         before: The profile, None where there is none.
@@ -207,20 +221,20 @@ def split_fields(
             if only:
                 dropped.setdefault(name, []).append(value.model_copy(update={"source_ids": only}))
     left, out = ({name: merged_field(values) for name, values in part.items()} for part in (kept, dropped))
-    return left, out
+    # that something was cleared of which nothing is known says nothing
+    return {name: entry for name, entry in left.items() if any(value.value for value in values_of(entry))}, out
 
 
 def with_text(profile: Profile) -> Profile:
     """Return a profile whose text says what its fields hold now."""
-    text = "; ".join(f"{name}: {entry.value}" for name, entry in profile.fields.items())
+    text = "; ".join(f"{name}: {entry.value}" for name, entry in profile.fields.items() if entry.value)
     return profile.model_copy(update={"text": text})
 
 
 def _problem(name: str, change: ProfileValue, schema: Mapping[str, ProfileFieldSpec]) -> str:
-    if not change.value.strip():
-        return "is empty"
     if not schema:
         return ""
     if name not in schema:
         return f"is no field of this profile; it has {', '.join(schema)}"
-    return schema[name].problem(change.value)
+    # an empty value clears any field
+    return schema[name].problem(change.value) if change.value.strip() else ""

@@ -19,7 +19,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 CHANGES = st.lists(
     st.tuples(
         st.sampled_from(["city", "name"]),
-        st.sampled_from(["Huế", "huế", "Hà Nội", "Đà Nẵng"]),
+        st.sampled_from(["Huế", "huế", "Hà Nội", "Đà Nẵng", ""]),
         st.integers(0, 4),
         st.sampled_from(["m1", "m2", "m3"]),
     ),
@@ -55,6 +55,16 @@ def test_any_order_and_any_repetition_give_the_same_profile(
     assert once.text == again.text
     for name, _, day, _ in changes:
         assert once.fields[name].updated_at >= START + timedelta(days=day)
+
+
+def test_a_field_that_is_cleared_keeps_what_it_held() -> None:
+    told = [("city", "Huế", 1, "m1"), ("name", "Lan", 1, "m1"), ("city", "", 2, "m2")]
+    profile = merged(told)
+    assert profile.text == "name: Lan"
+    assert [value.value for value in values_of(profile.fields["city"])] == ["Huế", ""]
+    assert merged([*told, ("city", "Vinh", 3, "m3")]).text == "city: Vinh; name: Lan"
+    # read late, it was said before the field was cleared
+    assert merged([("city", "", 2, "m2"), ("city", "Huế", 1, "m1")]).text == ""
 
 
 def test_nothing_that_was_said_is_lost() -> None:
