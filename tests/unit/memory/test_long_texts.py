@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-
 from memory.coverage import Coverage
+from memory.extraction.supersession import is_corrected
+
 from memory.drafts import Origin, as_cited, verbatim_facts
 from memory.extraction import TranscriptMessage, engine
 from memory.extraction.answers import Answer, read_answer
@@ -18,7 +19,6 @@ from memory.extraction.briefing import MAX_USER_CHARS, brief
 from memory.extraction.calls import Calls
 from memory.extraction.checks import check
 from memory.extraction.engine import Engine
-from memory.extraction.supersession import is_corrected
 from memory.reconcile import reconcile
 from memory.records import Message, now
 from memory.statements import is_question, sentences
