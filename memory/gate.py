@@ -7,7 +7,7 @@ a page says bears nothing out; a yes of the user's does, unless what they agree 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.clauses import cut, length
 from memory.extraction.evidence import is_borne_out
@@ -58,8 +58,8 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
     'assent'
     """
     wanted = " ".join(text.split())
-    if own and (answer := _answer(wanted, own, assistant, tainted=tainted)):
-        return answer
+    if own and (answer := answered(wanted, own[-1], assistant, tainted=tainted)):
+        return replace(answer, said=len(own) - 1)
     said = [(place, clause) for place, message in enumerate(own) for clause in stated_in(message)]
     borne = [(share(wanted, [clause]), place, clause) for place, clause in said if is_borne_out(wanted, [clause])]
     if not borne:
@@ -101,9 +101,16 @@ def may_be_lost(text: str, message: str) -> bool:
     return any(map(forget_last, requests)) or share(text, requests) > 0 or share(text, stated) == 1
 
 
-def _answer(wording: str, own: Sequence[str], assistant: Sequence[str], *, tainted: bool) -> Support | None:
-    """Return what bears a wording out as an answer: a yes to what the assistant said, or the value it asked for."""
-    reply, place = _own(own[-1]).strip(), len(own) - 1
+def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: bool) -> Support | None:
+    """Return what a reply comes to as an answer: a yes to what the assistant said, or the value it asked for.
+
+    Args:
+        wording: What somebody says that the user stated.
+        reply: The user's message, or a clause of it.
+        assistant: What the assistant said just before.
+        tainted: See `support`.
+    """
+    reply = _own(reply).strip()
     brief = length(reply) < _ANSWER_WORDS or is_pleasantry(reply) or not missing(reply, assistant)
     if not reply or not assistant or not brief or any(clause.asks for clause in cut(reply)):
         return None
@@ -113,10 +120,10 @@ def _answer(wording: str, own: Sequence[str], assistant: Sequence[str], *, taint
         return None
     if any(not missing(word, [reply]) for word in missing(wording, assistant)):
         # it names something itself, and only the question comes from the assistant
-        return Support(Origin.USER, wording, reply, place)
+        return Support(Origin.USER, wording, reply, 0)
     if tainted or statements(reply, 1):
         return None
-    return Support(Origin.ASSENT, wording, reply, place)
+    return Support(Origin.ASSENT, wording, reply, 0)
 
 
 def _own(message: str) -> str:

@@ -39,6 +39,7 @@ from memory.extraction.proposal import (
     ProposedOther,
     ProposedProfileChange,
 )
+from memory.gate import answered
 from memory.language import denial_of
 from memory.origins import Origin, lowest
 from memory.own_words import own_words
@@ -249,20 +250,13 @@ class _Checker:
         """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
         quote = fact.quote
         asked = self._before(fact.clauses[0].message)
-        if statements(quote, 1) or asked is None or not is_borne_out(sentence, [quote, asked.text]):
+        answer = answered(sentence[:MAX_TEXT], quote, [asked.text] if asked else [], tainted=self.briefing.tainted)
+        if answer is not None:
+            return answer.text, answer.origin
+        if length(quote) > 1 and not is_pleasantry(quote):
             # "I'm vegan" states something by itself
-            if length(quote) > 1 and not is_pleasantry(quote):
-                return quote, Origin.USER
-            raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
-        if len(sentence) > MAX_TEXT:
-            raise _Refused("text is too long")
-        if denial_of(quote) and not denial_of(sentence):
-            raise _Refused("the user denies it")
-        if any(not missing(word, [quote]) for word in missing(sentence, [asked.text])):
-            return sentence, Origin.USER
-        if self.briefing.tainted:
-            raise _Refused("the user agrees to what somebody else may have written")
-        return sentence, Origin.ASSENT
+            return quote, Origin.USER
+        raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
 
     def _before(self, place: int) -> TranscriptMessage | None:
         before = self.briefing.messages[place - 1] if place else None
