@@ -39,7 +39,7 @@ from memory.statements import (
     statements,
     to_forget,
 )
-from memory.transcript import PREAMBLE
+from memory.transcript import NOTICE, PREAMBLE
 from prompts import load_prompt
 from tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 
@@ -161,6 +161,10 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in:
     turn = _Turn(messages, tools, stands_in=stands_in)
     text, calls = turn.reply()
     preamble = "" if calls else "\n".join([*turn.banner(), *turn.forgotten()])
+    marks: dict[str, Any] = {PREAMBLE: preamble} if preamble else {}
+    if turn.is_off and turn.phrases["off"] in text:
+        # the conversation may go on with memory on, which then has nothing to remember of this
+        marks[NOTICE] = True
     # No tokens were read or written: nothing was sent anywhere.
     usage = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
     return AIMessage(
@@ -168,7 +172,7 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in:
         tool_calls=calls,
         usage_metadata=usage,
         response_metadata={"model_name": "extractive"},
-        additional_kwargs={PREAMBLE: preamble} if preamble else {},
+        additional_kwargs=marks,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import Any
@@ -51,7 +51,7 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
             heard = set()
         if isinstance(message, AIMessage):
             heard.update(origin_of_result(call["name"]) for call in message.tool_calls)
-        text = text_of(message).removeprefix(_preamble(message)).strip()
+        text = _words_of(message)
         if not text or not (role := _role(message)):
             continue
         record = Message(
@@ -136,14 +136,32 @@ def record_of(session_id: str, message_id: str) -> str:
 
 def is_said(message: BaseMessage) -> bool:
     """Return whether a message has a record: what the user says and the agent answers, not the steps between."""
-    return _role(message) is not None and bool(text_of(message))
+    return _role(message) is not None and bool(_words_of(message))
 
 
 def text_of(message: BaseMessage) -> str:
     """Return what a message says in words; what is not words is named, such as `[image]`."""
+    return _joined(message, lambda block: f"[{_medium(block)}]")
+
+
+def _words_of(message: BaseMessage) -> str:
+    """Return what somebody says in a message: no name of an image is among it, and nothing that a model is said to be.
+
+    A message that has no record, since it has no words, is a part of the thread all the same.
+    """
+    return _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
+
+
+def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> str:
+    """Return the texts of a message as one.
+
+    Args:
+        message: The message.
+        named: What stands in the place of a block that is no text.
+    """
     if isinstance(message.content, str):
         return message.content.strip()
-    parts = [b if isinstance(b, str) else b.get("text") or f"[{_medium(b)}]" for b in message.content]
+    parts = [b if isinstance(b, str) else str(b.get("text") or named(b)) for b in message.content]
     return " ".join(part.strip() for part in parts if part.strip())
 
 
@@ -168,5 +186,5 @@ def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
     return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in blocks]
 
 
-def _medium(block: dict[str, Any]) -> str:
+def _medium(block: Mapping[str, Any]) -> str:
     return str(block.get("type", "content")).removesuffix("_url").removeprefix("input_")

@@ -186,7 +186,9 @@ async def test_an_image_reaches_the_model_and_memory_keeps_only_that_there_was_o
     async with opened() as agent:
         assert await ask(agent, PICTURE) == "nice"
         everything = await agent.store.asearch(owner_namespace(USER), limit=100)
-        await then_all_is_well_after_an_answer(agent, model, "This is Miu. [image]")
+        [said] = [item.value for item in everything if item.value.get("role") == "user"]
+        assert (said["text"], said["content"][1]) == ("This is Miu.", {"type": "image_url", "omitted": True})
+        await then_all_is_well_after_an_answer(agent, model, "This is Miu.")
     assert model.chats()[0].messages[-1]["content"] == PICTURE
     assert PIXEL not in json.dumps([item.value for item in everything])
     assert PIXEL not in model.chats()[1].text
