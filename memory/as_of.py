@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.records import BELIEVED, Fact
+from memory.records import BELIEVED, Fact, with_zone
 
 
 def as_of(fact: Fact, at: datetime) -> Fact | None:
@@ -20,11 +20,11 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
         fact: The fact as it is stored.
         at: The time; one with a zone.
     """
-    if fact.created_at > at or any(lapse.since <= at < lapse.until for lapse in fact.lapses):
+    if with_zone(fact.created_at) > at or any(lapse.since <= at < lapse.until for lapse in fact.lapses):
         return None
     if fact.current:
         ended = {}
-    elif fact.retired_at is None or fact.retired_at <= at:
+    elif fact.retired_at is None or with_zone(fact.retired_at) <= at:
         # without a date it was said to be over from the beginning
         return None
     else:
@@ -33,7 +33,7 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
         update={
             **ended,
             "said_at": max((w.said_at for w in fact.wordings if w.said_at <= at), default=fact.created_at)
-            if fact.said_at > at
+            if with_zone(fact.said_at) > at
             else fact.said_at,
             "wordings": tuple(wording for wording in fact.wordings if wording.said_at <= at),
             "lapses": tuple(lapse for lapse in fact.lapses if lapse.until <= at),

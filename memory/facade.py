@@ -130,6 +130,9 @@ class MemoryFacade:
         if Arm.GRAPH in self.policy.arms:
             answers = await with_links(self.store, operations, answers)
         results = MemoryResults(tip=tip_of(branch if isinstance(branch, Item) else None))
+        if query.as_of is not None:
+            # many records are read anew
+            answers = await asyncio.to_thread(_as_of, asked, answers, query.as_of)
         answers, failure = await self._reranked(answers, query.query or "")
         if failure:
             results.missing["reranker"] = failure
@@ -143,7 +146,8 @@ class MemoryFacade:
                     for arm, cause in answer.missing.items()
                 }
                 answers = answers[len(part) :]
-        last_known.keep(self.store, query, results, since=started)
+        if query.as_of is None:
+            last_known.keep(self.store, query, results, since=started)
         return results
 
     def last_known(self, query: MemoryQuery) -> MemoryResults | None:
@@ -155,7 +159,8 @@ class MemoryFacade:
         Returns:
             The results, of which `missing` says that they are old; None if nothing was read before.
         """
-        return last_known.recall(self.store, query)
+        # what was believed at a time is not what was last read
+        return None if query.as_of else last_known.recall(self.store, query)
 
     async def _reranked(self, answers: list[Result | Recall], query: str) -> tuple[list[Result | Recall], str]:
         """Return the answers as the reranker orders them, and why it could not."""
@@ -309,3 +314,13 @@ class MemoryFacade:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""
         found = await self.store.asearch(pending_namespace(user_id), limit=WHOLE, refresh_ttl=False)
         return sorted((item.value for item in found), key=lambda value: str(value["created_at"]))
+
+
+def _as_of(
+    asked: Sequence[tuple[ScopeStore, Sequence[Any]]], answers: Sequence[Result | Recall], at: datetime
+) -> list[Result | Recall]:
+    """Return the answers of each scope as they would have been at a time."""
+    left, then = iter(answers), []
+    for scope, part in asked:
+        then += scope.answers_as_of([next(left) for _ in part], at)
+    return then

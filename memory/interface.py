@@ -6,6 +6,7 @@ Graphs and tools know `Memory` and the models of this module; nobody but the mem
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from memory.external import ExternalSearch
 from memory.profile_schema import ProfileSchema
+from memory.records import with_zone
 from memory.retrieval.fusion import ALL_ARMS, Arm
 from memory.retrieval.reranking import check_reranker
 from memory.summaries.settings import SummarySettings
@@ -45,6 +47,8 @@ class MemoryQuery(BaseModel):
         query: What to look for; without it a scope answers with its latest items.
         task_type: Narrows procedural and experience memory.
         extra: Scope-specific hints.
+        as_of: The time as of which to answer: with what was believed then, and nothing that came later; None for now.
+            Without a zone it is in UTC.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -58,6 +62,7 @@ class MemoryQuery(BaseModel):
     query: str | None = None
     task_type: str | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
+    as_of: Annotated[datetime, AfterValidator(with_zone)] | None = None
 
 
 class Fragment(BaseModel):

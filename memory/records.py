@@ -59,6 +59,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def with_zone(at: datetime) -> datetime:
+    """Return a time with a zone, UTC where it has none."""
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
 class Level(StrEnum):
     """What an episode spans."""
 

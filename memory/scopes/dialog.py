@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -66,6 +67,10 @@ class DialogMemoryStore(ScopeStore):
         memories = self._memories(answers[0], answers[1], query) if self._policy.use_dialog else []
         chain = answers[-1] if self._policy.use_summaries else None
         return memories if chain is None else [*memories, self.result(chain)]
+
+    def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
+        """Return a message, summary or note as it was; a chain says where its conversation stands now, and was not."""
+        return None if value.get("kind") == "chain" else super().as_of(value, at)
 
     def _memories(self, found: Any, fresh: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
         known = super().results([found], query)

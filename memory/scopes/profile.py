@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
@@ -40,6 +41,15 @@ class ProfileMemoryStore(ScopeStore):
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Get the owner's profile."""
         return [GetOp(self.namespace(query.user_id), PROFILE_KEY)] if self._policy.use_profile else []
+
+    def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
+        """Return the profile with what its fields held at a time; None where none held anything yet."""
+        profile = Profile.from_value(dict(value))
+        held = {
+            name: [one for one in values_of(entry) if one.updated_at <= at] for name, entry in profile.fields.items()
+        }
+        fields = {name: merged_field(values) for name, values in held.items() if values}
+        return with_text(profile.model_copy(update={"fields": fields})).to_value() if fields else None
 
     async def get_profile(self, user_id: str) -> Profile | None:
         """Return what is known about a user, None where nothing is."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, ClassVar, cast
 
@@ -12,7 +15,8 @@ from pydantic import ValidationError
 from memory.changes import Change
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.namespaces import Namespace, scope_namespace
-from memory.records import Record, now
+from memory.owned import WHOLE
+from memory.records import Record, now, with_zone
 from memory.retrieval.entries import FILTERED
 from memory.retrieval.packing import distinct, fragments
 from memory.retrieval.question import Question, read_question
@@ -25,6 +29,10 @@ SPARE = 2
 
 PAGE = 500
 """Items of one listing: few round trips, and a few megabytes at most."""
+
+
+MAX_AS_OF = 1_000
+"""Memories looked at for a question as of a time: the nearest of all, of which those are left that were there."""
 
 
 class ScopeStore:
@@ -67,6 +75,41 @@ class ScopeStore:
         wanted = max(self._policy.max_memories, self._policy.max_docs, self._policy.max_skills)
         found = [result for answer in answers for result in self._results(answer, wanted)]
         return [result for result in found if result.id not in seen]
+
+    def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
+        """Return a record of this scope as it was at a time; None where it was not there, or not believed.
+
+        Args:
+            value: The record as it is stored.
+            at: The time.
+        """
+        return dict(value) if _created_at(value) <= at else None
+
+    def answers_as_of(self, answers: Sequence[Any], at: datetime) -> list[Any]:
+        """Return the answers to `operations` without what was not so at a time."""
+
+        def then(item: Any) -> Any:
+            value = self.as_of(item.value, at)
+            if value is None:
+                return None
+            changed = copy(item)
+            changed.value = value
+            return changed
+
+        def recalled(one: Recalled) -> Recalled | None:
+            item = then(one.item)
+            partner = None if one.partner is None else self.as_of(one.partner, at)
+            return None if item is None else replace(one, item=item, partner=partner)
+
+        def answer(found: Any) -> Any:
+            if isinstance(found, Recall):
+                return Recall([one for one in map(recalled, found.found) if one], found.missing)
+            if isinstance(found, list):
+                kept = [one for one in map(then, found) if one]
+                return sorted(kept, key=lambda item: _created_at(item.value), reverse=True)
+            return None if found is None else then(found)
+
+        return [answer(found) for found in answers]
 
     def result(self, item: Item) -> MemoryResultItem:
         """Return an item of this scope as a result."""
@@ -171,6 +214,9 @@ class ScopeStore:
         self, query: MemoryQuery, question: Question | None, limit: int, *, pairs: bool = False, **conditions: Any
     ) -> Op | RecallOp:
         seen = tuple(query.extra.get("seen") or ())
+        if query.as_of is not None:
+            # what came later is dropped from the result and must not crowd out the rest
+            limit = WHOLE if question is None else max(limit, MAX_AS_OF)
         if question is None:
             # what the caller has already is dropped from the result and must not crowd out the rest
             return SearchOp(self.namespace(query.user_id), conditions or None, limit + len(seen))
@@ -215,6 +261,10 @@ class ScopeStore:
             if len(page) < PAGE:
                 return
             offset += PAGE
+
+
+def _created_at(value: Mapping[str, Any]) -> datetime:
+    return with_zone(datetime.fromisoformat(str(value["created_at"])))
 
 
 def _is_marked(condition: Any) -> bool:

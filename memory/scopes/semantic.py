@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
+from memory.as_of import as_of as believed_as_of
 from memory.changes import Change, put
 from memory.concepts.records import Concept
 from memory.consolidation import Knowledge
@@ -17,10 +19,10 @@ from memory.facts import fact_changes, write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.origins import Origin
 from memory.reconcile import retire
-from memory.records import Document, Fact, Record, normalise, now
+from memory.records import Document, Fact, Record, normalise, now, with_zone
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
-from memory.scopes.scope import SPARE, ScopeStore
+from memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
 from memory.transactions import transact
 
 _FORMER = {"subject", "predicate", "object"}
@@ -41,7 +43,8 @@ class SemanticMemoryStore(ScopeStore):
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search current facts and knowledge, and documents beside them, so that neither starves the other.
 
-        With `extra["history"]` former facts are searched as well: "where did I live before?".
+        With `extra["history"]` former facts are searched as well: "where did I live before?"; as of a time, too, as
+        they may have held then.
         """
         if not self._policy.use_semantic:
             return []
@@ -49,8 +52,15 @@ class SemanticMemoryStore(ScopeStore):
         return [
             self._search(query, question, SPARE * self._policy.max_memories, **_BELIEVED),
             self._search(query, question, SPARE * self._policy.max_docs, kind="document"),
-            *(former if query.extra.get("history") else []),
+            *(former if query.extra.get("history") or query.as_of else []),
         ]
+
+    def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
+        """Return a fact as it was believed at a time, or what else was there; None where it was not."""
+        if value.get("kind") != "fact":
+            return super().as_of(value, at)
+        then = believed_as_of(Fact.from_value(dict(value)), at)
+        return None if then is None else then.to_value()
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return facts and documents in one order of relevance."""
@@ -144,6 +154,7 @@ class SemanticMemoryStore(ScopeStore):
         *,
         user_id: str,
         about: str | None = None,
+        as_of: datetime | None = None,
         limit: int = 50,
     ) -> list[Fact]:
         """Return facts whether or not they are still believed, the oldest first: "where did I live before?".
@@ -152,13 +163,19 @@ class SemanticMemoryStore(ScopeStore):
             query_text: What to look for; empty for everything.
             user_id: The owner.
             about: Only what is about this: `user`, or a name.
+            as_of: Only what was believed at this time, as it was then; without a zone, in UTC.
             limit: How many, the nearest, or else the latest.
         """
         if query_text:
-            found = [item.payload for item in await self._find(user_id, query_text, limit, {"kind": "fact"})]
+            wide = limit if as_of is None else max(limit, MAX_AS_OF)
+            found = [item.payload for item in await self._find(user_id, query_text, wide, {"kind": "fact"})]
         else:
             found = [value async for value in self._all(user_id, kind="fact")]
         facts = [Fact.from_value(value) for value in found]
+        if as_of is not None:
+            # the nearest come first
+            facts = [then for fact in facts if (then := believed_as_of(fact, with_zone(as_of)))]
+            facts = facts[:limit] if query_text else facts
         told = [fact for fact in facts if about is None or normalise(fact.about) == normalise(about)]
         return sorted(told, key=_since)[-limit:]
 
