@@ -1,0 +1,145 @@
+"""Reading memory as of a time: what was believed then, and nothing that came later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from memory.changes import put
+from memory.extraction.contract import Operation
+from memory.facade import MemoryFacade
+from memory.facts import write_facts
+from memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
+from memory.last_known import DATABASE
+from memory.records import Document, Episode, Fact, Message, Summary, fact_id
+from tests.contract.conftest import memory_store
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+HUE, HANOI, TEA = "I live in Hue", "I live in Hanoi", "I live on tea"
+STAMP = {"session_id": "s", "agent_id": "a"}
+
+
+async def _memory(*, more: int = 0) -> MemoryFacade:
+    """Return a memory of Hue on the first day, Hanoi instead on the third, tea on the fifth, and more after that."""
+    memory = MemoryFacade(memory_store(), MemoryPolicy(similarity_threshold=0))
+    told = [
+        (0, Operation("new", HUE, source_ids=("m1",))),
+        (2, Operation("changes", HANOI, target_id=fact_id("user", HUE), source_ids=("m2",))),
+        (4, Operation("new", TEA, source_ids=("m3",))),
+        *((6, Operation("new", f"I live in house {n}", source_ids=(f"n{n}",))) for n in range(more)),
+    ]
+    for day, operation in told:
+        await write_facts(memory.store, "ann", [operation], at=START + day * DAY, **STAMP)
+    records = [
+        (MemoryScope.DIALOG, Message(id="m", text="I live here", role="user", content="I live here", turn=0, **STAMP)),
+        (MemoryScope.DIALOG, Summary(id="s", text="They live here.", **STAMP)),
+        (MemoryScope.EPISODIC, Episode(id="e", text="find where I live", goal="find where I live", **STAMP)),
+        (MemoryScope.SEMANTIC, Document(id="d", text="I live by the sea", **STAMP)),
+    ]
+    dated = [(scope, record.model_copy(update={"created_at": START + 3 * DAY})) for scope, record in records]
+    await memory.apply([put("ann", scope, record) for scope, record in dated])
+    for day, city in ((0, "Hue"), (2, "Hanoi")):
+        await memory.profile.update_profile("ann", {"city": city}, at=START + day * DAY)
+    return memory
+
+
+async def _read(
+    memory: MemoryFacade,
+    day: float | None,
+    query: str | None = "Where do I live?",
+    scopes: Sequence[MemoryScope] = (MemoryScope.SEMANTIC, MemoryScope.DIALOG, MemoryScope.EPISODIC),
+) -> MemoryResults:
+    as_of = None if day is None else START + day * DAY
+    return await memory.read(MemoryQuery(user_id="ann", scopes=list(scopes), query=query, as_of=as_of, **STAMP))
+
+
+def _texts(results: MemoryResults) -> set[str]:
+    return {str(item.payload["text"]) for item in results}
+
+
+LATER = {"I live here", "They live here.", "find where I live", "I live by the sea"}
+
+
+@pytest.mark.parametrize("query", ["Where do I live?", None])
+@pytest.mark.parametrize(
+    ("day", "expected"),
+    [
+        (-1, set()),
+        (0, {HUE}),
+        (1.5, {HUE}),
+        (2, {HANOI}),
+        (3, {HANOI} | LATER),
+        (9, {HANOI, TEA} | LATER),
+        (None, {HANOI, TEA} | LATER),
+    ],
+)
+async def test_what_was_believed_is_read(day: float | None, expected: set[str], query: str | None) -> None:
+    results = await _read(await _memory(), day, query)
+    assert _texts(results) == expected
+    assert all(item.payload["current"] for item in results if item.source == "fact")
+    assert all(item.payload["valid_to"] is None for item in results if item.source == "fact")
+
+
+@pytest.mark.parametrize("query", ["Where do I live?", None])
+async def test_what_came_later_does_not_crowd_out_what_was_there(query: str | None) -> None:
+    assert _texts(await _read(await _memory(more=40), 1, query)) == {HUE}
+
+
+@pytest.mark.parametrize(("day", "expected"), [(-1, None), (1, "city: Hue"), (3, "city: Hanoi")])
+async def test_the_profile_as_of_a_time(day: float, expected: str | None) -> None:
+    results = await _read(await _memory(), day, None, [MemoryScope.PROFILE])
+    assert [item.payload["text"] for item in results] == ([] if expected is None else [expected])
+
+
+async def test_history_as_of_a_time() -> None:
+    memory = await _memory()
+
+    async def told(day: float, query: str = "") -> list[str]:
+        return [fact.text for fact in await memory.semantic.history(query, user_id="ann", as_of=START + day * DAY)]
+
+    assert await told(-1) == []
+    assert await told(1) == await told(1, "where") == [HUE]
+    assert await told(2) == [HANOI]
+    assert await told(9) == [HANOI, TEA]
+    assert [fact.text for fact in await memory.semantic.history(user_id="ann")] == [HUE, HANOI, TEA]
+
+
+async def test_of_a_time_without_a_zone_the_zone_is_utc() -> None:
+    memory = await _memory()
+    query = MemoryQuery(user_id="ann", scopes=[MemoryScope.SEMANTIC], as_of=datetime(2026, 1, 2), **STAMP)
+    assert _texts(await memory.read(query)) == {HUE}
+    assert [fact.text for fact in await memory.semantic.history(user_id="ann", as_of=datetime(2026, 1, 2))] == [HUE]
+
+
+async def test_what_was_believed_once_never_stands_in_for_what_is() -> None:
+    memory = await _memory()
+    await _read(memory, 1)
+    now, then = (
+        MemoryQuery(user_id="ann", scopes=[MemoryScope.SEMANTIC, MemoryScope.DIALOG, MemoryScope.EPISODIC], **STAMP),
+        MemoryQuery(user_id="ann", scopes=[MemoryScope.SEMANTIC], as_of=START, **STAMP),
+    )
+    assert memory.last_known(now) is None
+    await _read(memory, None)
+    known = memory.last_known(now)
+    assert known is not None
+    assert DATABASE in known.missing
+    assert memory.last_known(then) is None
+
+
+async def test_another_owner_has_none_of_it() -> None:
+    memory = await _memory()
+    query = MemoryQuery(user_id="bob", scopes=[MemoryScope.SEMANTIC], as_of=START + DAY, **STAMP)
+    assert await memory.read(query) == []
+    assert await memory.semantic.history(user_id="bob", as_of=START + DAY) == []
+
+
+async def test_what_is_stored_stays_as_it_is() -> None:
+    memory = await _memory()
+    before = await memory.list_records("ann")
+    await _read(memory, 1)
+    assert await memory.list_records("ann") == before
+    [hue] = [Fact.from_value(item.payload) for item in before if item.payload["text"] == HUE]
+    assert not hue.current
