@@ -6,8 +6,10 @@ import argparse
 import asyncio
 import dataclasses
 import json
+import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -55,6 +57,11 @@ def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: s
     )
     scoped.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
 
+    dated = argparse.ArgumentParser(add_help=False)
+    dated.add_argument(
+        "--as-of", type=_time, metavar="TIME", help="what was believed then: a date (its end), or a time, in ISO 8601"
+    )
+
     memory = commands.add_parser("memory", help="see, search, export, import and forget what is remembered")
     verbs = memory.add_subparsers(dest="verb", required=True)
     listing = verbs.add_parser(
@@ -72,9 +79,11 @@ def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: s
     delete.add_argument("id", help="its id, or the beginning of it")
     delete.add_argument("--yes", action="store_true", help="do not ask")
     verbs.add_parser("threads", parents=[shared], help="the conversations that were held, the latest first")
-    search = verbs.add_parser("search", parents=[shared, scoped], help="what an agent would find")
+    search = verbs.add_parser("search", parents=[shared, scoped, dated], help="what an agent would find")
     search.add_argument("query", help="what to look for")
-    history = verbs.add_parser("history", parents=[shared], help="facts that hold and that no longer do, with dates")
+    history = verbs.add_parser(
+        "history", parents=[shared, dated], help="facts that hold and that no longer do, with dates"
+    )
     history.add_argument("query", nargs="?", default="", help="what to look for; everything by default")
     history.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
     verbs.add_parser("pending", parents=[shared], help="turns from which nothing has been drawn yet")
@@ -183,6 +192,7 @@ class _Command:
             agent_id=self._config.name,
             scopes=self.arguments.scope or _SEARCHED,
             query=self.arguments.query,
+            as_of=self.arguments.as_of,
         )
         found = sorted(await memory.read(query), key=rank)
         return self._show_items(found, len(found))
@@ -240,7 +250,9 @@ class _Command:
 
     async def history(self, memory: MemoryFacade) -> int:
         """Show facts with the time in which they held."""
-        facts = await memory.semantic.history(self.arguments.query, user_id=self._user, limit=self.arguments.limit)
+        facts = await memory.semantic.history(
+            self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
+        )
         if self.arguments.json:
             self._json([fact.to_value() for fact in facts])
             return 0
@@ -378,6 +390,16 @@ def _count(value: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("a limit is a whole number from 1 on")
     return number
+
+
+def _time(value: str) -> datetime:
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+            return datetime.combine(date.fromisoformat(value), time.max).astimezone()
+        at = datetime.fromisoformat(value)
+        return at if at.tzinfo else at.astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError("a time is an ISO 8601 date or time, such as 2026-03-03") from None
 
 
 def _read(where: str) -> list[str]:

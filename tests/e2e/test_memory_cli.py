@@ -173,6 +173,24 @@ async def test_history_has_dates_and_pending_has_causes(filled: Environment, run
     assert await read("pending") == []
 
 
+async def test_search_and_history_as_of_a_time(filled: Environment, read: Run) -> None:
+    before, now = await read("history")
+    between = str(before["created_at"])
+    assert [fact["text"] for fact in await read("history", "--as-of", between)] == [HUE]
+    [then] = await read("search", "where did I live", "--scope", "semantic", "--as-of", between)
+    assert (then["payload"]["text"], then["payload"]["current"], then["payload"]["valid_to"]) == (HUE, True, None)
+    # a date means its end
+    assert [fact["text"] for fact in await read("history", "--as-of", str(now["created_at"])[:10])] == [DA_NANG]
+    assert await read("history", "--as-of", "2020-01-01") == []
+
+
+@pytest.mark.parametrize("said", ["last week", "2026-13-01", "", "9" * 400])
+def test_of_what_is_no_time_the_cause_is_told(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["memory", "history", "--as-of", said])
+    assert "a time is an ISO 8601 date or time, such as 2026-03-03" in capsys.readouterr().err
+
+
 async def test_an_export_comes_back_and_garbage_does_not(
     filled: Environment, run: Run, read: Run, tmp_path: Path
 ) -> None:
