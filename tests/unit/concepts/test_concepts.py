@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,7 +23,7 @@ from memory.concepts import (
     unmerge,
 )
 from memory.concepts.names import Names
-from memory.concepts.records import Concept, alias_id
+from memory.concepts.records import Alias, Concept, alias_id
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin
@@ -300,3 +300,20 @@ async def test_nothing_is_written_where_no_one_is_named() -> None:
     store = InMemoryStore()
     assert await concept_changes(store, "ann", [fact("I like tea")]) == []
     await write(store, [])
+
+
+def test_the_facts_that_use_a_name_are_gathered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    gathered = 0
+    used = Alias.used
+
+    def counting(by: Mapping[str, Alias]) -> Alias:
+        nonlocal gathered
+        gathered += len(by)
+        return used(by)
+
+    monkeypatch.setattr(Alias, "used", counting)
+    facts = [fact(f"I met Anna on day {number}") for number in range(100)]
+
+    [anna] = Names.in_facts(facts, Names()).concepts()
+
+    assert (len(anna.source_ids), gathered) == (100, 100)
