@@ -52,10 +52,7 @@ def memories(user_id: str, number: int) -> Iterator[tuple[MemoryScope, Record]]:
             message = Message(id=record_id(seed), text=text, content=text, role=role, turn=turn, **common)
             yield MemoryScope.DIALOG, message
         elif kind < 8:
-            said = words(seed, 10)
-            triple = {"subject": "user", "predicate": f"keeps_{place}", "object": said}
-            fact = Fact(id=record_id(seed), text=said, slot=f"user keeps_{place}", object_key=said, **triple, **common)
-            yield MemoryScope.SEMANTIC, fact
+            yield MemoryScope.SEMANTIC, Fact(id=record_id(seed), text=words(seed, 10), **common)
         else:
             goal = words(seed, 25)
             yield MemoryScope.EPISODIC, Episode(id=record_id(seed), text=goal, goal=goal, **common)

@@ -97,8 +97,7 @@ def message(conversation: str, turn: int, at: datetime) -> Message:
 def fact(name: str, sources: Sequence[str], at: datetime) -> Fact:
     """Return a fact."""
     text = f"User has said thing {name} about something"
-    said = {"subject": "user", "predicate": "said", "object": name}
-    return Fact(id=record_id("fact", name), text=text, **said, **_origin(sources, at))
+    return Fact(id=record_id("fact", name), text=text, **_origin(sources, at))
 
 
 def episode(name: str, sources: Sequence[str], at: datetime) -> Episode:

@@ -197,7 +197,7 @@ class MemoryFacade:
 
         `data` is a record of the scope (see `memory.records`). What follows from the event may be left out: its
         conversation and agent, and an id that the record's content determines. A fact may be just {"text"} or
-        {"subject", "predicate", "object", "text"}; it is then reconciled with what is known.
+        {"text", "about"}; it is then reconciled with what is known.
 
         Args:
             event: The owner and the data.

@@ -16,11 +16,9 @@ WHO = {"session_id": "monday", "agent_id": "assistant"}
 REFUSED: list[tuple[MemoryScope, dict[str, Any], str]] = [
     (MemoryScope.SEMANTIC, {}, "semantic: text: is missing"),
     (MemoryScope.SEMANTIC, {"text": 3}, "semantic: text: must be text, got 3"),
-    (
-        MemoryScope.SEMANTIC,
-        {"text": "x", "subject": "user"},
-        "object, predicate: is missing|predicate, object: is missing",
-    ),
+    (MemoryScope.SEMANTIC, {"about": "Linh"}, "semantic: text: is missing"),
+    (MemoryScope.SEMANTIC, {"text": "x", "about": ["Linh"]}, "semantic: about: must be text"),
+    (MemoryScope.SEMANTIC, {"text": "x", "abuot": "Linh"}, "abuot: is no field of a fact; did you mean 'about'"),
     (MemoryScope.SEMANTIC, {"text": "x", "kind": "fax"}, "semantic: kind: 'fax' is none of fact, document"),
     (
         MemoryScope.SEMANTIC,
