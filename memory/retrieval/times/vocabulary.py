@@ -5,11 +5,15 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable
 
-from memory import periods
 from memory.retrieval.times.days import days_of_year, months_of_year
 from memory.retrieval.times.named import Side
 
-MONTHS = periods.MONTHS | {"sept": 9}
+MONTHS = {
+    name.lower(): number
+    for names in (calendar.month_name, calendar.month_abbr)
+    for number, name in enumerate(names)
+    if name
+} | {"sept": 9}
 MONTHS_VI = {
     "mot": 1, "gieng": 1, "hai": 2, "ba": 3, "tu": 4, "bon": 4, "nam": 5, "sau": 6, "bay": 7, "tam": 8, "chin": 9,
     "muoi": 10, "muoi mot": 11, "muoi hai": 12, "chap": 12,
