@@ -65,9 +65,12 @@ async def propose(asker: Asker, group: Sequence[Evidence]) -> Proposed:
         elif problem := problem_with(form, text, [aliases[alias] for alias in sources]):
             refused.append(problem)
         else:
+            about = group[0].about.strip()
+            if normalise(about) != "user" and missing(about, [text]):
+                text = f"{about}: {text}"
             ids = tuple(aliases[alias].id for alias in sources)
             drawn[normalise(text)] = Drawn(
-                cast("Form", form), normalise(group[0].about), text, ids, len(ids), made_by=asker.name or "model"
+                cast("Form", form), normalise(about), text, ids, len(ids), made_by=asker.name or "model"
             )
     return Proposed(list(drawn.values()), refused)
 

@@ -151,6 +151,19 @@ async def test_what_is_said_of_someone_else_names_them(store: InMemoryStore) -> 
     assert (known.text, known.about) == ("Linh: she fears: bats, cats, dogs", "linh")
 
 
+@pytest.mark.parametrize(
+    ("proposed", "kept"),
+    [
+        ("Linh fears dogs and cats at night", "Linh fears dogs and cats at night"),
+        ("She fears dogs and cats at night", "Linh: She fears dogs and cats at night"),
+    ],
+)
+async def test_what_a_model_says_of_someone_else_names_them(store: InMemoryStore, proposed: str, kept: str) -> None:
+    await keep(store, *told("fears dogs at night", "at night she fears cats", "sleeps badly at night", about="Linh"))
+    await consolidate(store, "ann", "a", asker=Asker(model(item(proposed, "f1", "f2")), 5))
+    assert await texts(store) == [kept]
+
+
 @given(
     said=st.lists(st.lists(st.sampled_from(["I", "like", "hà", "ha", "tea", "茶", "no"]), max_size=5), max_size=12),
     data=st.data(),
