@@ -370,3 +370,20 @@ async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
     assert not await facade.pending("ann")
     facts = await facade.list_records("ann", [MemoryScope.SEMANTIC])
     assert {fact.payload["text"] for fact in facts} == {"I live in Hue.", "I work in Da Nang."}
+
+
+async def test_a_message_of_an_impossible_time_is_remembered_and_the_cause_is_told_once() -> None:
+    store = memory_store()
+    graph = agent(ScriptedModel(script=["noted", "fine"]), store)
+
+    async def told(text: str, **said: str) -> list[dict[str, Any]]:
+        asked = {"messages": [HumanMessage(text, additional_kwargs=said)]}
+        stream = graph.astream(asked, thread(), context={"user_id": "ann"}, stream_mode="custom")
+        return [event async for event in stream if event["type"] == "memory" and event["operation"] == "store"]
+
+    [event] = await told("My cat is called Mimi.", said_at="1969-12-31T23:59:59Z")
+    assert event["status"] == "degraded"
+    assert "is before 1970" in event["message"]
+    [said] = [m for m in (await MemoryFacade(store).dialog.get_context("ann", "1")).messages if m.role == "user"]
+    assert (said.text, said.created_at.year > 2000) == ("My cat is called Mimi.", True)
+    assert await told("And my dog is called Rex.") == []

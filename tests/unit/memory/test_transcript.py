@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.store.memory import InMemoryStore
 
 from memory.external import WEB_SEARCH
+from memory.facade import MemoryFacade
 from memory.transcript import misdated, to_records
 
 SECRET = "my salary is 5,000"
@@ -110,3 +112,13 @@ def test_an_answer_is_trusted_no_more_than_what_its_turn_has_heard() -> None:
         *("user", "web"),
         *("user", "assistant"),
     ]
+
+
+async def test_whoever_appends_to_a_dialog_is_told_and_nothing_is_stored() -> None:
+    store = InMemoryStore()
+    dialog = MemoryFacade(store).dialog
+    with pytest.raises(ValueError, match="before 1970"):
+        await dialog.append("ann", "monday", [_message("1969-12-31T23:59:59Z")], agent_id="a")
+    assert await store.asearch(()) == []
+    [stored] = await dialog.append("ann", "monday", [_message("1970-01-01T00:00:00Z")], agent_id="a")
+    assert stored.created_at == datetime(1970, 1, 1, tzinfo=UTC)
