@@ -68,6 +68,7 @@ def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
             session_id=message.session_id,
             agent_id=stamp.agent_id,
             source_ids=(message.id,),
+            origin=message.origin,
         )
         facts[new.id] = said_again(facts[new.id], new) if new.id in facts else new
     return list(facts.values())
@@ -91,7 +92,7 @@ def as_cited(messages: Iterable[Message]) -> dict[str, Said]:
     Args:
         messages: Messages of a conversation.
     """
-    return {m.id: Said(text_shown(m.role, whole_text(m)), m.created_at) for m in messages}
+    return {m.id: Said(text_shown(m.role, whole_text(m)), m.created_at, m.origin) for m in messages}
 
 
 def part_of(statement: Fact, text: str) -> Fact:

@@ -261,7 +261,8 @@ class MemoryFacade:
     def export_user(self, user_id: str) -> AsyncIterator[str]:
         """Yield everything that is remembered about a user as JSON Lines, without line ends.
 
-        The lines name no user. Importing them into an empty database and exporting again gives the same bytes.
+        The lines name no user. Importing them into an empty database marks all of it as imported; exporting and
+        importing that again gives the same bytes.
 
         Args:
             user_id: The owner.

@@ -18,6 +18,7 @@ from memory.changes import Change, put_pending
 from memory.graph.rebuilding import relink
 from memory.interface import MemoryScope
 from memory.namespaces import PENDING
+from memory.origins import Origin
 from memory.owned import everything
 from memory.records import Message, PendingTurn, Record
 from memory.scopes.scope import ScopeStore, explain
@@ -75,7 +76,8 @@ async def import_user(
 ) -> ImportReport:
     """Bring an export back, for the same user or for another one.
 
-    Nothing is overwritten: a record that is there already may be newer than the export. An import that was
+    Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
+    imported: it is remembered as what a file says, and changes nothing that the user said. An import that was
     interrupted can be repeated. The conversations that an export names count as the user's own afterwards, so do not
     import what a stranger made for somebody else.
 
@@ -111,9 +113,9 @@ async def _add(
     lines: Sequence[_Line],
 ) -> int:
     writes = [
-        # as it was exported, not as this version would write it
+        # as it was exported, not as this version would write it, but for who vouches for it
         (scopes[line.scope].put(user_id, line.record) if line.scope else put_pending(user_id, line.record))._replace(
-            value=line.value
+            value=_taken_in(line.value)
         )
         for line in lines
     ]
@@ -125,6 +127,34 @@ async def _add(
         return len(changes), [*changes.values(), *speaker_changes(store, user_id, messages)]
 
     return await transact(store, user_id, step)
+
+
+def _taken_in(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with all that it holds as taken in from a file, which is the lowest there is.
+
+    >>> _taken_in({"kind": "fact", "text": "I live in Hue", "origin": "user"})["origin"]
+    'import'
+    """
+    value = {**value, "origin": Origin.IMPORT.value}
+    match value["kind"]:
+        case "profile":
+            fields = value.get("fields", {})
+            value["fields"] = {
+                name: {**_vouched(entry), "previous": [_vouched(one) for one in entry.get("previous", ())]}
+                for name, entry in fields.items()
+            }
+        case "chain":
+            value["entries"] = [_vouched(entry) for entry in value.get("entries", ())]
+        case "concept":
+            value["aliases"] = [
+                {**alias, "origins": dict.fromkeys(alias["source_ids"], Origin.IMPORT.value)}
+                for alias in value["aliases"]
+            ]
+    return value
+
+
+def _vouched(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {**part, "origin": Origin.IMPORT.value}
 
 
 def _line(value: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ were said, not on the order in which they arrive: a turn that is read late does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from memory.extraction.contract import Operation
-from memory.origins import Origin
+from memory.origins import Origin, lowest
 from memory.records import BELIEVED, Fact, Lapse, Wording, normalise
 
 _MAX_WORDINGS = 20
@@ -26,10 +26,12 @@ class Said:
     Args:
         text: What it says.
         at: When it was said.
+        origin: Who vouches for it.
     """
 
     text: str
     at: datetime
+    origin: Origin = Origin.USER
 
 
 def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
@@ -98,7 +100,8 @@ def reconcile(
     batch = _Batch(dict(stored), at, session_id, agent_id)
     for operation in operations:
         cited = [said[source] for source in operation.source_ids if said and source in said]
-        batch.apply(operation, max((message.at for message in cited), default=at))
+        origin = lowest([operation.origin, *(message.origin for message in cited)])
+        batch.apply(replace(operation, origin=origin), max((message.at for message in cited), default=at))
     return [fact for id_, fact in batch.facts.items() if stored.get(id_) != fact]
 
 

@@ -43,7 +43,7 @@ from memory.facts import fact_changes, load_facts
 from memory.forgetting import forget
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.origins import Origin
+from memory.origins import Origin, lowest
 from memory.reconcile import Said, reconcile, said_again
 from memory.records import Conversation, Episode, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
@@ -670,6 +670,7 @@ class Turns:
                 value=change.value,
                 source_ids=change.source_ids,
                 updated_at=max((said[id_].at for id_ in change.source_ids if id_ in said), default=stamp.at),
+                origin=lowest(said[id_].origin for id_ in change.source_ids if id_ in said),
             )
             for change in extraction.profile_changes
         }

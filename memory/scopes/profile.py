@@ -11,6 +11,8 @@ from langgraph.store.base import GetOp, Op
 
 from memory.changes import Change
 from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from memory.lineage import of_sources, origins_of
+from memory.origins import Origin, lowest
 from memory.profile_schema import ProfileFieldSpec
 from memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now
 from memory.retrieval.question import Question
@@ -80,13 +82,21 @@ class ProfileMemoryStore(ScopeStore):
 
         async def step() -> tuple[ProfileUpdate, list[Change]]:
             before = await self.get_profile(user_id)
+            values = {
+                name: change
+                if isinstance(change, ProfileValue)
+                else ProfileValue(value=change, source_ids=tuple(source_ids), updated_at=when)
+                for name, change in changes.items()
+            }
+            cited = (source for value in values.values() for source in value.source_ids)
+            known = await origins_of(self._store, user_id, cited)
             update = merge_profile(
                 before,
                 {
-                    name: change
-                    if isinstance(change, ProfileValue)
-                    else ProfileValue(value=change, source_ids=tuple(source_ids), updated_at=when)
-                    for name, change in changes.items()
+                    name: value.model_copy(
+                        update={"origin": lowest([value.origin, *of_sources(value.source_ids, known)])}
+                    )
+                    for name, value in values.items()
                 },
                 self._policy.profile,
                 session_id=session_id,
@@ -155,9 +165,9 @@ def merge_profile(
 ) -> ProfileUpdate:
     """Return a profile with changes merged into it, field by field.
 
-    The value that was said last holds, whatever arrives last; the others stay as what the field held before. An empty
-    value clears the field, which keeps what it held before: only forgetting takes that away. Merging the same changes
-    again, or in another order, gives the same fields.
+    The value that was said last holds, whatever arrives last; the others stay as what the field held before. What the
+    user said gives way to nothing else. An empty value clears the field, which keeps what it held before: only
+    forgetting takes that away. Merging the same changes again, or in another order, gives the same fields.
 
     Args:
         before: The profile, None where there is none.
@@ -185,30 +195,33 @@ def merge_profile(
         created_at=before.created_at if before else latest.updated_at,
         session_id=session_id,
         agent_id=agent_id,
+        origin=lowest(entry.origin for entry in fields.values()),
     )
     return ProfileUpdate(with_text(profile), refused)
 
 
 def values_of(entry: ProfileValue) -> list[ProfileValue]:
     """Return everything a field has held, the latest last."""
-    plain = ProfileValue(value=entry.value, source_ids=entry.source_ids, updated_at=entry.updated_at)
+    plain = ProfileValue(**{name: getattr(entry, name) for name in ProfileValue.model_fields})
     return [*(entry.previous if isinstance(entry, ProfileField) else ()), plain]
 
 
 def merged_field(values: Iterable[ProfileValue]) -> ProfileField:
-    """Return a field that has held these values: the one said last holds, the same value said again is one."""
+    """Return a field that has held these values: of the user's the one said last holds, else the last of all.
+
+    The same value said again is one, trusted no more than the least trusted of them.
+    """
     merged: dict[str, ProfileValue] = {}
     for value in values:
         known = merged.get(normalise(value.value))
         if known is not None:
             latest = max(known, value, key=lambda one: (one.updated_at, one.value))
             sources = tuple(dict.fromkeys([*known.source_ids, *value.source_ids]))
-            value = latest.model_copy(update={"source_ids": sources})
+            origin = lowest([known.origin, value.origin])
+            value = latest.model_copy(update={"source_ids": sources, "origin": origin})
         merged[normalise(value.value)] = value
-    *previous, last = sorted(merged.values(), key=lambda one: (one.updated_at, one.value))
-    return ProfileField(
-        value=last.value, source_ids=last.source_ids, updated_at=last.updated_at, previous=tuple(previous)
-    )
+    *previous, last = sorted(merged.values(), key=lambda one: (one.origin is Origin.USER, one.updated_at, one.value))
+    return ProfileField(**dict(last), previous=tuple(previous))
 
 
 def split_fields(

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from memory.changes import Change
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.lineage import capped
 from memory.namespaces import Namespace, scope_namespace
 from memory.owned import WHOLE
 from memory.records import Record, now, with_zone
@@ -189,6 +190,8 @@ class ScopeStore:
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         """Write records that are new or differ from what is kept; one that is kept already keeps its first date.
 
+        None is trusted more than what it says it comes from.
+
         Args:
             user_id: The owner.
             records: The records.
@@ -198,7 +201,7 @@ class ScopeStore:
         async def step() -> tuple[None, list[Change]]:
             stored = await self._get(user_id, [record.id for record in records])
             changes = []
-            for record in records:
+            for record in await capped(self._store, user_id, records):
                 value, before = record.to_value(), stored.get(record.id)
                 if before is not None and not dated:
                     value["created_at"] = before["created_at"]

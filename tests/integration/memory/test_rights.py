@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from memory.namespaces import terminal_namespace
 from memory.owned import everything
 from memory.records import PendingTurn, Summary, now
 from tests.integration.memory.test_scopes import fill
+from tests.support.imported import but_for_origin
 
 MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
 TUESDAY: dict[str, Any] = {**MONDAY, "session_id": "tuesday"}
@@ -55,11 +57,17 @@ class TestExport:
         for user_id in ("bob", "an.n@example.com"):
             report = await memory.import_user(user_id, exported)
             assert (report.added, report.kept) == (len(exported) - 1, 0)
-            assert await lines(memory, user_id) == exported
+            assert but_for_origin(await lines(memory, user_id)) == but_for_origin(exported)
             assert "ann" not in "".join(exported).replace("annual", "")
         elsewhere = MemoryFacade(InMemoryStore())
         await elsewhere.import_user("ann", [f"{line}\n" for line in exported])
-        assert await lines(elsewhere) == exported
+        once = await lines(elsewhere)
+        assert but_for_origin(once) == but_for_origin(exported)
+        # what is told by a file is told by a file, whoever vouched for it before; a second time changes nothing
+        assert {json.loads(line)["record"]["origin"] for line in once[1:]} == {"import"}
+        again = MemoryFacade(InMemoryStore())
+        await again.import_user("ann", once)
+        assert await lines(again) == once
 
     async def test_what_is_imported_is_found(self, memory: MemoryFacade) -> None:
         await memory.semantic.add(["User likes green tea", "User has a red car"], **MONDAY)

@@ -14,6 +14,7 @@ from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryScope
 from memory.owned import everything
 from memory.speakers import forget_speakers, speakers_of
+from tests.support.imported import but_for_origin
 
 
 @pytest.fixture
@@ -86,7 +87,8 @@ async def test_an_import_brings_names_back(store: InMemoryStore) -> None:
     await memory.import_user("bob", lines)
     assert await speakers_of(store, "ann") == await speakers_of(store, "bob") == ("Mira",)
     # and they are no record of their own
-    assert [line async for line in memory.export_user("ann")] == lines
+    back = [line async for line in memory.export_user("ann")]
+    assert but_for_origin(back) == but_for_origin(lines)
 
 
 async def test_names_are_no_memories(store: InMemoryStore) -> None:

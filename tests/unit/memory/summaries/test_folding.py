@@ -25,6 +25,7 @@ from memory.summaries.joining import load_chain
 from memory.summaries.summarise import EXTRACTIVE, Summariser
 from memory.summaries.unfolding import find_summary, unfold
 from tests.support.databases import WordEmbeddings
+from tests.support.imported import but_for_origin
 from tests.unit.memory.summaries.talking import Conversation, shown_texts, summing_model
 
 
@@ -516,7 +517,8 @@ async def test_a_chain_is_exported_and_comes_back() -> None:
     there = Conversation(empty, user="bea").shaped(window="oldest")
     await there.memory.import_user("bea", lines)
     assert await there.names() == await talk.names()
-    assert [line async for line in there.memory.export_user("bea")] == lines
+    back = [line async for line in there.memory.export_user("bea")]
+    assert but_for_origin(back) == but_for_origin(lines)
     # and goes on from there
     there.thread = talk.thread
     await there.say("I like tea.")
