@@ -1,0 +1,49 @@
+"""What the checks make of labels, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
+from memory.extraction.answers import Answer
+from memory.extraction.briefing import Briefing, brief
+from memory.extraction.checks import check
+from memory.records import Role
+
+Said = Sequence[tuple[Role, str]]
+TUESDAY = datetime(2026, 3, 3, 12, tzinfo=UTC)
+
+
+def shown(said: Said | str, known: Sequence[str | ExistingMemory] = ()) -> Briefing:
+    """Return what a model is shown of messages, id-1 and so on, and of facts, fact-1 and so on."""
+    spoken: Said = [("user", said)] if isinstance(said, str) else said
+    messages = [TranscriptMessage(f"id-{i}", role, text, TUESDAY) for i, (role, text) in enumerate(spoken, 1)]
+    existing = [
+        ExistingMemory(f"fact-{i}", "fact", one) if isinstance(one, str) else one for i, one in enumerate(known, 1)
+    ]
+    return brief(messages, existing)
+
+
+def judged(
+    said: Said | str, payload: dict[str, Any], known: Sequence[str | ExistingMemory] = (), **answer: Any
+) -> Extraction:
+    """Return what is believed of labels, for messages beside facts that are known."""
+    return check(Answer(payload, **answer), shown(said, known))
+
+
+def reasons(extraction: Extraction) -> list[str]:
+    """Return why something was refused, for each."""
+    return [rejected.reason for rejected in extraction.rejected]
+
+
+def unread(extraction: Extraction) -> list[str]:
+    """Return the words that no label covers."""
+    return [one.text for one in extraction.unread]
+
+
+def only(extraction: Extraction) -> Operation:
+    """Return the one operation."""
+    [operation] = extraction.ops
+    return operation
