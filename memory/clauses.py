@@ -7,10 +7,11 @@ is set apart before (`memory.own_words`).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory.language import UNSPACED
-from memory.statements import is_question, sentences
+from memory.statements import is_question, is_relative, sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""
@@ -35,11 +36,13 @@ class Clause:
         text: The words.
         sentence: The number of its sentence within the message.
         asks: Whether it ends a sentence that ends in a question mark, or is a question by the words of its language.
+        spaced: Whether white space stands before it.
     """
 
     text: str
     sentence: int
     asks: bool
+    spaced: bool = True
 
 
 def cut(text: str) -> list[Clause]:
@@ -56,16 +59,29 @@ def cut(text: str) -> list[Clause]:
     ['我上个月搬到了河内，', '现在在一家医院工作。']
     """
     found: list[Clause] = []
-    number = 0
+    number = end = 0
     for line in text.splitlines():
         for sentence in sentences(line):
             parts = [piece for part in _parts(sentence) for piece in _bounded(part)]
             asks = bool(_ASKS.search(sentence))
             for place, part in enumerate(parts, start=1):
-                asking = (asks and place == len(parts)) or is_question(part)
-                found.append(Clause(part, number, asking))
+                # "who is a locksmith" tells of what is named before it
+                told = place > 1 and is_relative(part)
+                asking = (asks and place == len(parts)) or (is_question(part) and not told)
+                begin = text.index(part, end)
+                found.append(Clause(part, number, asking, begin == 0 or text[begin - 1].isspace()))
+                end = begin + len(part)
             number += 1
     return found
+
+
+def joined(clauses: Iterable[Clause]) -> str:
+    """Return clauses that stand side by side as they were written.
+
+    >>> joined(cut("我上个月搬到了河内，现在在一家医院工作。")), joined(cut("I like tea. I like cake."))
+    ('我上个月搬到了河内，现在在一家医院工作。', 'I like tea. I like cake.')
+    """
+    return "".join(f" {clause.text}" if clause.spaced else clause.text for clause in clauses).strip()
 
 
 def _parts(sentence: str) -> list[str]:

@@ -1,0 +1,89 @@
+"""The user's words are cut into clauses: every word once, in order, within a bound, in any script."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory.clauses import MAX_CLAUSE, cut, joined
+
+PIECES = [
+    "I live in Hue", "tôi ăn chay", "我对花生过敏", "東京に住んでいます", "Ich wohne in Köln", "¿dónde vivo?", "who is a nurse",
+    "which car should I buy", "Dr. Lan", "3.5", "x" * 450, "é" * 90, "漢" * 900, ",", ", ", "、", "；", ":", " - ", "—", ".",
+    "...", "。", "?", "？", "!", "\n", "\t", "\r\n", "\u2028", "\x1c", "\x85", "\u3000", " ", '"', "”", "(", "\ud800", "🦀", "\u0301",
+]  # fmt: skip
+TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=25).map("".join)
+
+
+def black(text: str) -> str:
+    """Return a text without white space."""
+    return "".join(letter for letter in text if not letter.isspace())
+
+
+@example(", ")
+@example("a" * 401 + " b")
+@example("One, two three four five, six seven eight nine.")
+@given(TEXTS)
+def test_every_character_but_white_space_is_in_one_clause_and_in_order(text: str) -> None:
+    clauses = cut(text)
+    assert black("".join(clause.text for clause in clauses)) == black(text)
+    assert all(clause.text.strip() == clause.text != "" for clause in clauses)
+    assert all(clause.text in text for clause in clauses)
+
+
+@given(TEXTS)
+def test_no_clause_is_longer_than_its_bound_and_sentences_are_counted_up(text: str) -> None:
+    clauses = cut(text)
+    assert max((len(clause.text) for clause in clauses), default=0) <= MAX_CLAUSE
+    numbers = [clause.sentence for clause in clauses]
+    assert numbers == sorted(numbers)
+
+
+@given(TEXTS)
+def test_neighbours_are_put_together_as_they_were_written(text: str) -> None:
+    clauses = cut(text)
+    assert joined(clauses).split() == text.split()
+    for one, other in zip(clauses, clauses[1:], strict=False):
+        both = joined([one, other])
+        # but for the kind of white space
+        assert both.split() == [*one.text.split(), *other.text.split()] or both in text
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("I'm An, a nurse, and I have two cats.", ["I'm An, a nurse,", "and I have two cats."]),
+        ("We have tea, cake, bread and jam.", ["We have tea, cake, bread and jam."]),
+        ("我上个月搬到了河内，现在在一家医院工作。", ["我上个月搬到了河内，", "现在在一家医院工作。"]),
+        ("Tôi sống ở Đà Nẵng; tôi làm việc ở bệnh viện.", ["Tôi sống ở Đà Nẵng;", "tôi làm việc ở bệnh viện."]),
+        ("Ich wohne jetzt in Köln, und mein Bruder hat ein Boot.", ["Ich wohne jetzt in Köln,", "und mein Bruder hat ein Boot."]),
+        ("Mine is 3,500.50 dollars.", ["Mine is 3,500.50 dollars."]),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_cut_where_both_sides_say_something(text: str, clauses: list[str]) -> None:
+    assert [clause.text for clause in cut(text)] == clauses
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("As I'm lactose intolerant, which latte should I take?", [False, True]),
+        ("Are you there? I live in Hue.", [True, False]),
+        ("¿Dónde vivo yo ahora? Vivo en Lima.", [True, False]),
+        ("我住在哪里？我吃素。", [True, False]),
+        ("I am really so very bored, should I move to Berlin", [False, True]),
+        ("My neighbour from downstairs, who is a locksmith, lent me a ladder.", [False, False, False]),
+        ("I met my old neighbour today, who is a locksmith.", [False, False]),
+        ("My son is in the garden, who is the tall boy?", [False, True]),
+        ('She asked me: "Are you at home now?"', [True]),
+    ],
+)
+def test_only_the_clause_that_asks_is_a_question(text: str, asks: list[bool]) -> None:
+    assert [clause.asks for clause in cut(text)] == asks
+
+
+def test_a_long_text_of_joints_is_cut_whole() -> None:
+    for piece in (", ", "a, ", "，", " - ", "a" * 5, "? ", "一，"):
+        long = piece * (40_000 // len(piece))
+        assert black("".join(clause.text for clause in cut(long))) == black(long)
