@@ -200,15 +200,19 @@ def statements(text: str, limit: int | None = None) -> list[str]:
     if limit is None:
         return list(_statements(said))
     different: dict[str, str] = {}
-    for statement in chain.from_iterable(map(_statements, _ends_of(said))):
+    for statement in chain.from_iterable(map(_statements, ends_of(said))):
         different.setdefault(normalise(statement), statement)
         if len(different) == limit:
             break
     return list(different.values())
 
 
-def _ends_of(text: str) -> tuple[str, ...]:
-    """Return the beginning and the end of a text that is too long to be read: a paste, and what is said about it."""
+def ends_of(text: str) -> tuple[str, ...]:
+    """Return the beginning and the end of a text that is too long to be read: a paste, and what is said about it.
+
+    Args:
+        text: A text; one that is not too long is returned whole.
+    """
     if len(text) <= 2 * _END_CHARS:
         return (text,)
     head, tail = text[:_END_CHARS], text[-_END_CHARS:]

@@ -62,7 +62,7 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
     while start >= 0:
         try:
             value, end = _DECODER.raw_decode(body, start)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             payload, leftovers, torn = _salvage(body, start)
             if torn in ("", _LAST) and payload.keys() >= set(FIELDS) - {_LAST}:
                 # nothing that was said is lost: what was cut is an entry that the checks refuse
@@ -113,7 +113,7 @@ def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], st
         at = key.end()
         try:
             value, at = _DECODER.raw_decode(body, at)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             torn = key[1]
             if body[at : at + 1] == "[" and torn in FIELDS:
                 items, at = _items(body, at + 1)
@@ -131,7 +131,7 @@ def _items(body: str, at: int) -> tuple[list[Any], int]:
         at = _skip(body, at)
         try:
             item, at = _DECODER.raw_decode(body, at)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             return items, at
         items.append(item)
 

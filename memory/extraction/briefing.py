@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from itertools import accumulate
 
 from memory.clauses import Clause, cut
 from memory.extraction.contract import ExistingMemory, TranscriptMessage
 from memory.origins import Origin
 from memory.own_words import own_words
+from memory.statements import ends_of
 
 # Together with the instructions this stays within a window of 8,000 tokens for a usual turn, and a 1 MB message
 # costs what a 4,000-character one does.
@@ -31,15 +33,17 @@ _LABEL = re.compile(r"^\[(?=\d+\])")
 
 @dataclass(frozen=True)
 class Numbered:
-    """A clause with a number.
+    """A clause of a message of the user's.
 
     Args:
         clause: The clause.
         message: The place of its message in the briefing.
+        place: Its place among the clauses of the message.
     """
 
     clause: Clause
     message: int
+    place: int
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,9 @@ class Briefing:
 
     Args:
         messages: The messages that are shown, in order.
+        shown: What is shown of each of them.
         clauses: The user's clauses, by number from 1.
+        hidden: Clauses of the user's for which there is no room: the model knows nothing of them.
         targets: The facts that may be changed, by label (f1, f2, ...).
         transcript: The messages as the model sees them.
         memories: The memories as the model sees them.
@@ -58,7 +64,9 @@ class Briefing:
     """
 
     messages: Sequence[TranscriptMessage]
+    shown: Sequence[str]
     clauses: Mapping[int, Numbered]
+    hidden: Sequence[Numbered]
     targets: Mapping[str, ExistingMemory]
     transcript: str
     memories: str
@@ -89,46 +97,85 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
     Returns:
         The material, bounded in size whatever comes in.
     """
-    shown = messages[-MAX_MESSAGES:]
-    whole = not any(message.role == "user" for message in messages[:-MAX_MESSAGES])
+    told = messages[-MAX_MESSAGES:]
+    own = [own_words(message.text) if message.role == "user" else message.text for message in told]
+    said = {place: _clauses(own[place], place) for place, m in enumerate(told) if m.role == "user" and not m.context}
+    open_ = _that_fit(said)
     targets = {f"f{i}": m for i, m in enumerate((m for m in existing[:MAX_EXISTING] if m.kind == "fact"), 1)}
     clauses: dict[int, Numbered] = {}
+    shown: list[str] = []
     lines: list[str] = []
     tainted = False
     day = ""
-    for place, message in enumerate(shown):
+    for place, message in enumerate(told):
         if message.at is not None and (date := _day(message.at, zone)) != day:
             day = date
             lines.append(f"({day})")
-        own = own_words(message.text) if message.role == "user" else message.text
-        hidden = len(message.text) - len(own)
-        tainted = tainted or message.role == "tool" or message.origin not in _TRUSTED or hidden > 0
-        if message.role != "user" or message.context:
+        quoted = len(message.text) - len(own[place])
+        tainted = tainted or message.role == "tool" or message.origin not in _TRUSTED or quoted > 0
+        if place not in said:
             who = f"{message.role} (before)" if message.context else message.role
-            lines.append(f"{who}: {_flat(_ends(own, MAX_OTHER_CHARS))}")
+            shown.append(_ends(own[place], MAX_OTHER_CHARS))
+            lines.append(f"{who}: {_flat(shown[-1])}")
             continue
         lines.append("user:")
-        head, tail = _pieces(own, MAX_USER_CHARS)
-        said = [clause for text in (head, tail) for clause in cut(text)]
-        room = MAX_CLAUSES - len(clauses)
-        whole = whole and not tail and len(said) <= room
-        for clause in said[:room]:
+        last = -1
+        for one in open_[place]:
             number = len(clauses) + 1
-            clauses[number] = Numbered(clause, place)
-            lines.append(f"[{number}] {_flat(clause.text)}")
-        if hidden > 0:
-            lines.append(f"(shows: {hidden} characters of quoted or pasted text)")
+            clauses[number] = one
+            lines += [_LEFT_OUT] if one.place != last + 1 else []
+            lines.append(f"[{number}] {_flat(one.clause.text)}")
+            last = one.place
+        lines += [_LEFT_OUT] if last + 1 < len(said[place]) else []
+        shown.append("\n".join(one.clause.text for one in open_[place]))
+        if quoted > 0:
+            lines.append(f"(shows: {quoted} characters of quoted or pasted text)")
     known = [f"{label}: {_shown(memory)}" for label, memory in targets.items()]
+    numbered = set(clauses.values())
+    hidden = [one for ones in said.values() for one in ones if one not in numbered]
+    read = not any(message.role == "user" for message in messages[:-MAX_MESSAGES])
     return Briefing(
-        messages=shown,
+        messages=told,
+        shown=shown,
         clauses=clauses,
+        hidden=hidden,
         targets=targets,
         transcript=_fenced("conversation", lines),
         memories=_fenced("memories", known) if known else "",
-        whole=whole,
+        whole=read and not hidden and all(len(ends_of(own[place])) == 1 for place in said),
         tainted=tainted,
         zone=zone,
     )
+
+
+_LEFT_OUT = "(some of the message is left out here)"
+
+
+def _clauses(own: str, message: int) -> list[Numbered]:
+    clauses = cut("\n".join(ends_of(own)))
+    return [Numbered(clause, message, place) for place, clause in enumerate(clauses)]
+
+
+def _that_fit(said: Mapping[int, Sequence[Numbered]]) -> dict[int, list[Numbered]]:
+    """Return the clauses of each message that there is room for: the latest messages first, of each both ends."""
+    room = MAX_CLAUSES
+    fit: dict[int, list[Numbered]] = {}
+    for place in sorted(said, reverse=True):
+        ones = said[place]
+        head, tail = _within(ones, MAX_USER_CHARS * 2 // 3), _within(ones[::-1], MAX_USER_CHARS // 3)
+        if sum(len(one.clause.text) for one in ones) <= MAX_USER_CHARS:
+            head, tail = len(ones), 0
+        if head + tail > room:
+            head, tail = room * 2 // 3, room - room * 2 // 3
+        fit[place] = [one for one in ones if one.place < head or one.place >= len(ones) - tail]
+        room -= len(fit[place])
+    return fit
+
+
+def _within(ones: Sequence[Numbered], limit: int) -> int:
+    """Return how many clauses from the first on have no more characters than a limit."""
+    lengths = accumulate(len(one.clause.text) for one in ones)
+    return sum(length <= limit for length in lengths)
 
 
 _TRUSTED = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from memory.clauses import length
+from memory.clauses import joined, length
 from memory.episodes import hold_episode, hold_summary
 from memory.extraction.answers import Answer
 from memory.extraction.briefing import Briefing, Numbered
@@ -27,7 +27,7 @@ from memory.extraction.contract import (
     TranscriptMessage,
     Unread,
 )
-from memory.extraction.evidence import are_linked, is_borne_out, may_stand_for, names_instead
+from memory.extraction.evidence import are_linked, denies_instead, is_borne_out, may_stand_for, names_instead
 from memory.extraction.keywords import check_keywords
 from memory.extraction.proposal import (
     MAX_FACTS,
@@ -42,11 +42,10 @@ from memory.extraction.proposal import (
 from memory.gate import answered
 from memory.language import denial_of
 from memory.origins import Origin, lowest
-from memory.own_words import own_words
-from memory.records import Level
+from memory.records import Level, normalise
 from memory.statements import is_pleasantry, statements
 from memory.when import resolve
-from memory.wording import missing, numbers, share
+from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
 
 MAX_ABOUT = 80
 MAX_TEXT = 300
@@ -118,7 +117,8 @@ class _Located:
 
     @property
     def quote(self) -> str:
-        return " ".join(numbered.clause.text for numbered in self.clauses)
+        """The user's exact words; an ellipsis stands for what is between clauses that are no neighbours."""
+        return " … ".join(joined(one.clause for one in run) for run in _runs(self.clauses))
 
 
 @dataclass
@@ -172,9 +172,9 @@ class _Checker:
     def located(self, proposed: ProposedFact, raw: Any) -> _Located:
         cited = self._cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
-        if all(numbered.clause.asks for numbered in clauses) and proposed.rel != "forget":
-            # it has been read: what it asks is no fact, and not to be kept as one
-            self.covered.update(cited)
+        if proposed.rel != "forget":
+            clauses = tuple(one for one in clauses if not one.clause.asks)
+        if not clauses:
             raise _Refused("its clause asks")
         return _Located(proposed, raw, cited, clauses)
 
@@ -185,10 +185,10 @@ class _Checker:
         return cited
 
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
-        """Return what the facts come to, each target changed by the first that does."""
+        """Return what the facts come to."""
         facts_of = Counter(fact.numbers for fact in facts)
-        taken: set[str] = set()
-        done: dict[tuple[str, str, str | None], Operation] = {}
+        taken: dict[str, Operation] = {}
+        made: list[tuple[_Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
         for fact in sorted(facts, key=lambda fact: fact.numbers):
             try:
@@ -196,15 +196,16 @@ class _Checker:
             except _Refused as refused:
                 self.refuse(fact.raw, str(refused))
                 continue
-            if operation.target_id and operation.relation in _CHANGING:
-                if operation.target_id in taken and operation.text:
+            if operation.target_id and operation.text and operation.relation in _CHANGING:
+                before = taken.setdefault(operation.target_id, operation)
+                if before is not operation and not _goes_on(operation, before):
                     operation = replace(operation, relation="unsure")
-                taken.add(operation.target_id)
             self.covered.update(fact.numbers)
             for number in fact.numbers:
                 self.of_clause.setdefault(str(number), operation)
-            done.setdefault((operation.relation, operation.id, operation.target_id), operation)
-        return list(done.values())
+            made.append((fact, operation))
+        # what a fact needs may be said behind it
+        return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
 
     def _operation(self, fact: _Located, *, shared: bool) -> Operation:
         proposed, quote = fact.proposed, fact.quote
@@ -221,7 +222,7 @@ class _Checker:
         return Operation(
             relation=relation,
             text=text,
-            about=self._about(proposed.about, shown),
+            about=_about(proposed.about, shown),
             target_id=target_id,
             quote=quote if text != quote else "",
             reading=reading if reading != text and self._reads(reading, quote, shown) else "",
@@ -230,7 +231,6 @@ class _Checker:
             event_at=when.event_at,
             valid_from=when.valid_from,
             valid_to=when.valid_to,
-            needs=self._needed(proposed.needs),
         )
 
     def _text(self, fact: _Located, *, shared: bool) -> tuple[str, Origin]:
@@ -238,9 +238,12 @@ class _Checker:
         quote, sentence = fact.quote, " ".join(fact.proposed.text.split())
         if length(quote) < _ANSWER_WORDS:
             return self._answered(fact, sentence)
-        stands = is_borne_out(sentence, [quote, fact.proposed.about]) and may_stand_for(sentence, quote)
         # of two facts in one clause each has the sentence that tells it from the other
-        return (sentence if shared and stands and len(sentence) <= MAX_TEXT else quote), Origin.USER
+        if shared and len(sentence) <= MAX_TEXT:
+            about = _about(fact.proposed.about, [quote, *self._context(fact)])
+            if may_stand_for(sentence, quote, "" if about == "user" else about):
+                return sentence, Origin.USER
+        return quote, Origin.USER
 
     def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
         """Return whether a sentence is of use to find a clause by."""
@@ -250,17 +253,17 @@ class _Checker:
         """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
         quote = fact.quote
         asked = self._before(fact.clauses[0].message)
-        answer = answered(sentence[:MAX_TEXT], quote, [asked.text] if asked else [], tainted=self.briefing.tainted)
-        if answer is not None:
+        answer = answered(sentence, quote, [asked] if asked else [], tainted=self.briefing.tainted)
+        if answer is not None and len(sentence) <= MAX_TEXT:
             return answer.text, answer.origin
         if length(quote) > 1 and not is_pleasantry(quote):
             # "I'm vegan" states something by itself
             return quote, Origin.USER
         raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
 
-    def _before(self, place: int) -> TranscriptMessage | None:
-        before = self.briefing.messages[place - 1] if place else None
-        return before if before is not None and before.role == "assistant" else None
+    def _before(self, place: int) -> str:
+        """Return what is shown of the assistant's message before another one."""
+        return self.briefing.shown[place - 1] if place and self.briefing.messages[place - 1].role == "assistant" else ""
 
     def _context(self, fact: _Located) -> list[str]:
         """Return the user's words around a clause: "she" is named there."""
@@ -269,13 +272,11 @@ class _Checker:
             numbered.clause.text
             for numbered in self.briefing.clauses.values()
             if numbered.message <= own and numbered.clause.text not in fact.quote
-        ] + [own_words(m.text) for m in self.briefing.messages if m.context and m.role == "user"]
-
-    def _about(self, about: str, shown: Sequence[str]) -> str:
-        name = " ".join(about.split())
-        if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
-            return "user"
-        return "user" if missing(name, shown) or not numbers(name) <= set[str]().union(*map(numbers, shown)) else name
+        ] + [
+            said
+            for said, message in zip(self.briefing.shown, self.briefing.messages, strict=True)
+            if message.context and message.role == "user"
+        ]
 
     def _target(self, proposed: ProposedFact, fact: _Located) -> tuple[str | None, tuple[str, ...]]:
         """Return the id of the fact that is meant, and how it is put; nothing where there is none."""
@@ -289,7 +290,7 @@ class _Checker:
         number = int(label) if label.isdecimal() and len(label) < 4 else 0
         numbered = self.briefing.clauses.get(number)
         if earlier is not None and earlier.text and numbered and numbered.message < fact.clauses[0].message:
-            return earlier.id, (earlier.text, earlier.reading)
+            return _fact_of(earlier), (earlier.text, earlier.reading)
         return None, ()
 
     def _relation(
@@ -300,29 +301,31 @@ class _Checker:
             if relation == "forget":
                 raise _Refused("it forgets a memory that was not shown")
             return "new"
-        if relation == "same":
-            # a number that the fact does not have is no repetition of it
-            return "same" if numbers(quote) <= set[str]().union(*map(numbers, put)) else "new"
-        if relation not in _CHANGING:
-            return relation
         others = [_put(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
         linked = are_linked(quote, put)
-        if origin is Origin.USER and (linked or not self.briefing.tainted) and not names_instead(quote, put, others):
+        meant = (linked or not self.briefing.tainted) and not names_instead(quote, put, others)
+        if relation == "same":
+            if denies_instead(quote, put[0]):
+                return "unsure"
+            # a number that the fact does not have is no repetition of it
+            return "same" if meant and numbers(quote) <= set[str]().union(*map(numbers, put)) else "new"
+        if relation not in _CHANGING or (meant and origin is Origin.USER):
             return relation
         if relation in ("ends", "forget"):
             raise _Refused("the user's words do not name what is to be ended")
         # a request about a page is no doubt of what is known
-        return "unsure" if statements(quote, 1) else "new"
+        return "unsure" if origin is not Origin.USER or statements(quote, 1) else "new"
 
-    def _needed(self, needs: Sequence[str]) -> tuple[str, ...]:
+    def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
+        """Return the ids of the facts that one needs, of those that are shown or said."""
         found: dict[str, None] = {}
-        for label in needs[:_MAX_NEEDS]:
+        for label in needs[:_MAX_NEEDS] if by.text else ():
             name = label.strip().casefold().strip("[]")
             if name in self.briefing.targets:
                 found[self.briefing.targets[name].id] = None
             elif name in self.of_clause and self.of_clause[name].text:
-                found[self.of_clause[name].id] = None
-        return tuple(found)
+                found[_fact_of(self.of_clause[name])] = None
+        return tuple(id_ for id_ in found if id_ != _fact_of(by))
 
     def profile(self, proposed: ProposedProfileChange, raw: Any) -> ProfileChange:
         cited = self._cited(proposed.c)
@@ -336,7 +339,7 @@ class _Checker:
             raise _Refused("its clause asks")
         if value:
             _bounded(value, MAX_VALUE, "value")
-            if missing(value, [said]) or not numbers(value) <= numbers(said):
+            if not _is_said(value, said) or not numbers(value) <= numbers(said):
                 raise _Refused("the user's words do not say it")
             if denial_of(said) and not denial_of(value):
                 raise _Refused("the user denies it")
@@ -387,20 +390,72 @@ class _Checker:
         return [message.at for message in self.briefing.messages if message.at is not None]
 
     def unread(self) -> list[Unread]:
-        """Return the clauses that no label covers, those that stand together as one."""
-        found: list[Unread] = []
-        last: tuple[int, int, int] | None = None
-        for number, numbered in self.briefing.clauses.items():
-            if number in self.covered or numbered.clause.asks:
-                continue
-            source = self.briefing.messages[numbered.message].id
-            here = (number, numbered.message, numbered.clause.sentence)
-            if last is not None and here == (last[0] + 1, last[1], last[2]):
-                found[-1] = replace(found[-1], text=f"{found[-1].text} {numbered.clause.text}")
-            else:
-                found.append(Unread(numbered.clause.text, source))
-            last = here
-        return found
+        """Return the clauses that no label covers or that were not shown, those that stand together as one."""
+        open_ = [one for number, one in self.briefing.clauses.items() if number not in self.covered]
+        left = sorted([*open_, *self.briefing.hidden], key=lambda one: (one.message, one.place))
+        runs = _runs([one for one in left if not one.clause.asks], within_sentences=True)
+        return [Unread(joined(one.clause for one in run), self.briefing.messages[run[0].message].id) for run in runs]
+
+
+def _runs(clauses: Sequence[Numbered], *, within_sentences: bool = False) -> list[list[Numbered]]:
+    """Return clauses in the order of the conversation, those that stand side by side together."""
+    runs: list[list[Numbered]] = []
+    for one in clauses:
+        last = runs[-1][-1] if runs else None
+        beside = last is not None and (last.message, last.place + 1) == (one.message, one.place)
+        if last is not None and beside and (not within_sentences or last.clause.sentence == one.clause.sentence):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _goes_on(operation: Operation, before: Operation) -> bool:
+    """Return whether a fact may be changed once more: by a later message that speaks of what took its place."""
+    later = not set(operation.source_ids) & set(before.source_ids)
+    return later and are_linked(operation.text, [before.text, before.reading])
+
+
+def _distinct(operations: Sequence[Operation]) -> list[Operation]:
+    """Return operations of which no two state the same words of one message, but where they change several facts."""
+    groups: dict[tuple[Any, ...], list[Operation]] = {}
+    for place, operation in enumerate(operations):
+        groups.setdefault((normalise(operation.text), operation.source_ids) if operation.text else (place,), []).append(
+            operation
+        )
+    found: list[Operation] = []
+    for group in groups.values():
+        telling = [one for one in group if one.relation not in ("new", "same")]
+        kept = telling or [one for one in group if one.relation == "new"][:1] or group
+        distinct = {(one.relation, one.target_id): replace(one, about=group[0].about) for one in reversed(kept)}
+        found += reversed(distinct.values())
+    return found
+
+
+def _fact_of(operation: Operation) -> str:
+    """Return the id of the fact that an operation leaves what it says in."""
+    return operation.target_id if operation.relation == "same" and operation.target_id else operation.id
+
+
+def _about(about: str, shown: Sequence[str]) -> str:
+    """Return whom a fact is about, where that is named in what was shown."""
+    name = " ".join(about.split())
+    if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
+        return "user"
+    if missing(name, shown) or not numbers(name) <= set[str]().union(*map(numbers, shown)):
+        return "user"
+    # "she" is no name; "An" is one, though it is a word as well
+    is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))
+    return name if is_named else "user"
+
+
+def _is_said(value: str, said: str) -> bool:
+    """Return whether a text has all words of a value, those of little content too: "An" is a name."""
+    vocabulary = Vocabulary([said])
+    return all(word in vocabulary for word in words(value))
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def _put(memory: ExistingMemory) -> tuple[str, ...]:

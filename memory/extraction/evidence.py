@@ -7,6 +7,7 @@ data about a language may only lower what is believed, never raise it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from memory.language import denial_of
@@ -30,24 +31,62 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
     """
     if not sentence.strip() or not numbers(sentence) <= set[str]().union(*map(numbers, sources)):
         return False
-    novel = missing(sentence, sources)
+    told = without_user(sentence)
+    novel = missing(told, sources)
     if any(missing(name, sources) for name in names(sentence)):
         return False
-    wanted = len(set(content_words(sentence)))
+    wanted = len(set(content_words(told)))
     return len(novel) <= max(_MAX_NOVEL, _MAX_NOVEL_SHARE * wanted) and len(novel) < max(wanted, 1)
 
 
-def may_stand_for(sentence: str, words: str) -> bool:
-    """Return whether a sentence may be kept in the place of the words that it was made of.
+def may_stand_for(sentence: str, words: str, about: str = "") -> bool:
+    """Return whether a sentence may be kept in the place of the words that it was made of: it has no word of its own.
 
     Only in a language whose denials are known: in others a sentence that leaves out a "not" looks like any other.
 
     Args:
         sentence: What a model made of them.
         words: The user's words.
+        about: Whom it is about, as the user named them elsewhere.
+
+    >>> said = "I like tea and cake"
+    >>> may_stand_for("The user likes tea.", said), may_stand_for("User eats tea.", said)
+    (True, False)
     """
+    told = without_user(sentence)
+    if not content_words(told) or missing(told, [words, about]) or not is_borne_out(sentence, [words, about]):
+        return False
     denied, stated = denial_of(words), denial_of(sentence)
     return denied is not None and stated is not None and denied == stated
+
+
+def denies_instead(words: str, known: str) -> bool:
+    """Return whether a text has all the words of a known fact and denies what that states, or the other way round.
+
+    Args:
+        words: The user's words.
+        known: How the fact is put.
+
+    >>> denies_instead("I don't like tea", "I like tea"), denies_instead("I don't eat meat", "I'm vegetarian")
+    (True, False)
+    """
+    return {denial_of(words), denial_of(known)} == {True, False} and not missing(known, [words])
+
+
+def without_user(sentence: str) -> str:
+    """Return a sentence without what a model calls the user by.
+
+    >>> without_user("Người dùng thích trà"), without_user("用户喜欢茶")
+    (' thích trà', '喜欢茶')
+    """
+    return _USER.sub("", sentence)
+
+
+_USER = re.compile(
+    r"\b(?:(?:the|el|la|der|die)\s+)?(?:user|usuari[oa]|(?:be)?nutzer(?:in)?|người\s+dùng)\b|用户|用戶|使用者|ユーザー|利用者",
+    re.IGNORECASE,
+)
+"""In the languages that a model is likely to answer in; in others its sentence is only an aid to find a fact by."""
 
 
 def are_linked(words: str, target: Iterable[str]) -> bool:

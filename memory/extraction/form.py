@@ -102,5 +102,5 @@ def first_object(text: str) -> Any:
         return None
     try:
         return json.JSONDecoder().raw_decode(text, start)[0]
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from memory.extraction.answers import read_answer
 
-WHOLE = {
-    "ops": [{"op": "add", "text": 'says "hi" {'}, {"op": "retract", "target_id": "f1"}],
-    "profile_changes": [{"field": "name", "value": "Ánh"}],
+WHOLE: dict[str, Any] = {
+    "facts": [{"c": [1], "text": 'says "hi" {'}, {"c": [2], "rel": "ends", "target": "f1"}],
+    "others": [{"c": [3], "kind": "chat"}],
+    "profile": [{"field": "name", "value": "Ánh"}],
     "episode": None,
     "summary": "done",
     "keywords": [{"says": "surfed", "means": ["sport"]}, {"says": "cat", "means": ["pet"]}],
@@ -26,7 +27,9 @@ def test_an_object_is_found_in_what_stands_around_it(form: str) -> None:
     assert (answer.payload, answer.leftovers, answer.problem, answer.broken_off) == (WHOLE, (), "", False)
 
 
-@pytest.mark.parametrize("text", ["", "I cannot do that.", "{", '{"ops": [', "[1, 2]", '{"answer": 42}', "{'ops': []}"])
+@pytest.mark.parametrize(
+    "text", ["", "I cannot do that.", "{", '{"facts": [', "[1, 2]", '{"answer": 42}', "{'facts': []}"]
+)
 def test_an_answer_with_nothing_in_it_has_a_problem(text: str) -> None:
     answer = read_answer(text)
     assert answer.problem
@@ -35,7 +38,7 @@ def test_an_answer_with_nothing_in_it_has_a_problem(text: str) -> None:
 
 
 def test_what_stands_beside_the_proposal_is_left_over() -> None:
-    assert read_answer('{"summary": "a", "facts": [1]}').leftovers == ('{"facts": [1]}',)
+    assert read_answer('{"summary": "a", "ops": [1]}').leftovers == ('{"ops": [1]}',)
     assert read_answer('{"summary": "a"} {"summary": "b"}').leftovers == ('{"summary": "b"}',)
 
 
@@ -43,8 +46,8 @@ def test_what_stands_beside_the_proposal_is_left_over() -> None:
 def test_wherever_an_answer_breaks_off_its_whole_items_are_kept(cut: int) -> None:
     text = json.dumps(WHOLE)[:cut]
     answer = read_answer(text, broken_off=True)
-    kept: list[Any] = answer.payload.get("ops", [])
-    whole = [item for item in WHOLE["ops"] or [] if json.dumps(item) in text]
+    kept: list[Any] = answer.payload.get("facts", [])
+    whole = [item for item in WHOLE["facts"] or [] if json.dumps(item) in text]
     assert kept == whole
     facts_are_whole = '"done"' in text
     assert facts_are_whole != bool(answer.problem or answer.broken_off)
@@ -55,10 +58,19 @@ def test_wherever_an_answer_breaks_off_its_whole_items_are_kept(cut: int) -> Non
 
 
 def test_what_breaks_off_in_another_field_than_the_last_is_told() -> None:
-    text = '{"summary": "a", "profile_changes": [], "episode": null, "keywords": [], "ops": [{"op": "add"}, {"op": "u'
+    text = '{"summary": "a", "profile": [], "episode": null, "keywords": [], "facts": [{"c": [1]}, {"c": [2'
     answer = read_answer(text)
     assert answer.broken_off
     assert answer.leftovers
+
+
+@pytest.mark.parametrize(
+    "value", ["1" * 10_000, "-" + "9" * 5_000, "[" * 100_000, '{"c": ' * 50_000, "1e999999", "NaN"]
+)
+def test_what_no_reader_takes_costs_only_itself(value: str) -> None:
+    answer = read_answer(f'{{"facts": [{{"c": [1]}}], "others": [{{"c": [{value}]}}]}}')
+    assert answer.payload["facts"] == [{"c": [1]}]
+    assert read_answer(f'{{"facts": [{{"c": [{value}').payload.get("facts", []) == []
 
 
 @given(st.text())

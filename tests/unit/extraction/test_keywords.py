@@ -14,6 +14,7 @@ from memory.extraction.answers import Answer
 from memory.extraction.briefing import brief
 from memory.extraction.checks import check
 from memory.extraction.keywords import MAX_WORDS
+from tests.support.labels import proposal
 
 SAID_AT = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)  # a Wednesday
 
@@ -29,8 +30,7 @@ def judged(text: str, *entries: Any, known: tuple[str, ...] = (), at: datetime |
         TranscriptMessage("answer", "assistant", "Surfing is great!", SAID_AT, enrich=True),
     ]
     existing = [ExistingMemory(f"fact-{i}", "fact", fact) for i, fact in enumerate(known)]
-    payload = {"ops": [], "profile_changes": [], "episode": None, "summary": "", "keywords": list(entries)}
-    return check(Answer(payload), brief(messages, existing))
+    return check(Answer(proposal(keywords=list(entries))), brief(messages, existing))
 
 
 def words(text: str, *entries: Any, **options: Any) -> tuple[str, ...]:
@@ -75,8 +75,8 @@ def test_no_message_gets_more_words_than_tell_it_apart() -> None:
 
 
 def test_what_a_message_says_itself_is_left_out() -> None:
-    result = judged("I love green teas", entry("teas", "green tea", "drink", "Drink"), entry("love", " drink. "))
-    assert result.keywords["said"] == ("drink",)
+    result = judged("I love green apples", entry("apples", "green apple", "fruit", "Fruit"), entry("love", " fruit. "))
+    assert result.keywords["said"] == ("fruit",)
     assert result.keywords_refused == ()
 
 
@@ -116,7 +116,7 @@ def test_an_entry_out_of_form_costs_only_itself(broken: Any) -> None:
 
 @pytest.mark.parametrize("keywords", ["tea: drink", {"tea": ["drink"]}, 7])
 def test_keywords_that_are_no_list_are_refused_and_cost_nothing_else(keywords: Any) -> None:
-    payload = {"ops": [], "summary": "ok", "keywords": keywords}
+    payload = {"facts": [], "summary": "ok", "keywords": keywords}
     result = check(Answer(payload), brief([TranscriptMessage("a", "user", "I like tea", enrich=True)], []))
     assert (result.keywords, result.complete, result.rejected, result.summary) == ({}, True, (), "ok")
     assert result.keywords_refused[0].reason == "not a list"

@@ -1,4 +1,4 @@
-"""A milestone is called something, told in a few sentences, and shown by messages; all else is a task."""
+"""A milestone is called something and told by how it ended; all else is a task."""
 
 from __future__ import annotations
 
@@ -8,84 +8,71 @@ import pytest
 
 from memory import drafts
 from memory.context import render_memories
-from memory.drafts import Origin
-from memory.extraction.checks import MAX_SNAPSHOT, MAX_TITLE
+from memory.drafts import Stamp
+from memory.extraction.checks import MAX_OUTCOME, MAX_TITLE
 from memory.extraction.proposal import strict_schema
 from memory.interface import MemoryResultItem, MemoryScope
 from memory.records import Episode, Level, now
-from tests.unit.extraction.test_checks import judged, reasons
+from tests.support.labels import proposal
+from tests.unit.extraction.judging import Said, judged, reasons
 
-SAID: Any = [("user", "We have decided: the shop moves to Hue."), ("assistant", "Noted.")]
+SAID: Said = [("user", "We weighed cities and have decided: the shop moves to Hue."), ("assistant", "Noted.")]
 MILESTONE = {
-    "goal": "Choose a city",
-    "situation": "",
+    "goal": "Weigh cities for the shop",
     "steps": [],
-    "outcome": "Hue",
+    "outcome": "We weighed cities. The shop moves to Hue.",
     "lessons": [],
-    "level": "milestone",
-    "milestone_title": "The shop moves to Hue",
-    "snapshot": "The user weighed cities. The choice fell on Hue. The shop moves there.",
-    "source_ids": ["m1"],
-    "importance": 0.9,
+    "milestone": "The shop moves to Hue",
 }
-ORIGIN = Origin("monday", "helper", now())
+STAMP = Stamp("monday", "helper", now())
 
 
 def record(**changed: Any) -> Episode:
-    draft = judged(SAID, {"episode": {**MILESTONE, **changed}}).episode
+    draft = judged(SAID, proposal(episode={**MILESTONE, **changed})).episode
     assert draft is not None
-    return drafts.episode(draft, ("id-1", "id-2"), ORIGIN, ("step-1",))
+    return drafts.episode(draft, ("id-1", "id-2"), STAMP, ("step-1",))
 
 
-def test_a_milestone_is_found_by_its_title_and_snapshot_and_shown_as_one() -> None:
+def test_a_milestone_is_found_by_its_title_and_outcome_and_shown_as_one() -> None:
     made = record()
     assert (made.level, made.milestone_title, made.linked_steps) == (
         Level.MILESTONE,
         "The shop moves to Hue",
         ("step-1",),
     )
-    assert made.text == f"The shop moves to Hue: {MILESTONE['snapshot']}"
+    assert made.text == f"The shop moves to Hue: {MILESTONE['outcome']}"
     item = MemoryResultItem(scope=MemoryScope.EPISODIC, id=made.id, payload=made.to_value(), source="episode")
-    assert render_memories([item], 200).text.startswith(
-        f"- [milestone {made.created_at:%Y-%m-%d}] The shop moves to Hue:"
-    )
+    assert f"[milestone {made.created_at:%Y-%m-%d}" in render_memories([item], 200).text
 
 
-@pytest.mark.parametrize("missing", [{"milestone_title": " "}, {"snapshot": ""}, {"source_ids": []}])
-def test_what_is_called_nothing_or_shown_by_nothing_is_a_task(missing: dict[str, Any]) -> None:
+@pytest.mark.parametrize("missing", [{"milestone": " "}, {"outcome": ""}])
+def test_what_is_called_nothing_or_has_no_outcome_is_a_task(missing: dict[str, Any]) -> None:
     made = record(**missing)
-    assert (made.level, made.milestone_title, made.text) == (Level.TASK, "", "Choose a city Hue")
-
-
-@pytest.mark.parametrize("level", ["task", "conversation"])
-def test_only_a_milestone_has_a_title(level: str) -> None:
-    made = record(level=level)
-    assert (made.level, made.milestone_title, made.text) == (Level(level), "", "Choose a city Hue")
+    assert (made.level, made.milestone_title) == (Level.TASK, "")
+    assert made.text.startswith("Weigh cities for the shop")
 
 
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"source_ids": ["m9"]}, "cites a message that does not exist"),
-        ({"milestone_title": "x" * (MAX_TITLE + 1)}, "milestone_title is too long"),
-        ({"snapshot": "x" * (MAX_SNAPSHOT + 1)}, "snapshot is too long"),
-        ({"importance": 2}, "importance is not between 0 and 1"),
+        ({"milestone": "x" * (MAX_TITLE + 1)}, "milestone is too long"),
+        ({"outcome": "x" * (MAX_OUTCOME + 1)}, "a part of the episode is too long"),
+        ({"goal": "Buy a yacht in Monaco"}, "no message tells of it"),
     ],
 )
 def test_a_milestone_that_does_not_hold_is_refused(wrong: dict[str, Any], reason: str) -> None:
-    extraction = judged(SAID, {"episode": {**MILESTONE, **wrong}})
+    extraction = judged(SAID, proposal(episode={**MILESTONE, **wrong}))
     assert extraction.episode is None
-    assert reason in reasons(extraction)[0]
+    assert reasons(extraction) == [reason]
 
 
-def test_a_model_can_cite_only_what_it_was_shown() -> None:
-    forms = strict_schema(["m1"], [])["properties"]["episode"]["anyOf"]
-    [episode] = [form for form in forms if form.get("type") == "object"]
-    assert episode["properties"]["source_ids"]["items"] == {"type": "string", "enum": ["m1"]}
-    assert set(episode["required"]) == set(MILESTONE)
+def test_the_form_of_an_episode_is_that_of_the_answers() -> None:
+    forms = strict_schema([], clauses=1)["properties"]["episode"]["anyOf"]
+    [form] = [one for one in forms if one.get("type") == "object"]
+    assert set(form["required"]) == set(form["properties"]) == set(MILESTONE)
 
 
 def test_an_episode_that_was_stored_before_there_were_milestones_still_reads() -> None:
-    value = record(level="task").to_value()
+    value = record(milestone="").to_value()
     del value["milestone_title"], value["linked_steps"]
     assert (Episode.from_value(value).milestone_title, Episode.from_value(value).linked_steps) == ("", ())

@@ -82,7 +82,7 @@ async def test_extractors_in_turn_share_the_calls(models: int, limit: int) -> No
     allowed: list[int] = []
 
     class Failing:
-        async def extract(self, messages: Any, existing: Any, *, deadline: float, max_calls: int = 3) -> Any:
+        async def extract(self, messages: Any, existing: Any, *, deadline: float, max_calls: int = 3, **_: Any) -> Any:
             allowed.append(max_calls)
             raise InvalidOutput("nonsense", raw="?")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,10 +11,47 @@ from hypothesis import strategies as st
 from memory.clauses import MAX_CLAUSE, cut, joined
 
 PIECES = [
-    "I live in Hue", "tôi ăn chay", "我对花生过敏", "東京に住んでいます", "Ich wohne in Köln", "¿dónde vivo?", "who is a nurse",
-    "which car should I buy", "Dr. Lan", "3.5", "x" * 450, "é" * 90, "漢" * 900, ",", ", ", "、", "；", ":", " - ", "—", ".",
-    "...", "。", "?", "？", "!", "\n", "\t", "\r\n", "\u2028", "\x1c", "\x85", "\u3000", " ", '"', "”", "(", "\ud800", "🦀", "\u0301",
-]  # fmt: skip
+    "I live in Hue",
+    "tôi ăn chay",
+    "我对花生过敏",
+    "東京に住んでいます",
+    "Ich wohne in Köln",
+    "¿dónde vivo?",
+    "who is a nurse",
+    "which car should I buy",
+    "Dr. Lan",
+    "3.5",
+    "x" * 450,
+    "é" * 90,
+    "漢" * 900,
+    ",",
+    ", ",
+    "、",
+    "；",
+    ":",
+    " - ",
+    "—",
+    ".",
+    "...",
+    "。",
+    "?",
+    "？",
+    "!",
+    "\n",
+    "\t",
+    "\r\n",
+    "\u2028",
+    "\x1c",
+    "\x85",
+    "\u3000",
+    " ",
+    '"',
+    "”",
+    "(",
+    "\ud800",
+    "🦀",
+    "\u0301",
+]
 TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=25).map("".join)
 
 
@@ -44,7 +83,7 @@ def test_no_clause_is_longer_than_its_bound_and_sentences_are_counted_up(text: s
 def test_neighbours_are_put_together_as_they_were_written(text: str) -> None:
     clauses = cut(text)
     assert joined(clauses).split() == text.split()
-    for one, other in zip(clauses, clauses[1:], strict=False):
+    for one, other in pairwise(clauses):
         both = joined([one, other])
         # but for the kind of white space
         assert both.split() == [*one.text.split(), *other.text.split()] or both in text
@@ -57,10 +96,13 @@ def test_neighbours_are_put_together_as_they_were_written(text: str) -> None:
         ("We have tea, cake, bread and jam.", ["We have tea, cake, bread and jam."]),
         ("我上个月搬到了河内，现在在一家医院工作。", ["我上个月搬到了河内，", "现在在一家医院工作。"]),
         ("Tôi sống ở Đà Nẵng; tôi làm việc ở bệnh viện.", ["Tôi sống ở Đà Nẵng;", "tôi làm việc ở bệnh viện."]),
-        ("Ich wohne jetzt in Köln, und mein Bruder hat ein Boot.", ["Ich wohne jetzt in Köln,", "und mein Bruder hat ein Boot."]),
+        (
+            "Ich wohne jetzt in Köln, und mein Bruder hat ein Boot.",
+            ["Ich wohne jetzt in Köln,", "und mein Bruder hat ein Boot."],
+        ),
         ("Mine is 3,500.50 dollars.", ["Mine is 3,500.50 dollars."]),
     ],
-)  # fmt: skip
+)
 def test_a_sentence_is_cut_where_both_sides_say_something(text: str, clauses: list[str]) -> None:
     assert [clause.text for clause in cut(text)] == clauses
 
