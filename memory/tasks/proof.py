@@ -172,9 +172,9 @@ class _Text:
 
 
 def _folded(text: str) -> str:
-    # one character may become many
-    return unicodedata.normalize("NFKC", text[:_MAX_CHARS])[:_MAX_CHARS]
+    # one character may become many; compatibility forms stay until the clauses are cut: "，" parts them, "," need not
+    return unicodedata.normalize("NFC", text[:_MAX_CHARS])[:_MAX_CHARS]
 
 
 def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+    return [unicodedata.normalize("NFKC", word).casefold() for word in _WORD.findall(text)]
