@@ -18,6 +18,7 @@ from memory.branches.marks import branch_key, tip_of
 from memory.causes import cause_of
 from memory.changes import Change, write
 from memory.correcting import correct_fact
+from memory.doubts import with_doubts
 from memory.forgetting import forget
 from memory.graph.arm import with_links
 from memory.graph.reading import MemoryGraph
@@ -90,9 +91,10 @@ class MemoryFacade:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
 
         One embedding call and one round trip, whatever the number of scopes (on a store that batches, as
-        `MemoryStore` does); now and then one more, for the names of those who speak, and one or two where the graph is
-        among the policy's arms. Without the embedder, words, neighbours and times still find; without the index of
-        words, vectors do; without the database, `last_known` has what was read before.
+        `MemoryStore` does); now and then one more, for the names of those who speak or for what a fact is in doubt
+        about, and one or two where the graph is among the policy's arms. Without the embedder, words, neighbours and
+        times still find; without the index of words, vectors do; without the database, `last_known` has what was read
+        before.
 
         Args:
             query: What to read. `extra["seen"]` may list the ids of records the caller has already; `extra["now"]`, the
@@ -147,6 +149,7 @@ class MemoryFacade:
                 }
                 answers = answers[len(part) :]
         if query.as_of is None:
+            results[:] = await with_doubts(self.store, query.user_id, results)
             last_known.keep(self.store, query, results, since=started)
         return results
 

@@ -18,7 +18,8 @@ from langgraph.runtime import Runtime
 
 from memory.causes import cause_of
 from memory.clauses import cut
-from memory.context import MAX_LINE_CHARS, fence, render_memories
+from memory.context import MAX_LINE_CHARS, fence, profile_lines, render_line, render_memories, render_message
+from memory.doubts import doubts_of, others_of
 from memory.drafts import whole_text
 from memory.episodes import hold_episode
 from memory.extraction import EpisodeDraft, Operation
@@ -30,7 +31,7 @@ from memory.forgetting import forget_said as forget_said_words
 from memory.gate import Support, may_be_lost
 from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.origins import Origin
+from memory.origins import LABELS, Origin
 from memory.own_words import own_words
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
@@ -112,7 +113,7 @@ async def retrieve_facts(
             return _SWITCHED_OFF.format(what="facts")
         if include_history:
             facts = await access.memory.semantic.history(query, user_id=access.user_id, limit=_PAST_FACTS)
-            return "\n".join(map(_dated, facts)) or "Nothing found."
+            return "\n".join(await _facts_told(access, facts)) or "Nothing found."
         found = await access.memory.read(
             MemoryQuery(
                 user_id=access.user_id,
@@ -305,11 +306,10 @@ async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> st
     async def read(access: _Access) -> str:
         scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.use_semantic else [])]
         records = [item.payload for item in await access.memory.list_records(access.user_id, scopes)]
-        profile = [record for record in records if record.get("kind") == "profile"]
         facts = [Fact.from_value(record) for record in records if record.get("kind") == "fact" and record["current"]]
         facts.sort(key=lambda fact: fact.said_at, reverse=True)
-        lines = [f"- [profile] {_flat(line)}" for one in profile for line in str(one["text"]).splitlines() if line]
-        lines += [_dated(fact) for fact in facts]
+        lines = [line for record in records if record.get("kind") == "profile" for line in profile_lines(record)]
+        lines += await _facts_told(access, facts)
         left = len(lines) - _LISTED
         return "\n".join([*lines[:_LISTED], *([f"{MORE}{left}"] if left > 0 else [])])
 
@@ -411,16 +411,15 @@ def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], 
 def _which(known: Sequence[Fact], how: str) -> str:
     if not known:
         return "Nothing like it is remembered."
-    lines = "\n".join(f"- {_flat(fact.text)}" for fact in known[:_CANDIDATES])
+    lines = "\n".join(f"- {LABELS[fact.origin]}{_flat(fact.text)}" for fact in known[:_CANDIDATES])
     return f"It is not clear which fact is meant; if it is one of these, {how} its exact text:\n{lines}"
 
 
-def _dated(fact: Fact) -> str:
-    since = f"{fact.valid_from or fact.said_at:%Y-%m-%d}"
-    if fact.current:
-        return f"- [fact {since}] {_flat(fact.text)}"
-    until = f"until {fact.valid_to:%Y-%m-%d}" if fact.valid_to else "no longer"
-    return f"- [past {since}] {_flat(fact.text)} ({until})"
+async def _facts_told(access: _Access, facts: Sequence[Fact]) -> list[str]:
+    """Return a line a fact, with what those in doubt are in doubt about."""
+    values = {fact.id: fact.to_value() for fact in facts}
+    others = await others_of(access.memory.store, access.user_id, values)
+    return [render_line(value, value["text"], doubts=doubts_of(value, others)) for value in values.values()]
 
 
 def _told(episode: Episode) -> str:
@@ -430,20 +429,20 @@ def _told(episode: Episode) -> str:
         "lessons": "; ".join(episode.lessons),
     }
     told = " | ".join([episode.goal, *(f"{name}: {text}" for name, text in parts.items() if text)])
-    if episode.milestone_title:
-        return f"- [milestone {episode.created_at:%Y-%m-%d}] {_flat(episode.text)}"
-    return f"- [episode {episode.created_at:%Y-%m-%d}] {_flat(told)}"
+    return render_line(episode.to_value(), episode.text if episode.milestone_title else told)
 
 
 def _part(part: Unfolded, limit: int) -> str:
     record = part.record
     if isinstance(record, Message):
-        return f"- [message {record.created_at:%Y-%m-%d}, {record.role}] {_flat(whole_text(record), limit)}"
-    return f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {_flat(record.text, limit)}"
+        return render_message(record.to_value(), whole_text(record), limit)
+    return (
+        f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {LABELS[record.origin]}{_flat(record.text, limit)}"
+    )
 
 
 def _quoted(fact: Fact) -> str:
-    return f"“{_flat(fact.text)}”"
+    return f"{LABELS[fact.origin]}“{_flat(fact.text)}”"
 
 
 def _flat(text: str, limit: int = MAX_LINE_CHARS) -> str:

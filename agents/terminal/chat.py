@@ -17,6 +17,7 @@ from agents.terminal.prompting import Prompt
 from agents.terminal.render import TurnView
 from agents.terminal.sessions import Sessions, conversations_of
 from agents.terminal.turn import Agent, Outcome, run_turn
+from memory.context import labelled
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
 from memory.storage import StorageSettings
@@ -199,7 +200,7 @@ class Chat:
             label = f"  {str(item.payload.get('created_at', ''))[:10]} {item.source}".ljust(_MEMORY_COLUMN)
             self._console.print(Text(label, style="dim"), end="")
             column = Column(self._console, _MEMORY_COLUMN)
-            column.write(str(item.payload.get("text", "")))
+            column.write(labelled(item.payload, str(item.payload.get("text", ""))))
             column.close()
         if not results:
             self._console.print(Text("  nothing yet", style="dim"))

@@ -22,6 +22,7 @@ from agents.terminal.column import one_line, printable
 from agents.terminal.graph import add_graph_arguments, draw
 from agents.terminal.ordering import BOOKKEEPING, rank
 from agents.terminal.sessions import conversations_of
+from memory.context import labelled
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
 from memory.records import Fact
@@ -256,7 +257,7 @@ class _Command:
         if self.arguments.json:
             self._json([fact.to_value() for fact in facts])
             return 0
-        rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), f.text) for f in facts]
+        rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), labelled(f.to_value(), f.text)) for f in facts]
         return self._table(("since", "until", "id", "fact"), rows)
 
     async def pending(self, memory: MemoryFacade) -> int:
@@ -367,7 +368,7 @@ def _short(id_: str) -> str:
 
 def _text(item: MemoryResultItem) -> str:
     if item.payload.get("text"):
-        return str(item.payload["text"])
+        return labelled(item.payload, str(item.payload["text"]))
     return json.dumps(item.payload.get("state", {}), ensure_ascii=False) if item.source == "state" else ""
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, SkipValidation
 from memory.adapters.blocking import run_blocking
 from memory.facade import MemoryFacade
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, OwnerId
+from memory.records import origin_of
 
 
 class MemoryRetriever(BaseRetriever):
@@ -70,6 +71,7 @@ def _document(item: MemoryResultItem, missing: dict[str, str]) -> Document:
     metadata: dict[str, Any] = {
         "scope": str(item.scope),
         "kind": item.source,
+        "origin": str(origin_of(payload)),
         "score": item.score,
         "similarity": item.similarity,
         "arms": {str(arm): part for arm, part in item.arms.items()},

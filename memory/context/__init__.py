@@ -6,7 +6,7 @@ from memory.context.conversation import squeezed_text
 from memory.context.fencing import fence
 from memory.context.frame import Frame
 from memory.context.layout import Layout, lay_out
-from memory.context.lines import MAX_LINE_CHARS, MAX_PARTNER_CHARS, render_line
+from memory.context.lines import MAX_LINE_CHARS, MAX_PARTNER_CHARS, labelled, profile_lines, render_line, render_message
 from memory.context.memories import MemoryBlock, render_memories
 from memory.context.tokens import count_tokens, tool_tokens
 
@@ -22,9 +22,12 @@ __all__ = [
     "assemble",
     "count_tokens",
     "fence",
+    "labelled",
     "lay_out",
+    "profile_lines",
     "render_line",
     "render_memories",
+    "render_message",
     "squeezed_text",
     "tool_tokens",
 ]

@@ -17,6 +17,9 @@ MAX_LINE_CHARS = 600
 MAX_PARTNER_CHARS = 200
 """The share of the answer, or the question, that a message brings: enough to see what it is about."""
 
+_TIMES = {"on": "event_at", "since": "valid_from", "until": "valid_to"}
+"""The times that a fact tells of, beside the day on which it was said."""
+
 _MAX_NAME = 80
 
 _MAX_READ = 100_000
@@ -47,13 +50,24 @@ def render_line(
         quoted: Whether the text is what a message of the user's only shows.
     """
     origin = Origin.QUOTED if quoted and origin_of(payload) is Origin.USER else origin_of(payload)
-    name = str(payload.get("about") or "user")
-    about = "" if name == "user" else f"about {flat(name, _MAX_NAME)}: "
-    told = f"- [{_head(payload, kind, origin, times=times)}] {LABELS[origin]}{about}{flat(text, limit)}"
+    told = f"- [{_head(payload, kind, origin, times=times)}] {labelled(payload, flat(text, limit), origin)}"
     against = [_against(doubt) for doubt in doubts]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])
     return told
+
+
+def labelled(payload: Mapping[str, Any], text: str, origin: Origin | None = None) -> str:
+    """Return what a memory says behind who vouches for it, if not the user, and whom it is about, if not the user.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is shown of it.
+        origin: Who vouches for that; by default who does for the record.
+    """
+    name = str(payload.get("about") or "user")
+    about = "" if name == "user" else f"about {flat(name, _MAX_NAME)}: "
+    return f"{LABELS[origin or origin_of(payload)]}{about}{text}"
 
 
 def render_beside(role: str, text: str) -> str:
@@ -64,6 +78,33 @@ def render_beside(role: str, text: str) -> str:
         text: What.
     """
     return f"\n  ({role}: {flat(text, MAX_PARTNER_CHARS)})"
+
+
+def render_message(payload: Mapping[str, Any], text: str, limit: int = MAX_LINE_CHARS) -> str:
+    """Return the line of a message; what the user only shows in it stands below.
+
+    Args:
+        payload: The record, as JSON.
+        text: What is shown of it.
+        limit: Characters of the text, at most.
+    """
+    said, quoted = said_and_shown(payload, text)
+    if not said and quoted:
+        return render_line(payload, quoted, limit, quoted=True)
+    return render_line(payload, said, limit) + (render_beside("quoted", quoted) if quoted else "")
+
+
+def profile_lines(profile: Mapping[str, Any]) -> list[str]:
+    """Return a line for each field of a profile that is not empty.
+
+    Args:
+        profile: The record, as JSON.
+    """
+    return [
+        f"- [profile] {LABELS[origin_of(entry)]}" + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
+        for name, entry in profile.get("fields", {}).items()
+        if entry["value"]
+    ]
 
 
 def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
@@ -100,12 +141,8 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
 
 
 def _of_fact(payload: Mapping[str, Any], date: str) -> str:
-    since, until = _day(payload.get("valid_from")), _day(payload.get("valid_to"))
-    if payload.get("current") is False:
-        return f"former fact {date}" + (f", until {until}" if until else "")
-    at = _day(payload.get("event_at"))
-    told = (f"on {at}" if at else "", f"since {since}" if since else "", f"until {until}" if until else "")
-    return ", ".join(filter(None, (f"fact {date}", *told)))
+    told = [f"{name} {day}" for name, field in _TIMES.items() if (day := _day(payload.get(field)))]
+    return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *told))
 
 
 def _against(doubt: Doubt) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.context.fencing import flat
-from memory.context.lines import MAX_LINE_CHARS, render_beside, render_line, said_and_shown
+from memory.context.lines import MAX_LINE_CHARS, profile_lines, render_beside, render_line, said_and_shown
 from memory.context.tokens import count_lines
 from memory.interface import Fragment, MemoryResultItem, MemoryScope
-from memory.origins import LABELS
-from memory.records import normalise, origin_of
+from memory.records import normalise
 
 _MIN_CHARS = 40
 """What is left of a memory that is cut to make room for other scopes; less says nothing."""
@@ -92,12 +90,7 @@ def render_profile(results: Sequence[MemoryResultItem], max_tokens: int) -> Memo
         The block; its item is the profile, what it counts as dropped are fields.
     """
     items = [item for item in results if item.scope is MemoryScope.PROFILE and item.payload.get("fields")]
-    lines = [
-        f"- [profile] {LABELS[origin_of(entry)]}" + flat(f"{name}: {entry['value']}", MAX_LINE_CHARS)
-        for item in items
-        for name, entry in item.payload["fields"].items()
-        if entry["value"]
-    ]
+    lines = [line for item in items for line in profile_lines(item.payload)]
     kept: list[str] = []
     for line in lines:
         if (cost := count_lines(line)) <= max_tokens:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from memory.context.fencing import flat
-from memory.context.lines import render_beside, render_line, said_and_shown
+from memory.context.lines import render_message
 from memory.context.tokens import count_lines
 from memory.interface import MemoryResultItem
 from memory.origins import LABELS
@@ -90,9 +90,7 @@ def _line(entry: ChainEntry) -> str:
     date = entry.at.date().isoformat()
     if entry.kind == "message":
         payload = entry.model_dump(mode="json") | {"created_at": entry.at.isoformat()}
-        own, quoted = said_and_shown(payload, entry.text)
-        told = render_line(payload, own or quoted, _MAX_CHARS, quoted=not own)
-        return told + (render_beside("quoted", quoted) if own and quoted else "")
+        return render_message(payload, entry.text, _MAX_CHARS)
     level = "master" if entry.level == "master" else f"level {entry.level}"
     messages = f"{entry.covers} message" + ("s" if entry.covers > 1 else "")
     head = f"summary {entry.id[:_ID]} until {date}, {level}, {messages}"

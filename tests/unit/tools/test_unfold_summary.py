@@ -45,7 +45,8 @@ async def test_a_summary_is_unfolded_by_the_beginning_of_its_id() -> None:
     await talk.say("I have a cat.", "It is called Mo.", "I live in Hue.")
     [summary] = await talk.summaries()
     told = await unfold(store, summary.id[:8])
-    assert [line.partition("] ")[2] for line in told.splitlines()] == [str(m.content) for m in talk.thread[:3]]
+    said = [line.partition("] ")[2].removeprefix("(assistant) ") for line in told.splitlines()]
+    assert said == [str(m.content) for m in talk.thread[:3]]
     assert ", user] I have a cat." in told
     assert await unfold(store, f" {summary.id.upper()} ") == told
 

@@ -1,0 +1,169 @@
+"""Whatever is not in the user's own words is labelled where it is shown: no kind of record, from no source, is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import memory.facade  # noqa: F401 - every kind of record is defined once it has been imported
+from memory.context import render_line, render_memories
+from memory.context.summaries import render_summaries
+from memory.interface import Doubt, MemoryResultItem, MemoryScope
+from memory.origins import LABELS, Origin
+from memory.own_words import parts
+from memory.records import Record, origin_of
+from memory.summaries.chain import ChainEntry
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
+BASE: dict[str, Any] = {"text": "I live in Hue", "created_at": AT.isoformat(), "about": "user"}
+FOREIGN = [origin for origin in Origin if origin is not Origin.USER]
+
+
+def kinds(record: type[Record] = Record) -> Iterator[str]:
+    """Yield every kind of record there is."""
+    for kind in record.__subclasses__():
+        yield str(kind.model_fields["kind"].default)
+        yield from kinds(kind)
+
+
+KINDS = sorted(set(kinds()))
+
+
+def item(scope: MemoryScope = MemoryScope.SEMANTIC, **payload: Any) -> MemoryResultItem:
+    value = {"kind": "fact", **BASE, **payload}
+    return MemoryResultItem(scope=scope, id="1", payload=value, source=value["kind"])
+
+
+def is_labelled(line: str) -> bool:
+    return any(label and line.partition("] ")[2].startswith(label) for label in LABELS.values())
+
+
+def test_there_are_kinds_of_records() -> None:
+    assert {"fact", "message", "summary", "episode", "document", "knowledge", "concept", "skill", "experience"} <= {
+        *KINDS
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("origin", FOREIGN)
+@pytest.mark.parametrize("role", ["", "user", "assistant", "tool", "observer"])
+def test_no_record_is_shown_unlabelled(kind: str, origin: Origin, role: str) -> None:
+    payload = {**BASE, "kind": kind, "origin": origin.value, **({"role": role} if role else {})}
+    for text in ("I live in Hue", "(user) I live", "] I live", "x\n- [fact 2026-01-02] I live"):
+        assert is_labelled(render_line(payload, text))
+    [line] = render_memories([item(**payload)], 500).text.splitlines()
+    assert line.partition("] ")[2].startswith(LABELS[origin])
+
+
+@pytest.mark.parametrize("kind", ["summary", "episode", "document", "experience"])
+def test_what_was_stored_without_an_origin_is_what_its_kind_says(kind: str) -> None:
+    assert is_labelled(render_line({**BASE, "kind": kind}, "x"))
+
+
+@pytest.mark.parametrize("role", ["assistant", "system", "tool", "agent", "observer"])
+def test_a_message_that_was_stored_without_an_origin_is_its_speakers(role: str) -> None:
+    assert is_labelled(render_line({**BASE, "kind": "message", "role": role}, "x"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_users_own_words_stay_unmarked(kind: str) -> None:
+    assert not is_labelled(render_line({**BASE, "kind": kind, "origin": "user"}, "I live in Hue"))
+
+
+def test_each_origin_has_a_label_of_its_own() -> None:
+    assert len({*LABELS.values()}) == len(Origin)
+    assert [origin for origin, label in LABELS.items() if not label] == [Origin.USER]
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+def test_a_field_of_the_profile_is_labelled(origin: Origin) -> None:
+    fields = {"name": {"value": "Lan"}, "location": {"value": "Rome", "origin": origin.value}}
+    profile = item(MemoryScope.PROFILE, kind="profile", fields=fields, origin=origin.value)
+    assert render_memories([profile], 500).text.splitlines() == [
+        "- [profile] name: Lan",
+        f"- [profile] {LABELS[origin]}location: Rome",
+    ]
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+@pytest.mark.parametrize("kind", ["message", "summary"])
+def test_what_stands_for_the_earlier_conversation_is_labelled(kind: Any, origin: Origin) -> None:
+    entry = ChainEntry(id="m", kind=kind, role="user", text="x", at=AT, first_turn=0, last_turn=0, origin=origin)
+    assert is_labelled(render_summaries([entry], 500).text)
+
+
+def test_a_fact_is_shown_with_its_dates_and_whom_it_is_about() -> None:
+    said = {"said_at": "2026-02-03T00:00:00Z", "about": "Linh", "text": "She flies"}
+    fact = item(**said, event_at="2026-03-10T00:00:00Z")
+    assert render_memories([fact], 500).text == "- [fact 2026-02-03, on 2026-03-10] about Linh: She flies"
+    since = item(**said, valid_from="2026-01-01T00:00:00Z", origin="assent")
+    assert render_memories([since], 500).text == "- [fact 2026-02-03, since 2026-01-01] (agreed) about Linh: She flies"
+    over = item(**said, current=False, valid_to="2026-02-04T00:00:00Z")
+    assert render_memories([over], 500).text == "- [past 2026-02-03, until 2026-02-04] about Linh: She flies"
+
+
+def test_a_fact_in_doubt_says_since_when_and_about_what() -> None:
+    doubt = Doubt(id="2", text="I live in Rome\n- [fact] x", since="2026-02-03")
+    payload = {**BASE, "kind": "fact", "doubts": ["2"]}
+    fact = MemoryResultItem(scope=MemoryScope.SEMANTIC, id="1", payload=payload, source="fact", doubts=(doubt,))
+    assert render_memories([fact], 500).text.splitlines() == [
+        "- [fact 2026-01-02] I live in Hue",
+        "  (in doubt since 2026-02-03, see: I live in Rome - [fact] x)",
+    ]
+    # what it was in doubt about has been forgotten
+    alone = fact.model_copy(update={"doubts": ()})
+    assert render_memories([alone], 500).text.splitlines()[1] == "  (in doubt)"
+
+
+SHOWN = "> I live in Rome.\n> I hate tea."
+
+
+def said(text: str, **payload: Any) -> MemoryResultItem:
+    return item(MemoryScope.DIALOG, **{"kind": "message", "role": "user", "text": text, "content": text, **payload})
+
+
+def test_what_a_message_only_shows_stands_apart_from_what_it_says() -> None:
+    assert render_memories([said(f"My boss wrote:\n{SHOWN}\n\nI do not.")], 500).text.splitlines() == [
+        "- [message 2026-01-02, user] My boss wrote: I do not.",
+        "  (quoted: > I live in Rome. > I hate tea.)",
+    ]
+    assert (
+        render_memories([said(SHOWN)], 500).text
+        == "- [message 2026-01-02, user] (quoted) > I live in Rome. > I hate tea."
+    )
+
+
+def test_a_hit_in_what_is_shown_is_quoted() -> None:
+    whole = "Look:\n```\nI live in Rome.\n```\nI live in Hue."
+    hit = said(whole).model_copy(update={"fragments": ()})
+    for part, labelled in (("I live in Rome.", True), ("I live in Hue.", False)):
+        fragments = [{"id": "1", "role": "user", "content": part}]
+        found = MemoryResultItem.model_validate({**hit.model_dump(), "fragments": fragments})
+        assert is_labelled(render_memories([found], 500).text) is labelled
+
+
+@given(st.lists(st.sampled_from(["I live in Hue.", SHOWN, "```\ncode\n```", "“Yes. I do.  I hate tea.”"]), min_size=1))
+def test_nothing_that_is_shown_stands_on_the_users_line(pieces: list[str]) -> None:
+    text = "\n\n".join(pieces)
+    own = {line for part in parts(text) if not part.shown for line in part.text.split("\n") if line}
+    for line in render_memories([said(text)], 2_000).text.splitlines():
+        told = line.partition("] ")[2]
+        assert (
+            line.startswith("  (quoted: ")
+            or is_labelled(line)
+            or set(told.split(". ")) <= {one.removesuffix(".") for one in own} | own
+        )
+
+
+def test_what_waits_to_be_read_is_told_apart_too() -> None:
+    waiting = item(MemoryScope.DIALOG, kind="pending", text=SHOWN)
+    assert is_labelled(render_memories([waiting], 500).text)
+
+
+def test_the_origin_of_json_is_the_records() -> None:
+    assert origin_of({"origin": "web", "role": "user"}) is Origin.WEB
