@@ -28,7 +28,6 @@ from memory.causes import cause_of
 from memory.changes import Change, delete, delete_pending, put, put_pending
 from memory.claims import MAX_FAILURES, freed, in_short, is_due
 from memory.drafts import Stamp, settle_verbatim
-from memory.episodes import merged, same_episode
 from memory.external import origin_of_result
 from memory.extraction import (
     ExistingMemory,
@@ -45,7 +44,7 @@ from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin, lowest
 from memory.reconcile import Said, reconcile, said_again
-from memory.records import Conversation, Episode, Fact, Message, PendingTurn, ProfileValue, now, record_id
+from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.experience import step_id
@@ -76,9 +75,6 @@ _MAX_STEPS = 20
 
 _MAX_NOTE = 600
 """Characters of what the user said that a note carries: enough to be recalled by before it is indexed."""
-
-_LIKE = 8
-"""Episodes that a new one is compared with: the nearest."""
 
 _CLAIM_MARGIN = 30.0
 """Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
@@ -581,8 +577,7 @@ class Turns:
                 steps = tuple(id_ for id_ in linked if id_ in there)
                 sources = tuple(message.id for message in messages)
                 made = drafts.episode(extraction.episode, sources, stamp, steps)
-                known = same_episode(made, await self._episodes_like(made))
-                made = merged(known, made) if known is not None else made
+                made = await self.memory.episodic.told_before(self.user_id, made)
                 changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, messages, stamp)
@@ -611,14 +606,6 @@ class Turns:
         ids, quotes = ([str(op.target_id) for op in asked], [op.quote for op in asked])
         receipt = await forget(self.memory.store, self.user_id, ids=ids, said=quotes)
         return TurnReport(problem="; ".join(receipt.problems))
-
-    async def _episodes_like(self, made: Episode) -> list[Episode]:
-        """Return the episodes that may tell the same as a new one."""
-        namespace = scope_namespace(self.user_id, MemoryScope.EPISODIC)
-        found = await self.memory.store.asearch(
-            namespace, query=made.goal, filter={"kind": "episode"}, limit=_LIKE, refresh_ttl=False
-        )
-        return [Episode.from_value(item.value) for item in found]
 
     async def _keep_verbatim(
         self,

@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
 
 from memory.episodes import hold_episode, hold_summary, merged, same_episode
-from memory.extraction.contract import EpisodeDraft
+from memory.extraction.contract import EpisodeDraft, Extraction
+from memory.facade import MemoryFacade
+from memory.interface import MemoryPolicy, MemoryScope
 from memory.origins import Origin
 from memory.records import Episode, Level, record_id
+from memory.turns import Turns
 
 SAID = ["Please book me a flight to Hue on 12 May.", "Booked: flight VN 1541 for 840 dollars."]
 OBSERVED = ['search_flights({"to": "Hue"}) -> VN 1541, 840 dollars, no refund', "book(VN 1541) -> confirmed"]
@@ -239,3 +244,31 @@ def test_told_three_times_it_is_told_once() -> None:
     assert known[0].outcome == "Nothing free."
     # the same turn read again adds nothing
     assert merged(known[0], episode("Book a flight to Hue", "m2")) == known[0]
+
+
+class Tells:
+    """An extractor that tells of an episode with each turn."""
+
+    def __init__(self, *goals: str) -> None:
+        self.goals = list(goals)
+
+    async def extract(self, *arguments: Any, **options: Any) -> Extraction:
+        goal = self.goals.pop(0)
+        return Extraction(episode=EpisodeDraft(goal, outcome=f"turn {len(self.goals)}"))
+
+
+async def test_turns_that_tell_the_same_add_to_one_episode() -> None:
+    tells = Tells("Book a flight to Hue", "Booking flight to Hue", "Book a flight to Rome", "book a flight to Hue!")
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy.model_validate({"extraction": "inline"}))
+    turns = Turns(memory, tells, "ann", "talk", "tester")
+    thread: list[Any] = []
+    for number in range(4):
+        known = thread[-1].id if thread else None
+        thread += [HumanMessage(f"Any news, {number}?", id=f"q{number}"), AIMessage("No.", id=f"a{number}")]
+        await turns.close(thread, known)
+        await turns.extract()
+    found = await memory.list_records("ann", [MemoryScope.EPISODIC])
+    told = {item.payload["goal"]: item.payload for item in found}
+    assert set(told) == {"Book a flight to Hue", "Book a flight to Rome"}
+    assert told["Book a flight to Hue"]["outcome"] == "turn 0"
+    assert len(told["Book a flight to Hue"]["source_ids"]) == 6
