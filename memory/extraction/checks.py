@@ -126,6 +126,7 @@ class _Checker:
     briefing: Briefing
     rejected: list[Rejected] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
+    labels: Counter[int] = field(default_factory=Counter)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
@@ -187,6 +188,7 @@ class _Checker:
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
         """Return what the facts come to."""
         facts_of = Counter(fact.numbers for fact in facts)
+        self.labels.update(number for fact in facts for number in fact.numbers)
         taken: dict[str, Operation] = {}
         made: list[tuple[_Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
@@ -212,7 +214,7 @@ class _Checker:
         message = self.briefing.messages[fact.clauses[0].message]
         text, origin = self._text(fact, shared=shared)
         target_id, put = self._target(proposed, fact)
-        relation = self._relation(proposed.rel, quote, target_id, put, origin)
+        relation = self._relation(fact, target_id, put, origin)
         if relation in ("ends", "forget"):
             # the end needs no fact of its own: the message says it
             return Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
@@ -293,10 +295,9 @@ class _Checker:
             return _fact_of(earlier), (earlier.text, earlier.reading)
         return None, ()
 
-    def _relation(
-        self, relation: Relation, quote: str, target_id: str | None, put: Sequence[str], origin: Origin
-    ) -> Relation:
+    def _relation(self, fact: _Located, target_id: str | None, put: Sequence[str], origin: Origin) -> Relation:
         """Return the relation as far as it is believed."""
+        relation, quote = fact.proposed.rel, fact.quote
         if target_id is None:
             if relation == "forget":
                 raise _Refused("it forgets a memory that was not shown")
