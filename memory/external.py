@@ -19,8 +19,18 @@ Engine = Annotated[
 ]
 
 
+OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})
+"""Tools whose results are nobody else's words."""
+
+
 def origin_of_result(tool: str) -> Origin:
-    """Return who vouches for what a tool returns."""
+    """Return who vouches for what a tool returns.
+
+    Args:
+        tool: What it is called.
+    """
+    if tool in OWN_TOOLS:
+        return Origin.ASSISTANT
     return Origin.WEB if tool == WEB_SEARCH else Origin.TOOL
 
 

@@ -8,15 +8,13 @@ from typing import Any, Self
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from memory.external import OWN_TOOLS, origin_of_result
 from memory.gate import Support, shows_something, support
 from memory.origins import Origin, lowest
 from memory.transcript import is_said, message_record_id, text_of
 
 _TURNS = 3
 """Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""
-
-_OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})
-"""Tools whose results are nobody else's words."""
 
 _PAGES = "<web_pages>"
 """What the prompt has around the pages that were searched for the turn."""
@@ -64,7 +62,7 @@ class Heard:
         latest = thread[asked[-_TURNS:][0] :]
         users = [message for message in latest if isinstance(message, HumanMessage)]
         before = next((m for m in reversed(thread[: asked[-1]]) if isinstance(m, AIMessage) and is_said(m)), None)
-        results = [m for m in latest if isinstance(m, ToolMessage) and m.name not in _OWN_TOOLS]
+        results = [m for m in latest if isinstance(m, ToolMessage) and m.name not in OWN_TOOLS]
         pages = _PAGES in str((state.get("layout") or {}).get("retrieved", ""))
         return cls(
             own=tuple(text_of(message) for message in users),
@@ -73,9 +71,11 @@ class Heard:
             said=tuple(text_of(message) for message in latest if is_said(message)),
             observed=tuple(message.text for message in results),
             tainted=pages
-            or any(isinstance(m, ToolMessage) and m.name not in _OWN_TOOLS for m in thread)
+            or any(isinstance(m, ToolMessage) and m.name not in OWN_TOOLS for m in thread)
             or shows_something(text_of(users[-1])),
-            origin=lowest([Origin.ASSISTANT, *([Origin.TOOL] if results else []), *([Origin.WEB] if pages else [])]),
+            origin=lowest(
+                [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
+            ),
         )
 
     def support(self, text: str) -> Support | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory.learning.traces import Trace
+from memory.origins import Origin, lowest
 from memory.records import Skill, ToolUse, record_id
 from memory.scopes.procedural import skill_text
 
@@ -61,6 +62,7 @@ class Draft:
             session_id=self.traces[-1].session_id,
             agent_id=agent_id,
             source_ids=sources(self.traces),
+            origin=origin(self.traces),
         )
 
 
@@ -72,6 +74,16 @@ def sources(traces: Sequence[Trace], before: Sequence[str] = ()) -> tuple[str, .
         before: The sources it has.
     """
     return tuple(dict.fromkeys([*before, *(trace.id for trace in traces)]))[:MAX_SOURCES]
+
+
+def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
+    """Return who vouches for a skill: what its turns heard least of all.
+
+    Args:
+        traces: The turns that it stands on.
+        before: Who vouched for it before.
+    """
+    return lowest([*before, *(step.origin for trace in traces for step in trace.steps)])
 
 
 def procedure_id(task_type: str, tools: Sequence[str]) -> str:

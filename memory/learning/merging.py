@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.learning.checks import Evidence
-from memory.learning.drafts import Draft, sources
+from memory.learning.drafts import Draft, origin, sources
 from memory.learning.procedures import MIN_SUPPORT
 from memory.learning.traces import Trace, match
 from memory.records import Skill, normalise
@@ -77,7 +77,8 @@ class Known:
         if tools != draft.tools:
             return _changed(known, draft)
         own = [t for t in new if t.covers(tools) and all(evidence.is_said_by(text, t) for text in _texts(known))]
-        return known.model_copy(update={"source_ids": sources(own, known.source_ids)})
+        update = {"source_ids": sources(own, known.source_ids), "origin": origin(own, [known.origin])}
+        return known.model_copy(update=update)
 
     def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
         since = self.last_used.get(known.id) if known.status == "archived" else None
@@ -85,7 +86,7 @@ class Known:
 
 
 def _revived(known: Skill, draft: Draft) -> Skill:
-    update = {**_words(draft), "source_ids": sources(draft.traces), "trials": 0, "successes": 0}
+    update = {**_words(known, draft), "source_ids": sources(draft.traces), "trials": 0, "successes": 0}
     return known.model_copy(update={**update, "status": "probation" if draft.steps else "active"})
 
 
@@ -94,7 +95,7 @@ def _changed(known: Skill, draft: Draft) -> Skill:
     missing. What its uses came to was said of the old steps, and says enough only of what is well known.
     """
     counts = {} if known.status == "active" else {"trials": 0, "successes": 0}
-    return known.model_copy(update={**_words(draft), **counts, "source_ids": sources(draft.traces)})
+    return known.model_copy(update={**_words(known, draft), **counts, "source_ids": sources(draft.traces)})
 
 
 def _is_same(skill: Skill, draft: Draft) -> bool:
@@ -131,6 +132,7 @@ def _texts(skill: Skill) -> list[str]:
     return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
 
 
-def _words(draft: Draft) -> dict[str, object]:
+def _words(known: Skill, draft: Draft) -> dict[str, object]:
     made = draft.skill("")
-    return {name: getattr(made, name) for name in ("text", "use_when", "tool_sops", "preferences", "session_id")}
+    words = {name: getattr(made, name) for name in ("text", "use_when", "tool_sops", "preferences", "session_id")}
+    return {**words, "origin": origin(draft.traces, [known.origin])}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from memory.learning.checks import MAX_CHARS, Evidence
 from memory.learning.traces import Trace, match, plain_words, values
+from memory.origins import Origin
 from memory.records import StepExperience
 from memory.retrieval.words import terms
 
@@ -94,6 +95,9 @@ def _action(place: int, tools: Sequence[str], taken: Sequence[Sequence[StepExper
 
 
 def _is_from(source: int, place: int, name: str, steps: Sequence[StepExperience]) -> bool:
+    if steps[source].origin not in (Origin.USER, Origin.TOOL):
+        # to do what a page says is nothing to learn
+        return False
     given = list(values(steps[place].input[name]))
     return bool(given) and all(len(value) >= _MIN_COPIED and _is_in(value, steps[source].output) for value in given)
 

@@ -11,7 +11,9 @@ from langgraph.store.base import Op, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
+from memory.external import origin_of_result
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.origins import Origin, lowest
 from memory.owned import WHOLE
 from memory.records import Record, StepExperience, now, record_id
 from memory.retrieval.question import Question
@@ -199,6 +201,7 @@ def steps_to_experience(
             session_id=session_id,
             agent_id=agent_id,
             source_ids=(turn_id,),
+            origin=lowest([Origin.TOOL, origin_of_result(step["action"])]),
         )
         for place, step in enumerate(steps)
     ]
