@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.extraction.contract import Operation
 from memory.origins import Origin, lowest
-from memory.records import BELIEVED, Fact, Lapse, Wording, normalise
+from memory.records import BELIEVED, Fact, Wording, normalise
 
 _MAX_WORDINGS = 20
 """Ways to put a fact that are kept: the latest."""
@@ -279,7 +279,5 @@ def revived(fact: Fact, at: datetime) -> dict[str, Any]:
     """
     if fact.current:
         return BELIEVED
-    # what was said to be over from the beginning was never believed
-    lapse = Lapse(since=fact.retired_at or fact.created_at, until=at)
     suspended = fact.suspended if fact.is_withdrawn else (*fact.suspended, fact.ending)
-    return {**BELIEVED, "suspended": suspended, "lapses": (*fact.lapses, lapse)}
+    return {**BELIEVED, "suspended": suspended, "lapses": fact.lapses_until(at)}
