@@ -10,9 +10,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.language import LANGUAGES, Language
+from memory.language import LANGUAGES
 
 _DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")
 """One letter of these says about as much as two of an alphabet."""
@@ -32,8 +33,12 @@ _SPOKEN = 0.12
 _HEARD = 0.04
 """The share of a conversation's words that are small words of a language that it is held in, among others."""
 
+_TERSE = 0.25
+"""The same for short words as well, which other languages have some of: "Plan a trip to Hue" has no others."""
+
+_MIN_TELLING = 2
 _MIN_WORDS = 12
-"""Words from which on that share says something."""
+"""Words from which on those shares say something."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -54,9 +59,7 @@ class Speech:
     def __init__(self, said: Iterable[str]) -> None:
         text = unicodedata.normalize("NFKC", "\n".join(said))
         self._scripts = _scripts(text)
-        self._words = len(_WORD.findall(text))
-        self._small = _small_words(text)
-        self._language = spoken(text)
+        self._words = _Words.of(text)
 
     def has(self, text: str) -> bool:
         """Return whether a text is in this language, as far as script and small words tell.
@@ -65,7 +68,7 @@ class Speech:
             text: The text.
         """
         text = unicodedata.normalize("NFKC", text)
-        return self._same_script(_scripts(text)) and self._same_words(text)
+        return self._same_script(_scripts(text)) and _same_words(_Words.of(text), self._words)
 
     def _same_script(self, mine: Counter[str]) -> bool:
         theirs = self._scripts
@@ -80,37 +83,49 @@ class Speech:
         weights = _weights(theirs)
         return weights.get(main, 0) >= _MIN_SCRIPT * sum(weights.values())
 
-    def _same_words(self, text: str) -> bool:
-        mine, theirs = spoken(text), self._language
-        if mine is theirs:
-            return True
-        if mine is not None:
-            few = self._words < _MIN_WORDS and theirs is None
-            return few or self._small[mine.code] >= max(1, _HEARD * self._words)
-        assert theirs is not None  # noqa: S101 - narrows for the type checker
-        return len(_WORD.findall(text)) < _MIN_WORDS or _small_words(text)[theirs.code] > 1
 
+@dataclass(frozen=True)
+class _Words:
+    """How many words a text has, and how many of them are small words of each language with spaces.
 
-def spoken(text: str) -> Language | None:
-    """Return the language whose small words a text has, of those with spaces and a file; None where none tells.
-
-    >>> spoken("I live in Hue, and this is my house.").code, spoken("Vivo en Hue con mi familia")
-    ('en', None)
+    Args:
+        count: All of them.
+        small: The small words.
+        telling: Those of them that are not also words of half of Europe, as "a", "me" and "no" are.
     """
-    heard = _small_words(text)
-    words = len(_WORD.findall(text))
-    best = max(heard, key=lambda one: heard[one], default=None)
-    return _BY_CODE[best] if best and heard[best] > 1 and heard[best] >= _SPOKEN * words else None
+
+    count: int
+    small: Counter[str]
+    telling: Counter[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Words:
+        words = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+        telling = (word for word in words if len(word) > 2 or not word.isascii())
+        return cls(len(words), _small_words(words), _small_words(telling))
+
+    @property
+    def language(self) -> str:
+        """The code of the language that the text is in; empty where none tells."""
+        found = self.telling.most_common(1)
+        return found[0][0] if found and found[0][1] >= max(_MIN_TELLING, _SPOKEN * self.count) else ""
+
+    def has(self, language: str) -> bool:
+        """Return whether some of the text may be in a language; a text of few words may be in any."""
+        if self.count < _MIN_WORDS and not self.language:
+            return True
+        some = self.telling[language] >= max(_MIN_TELLING, _HEARD * self.count)
+        return some or self.small[language] >= _TERSE * self.count
 
 
-def _small_words(text: str) -> Counter[str]:
-    """Return how many small words of each language with spaces a text has: those that no other language has as well."""
-    found: Counter[str] = Counter()
-    for word in _WORD.findall(unicodedata.normalize("NFC", text).casefold()):
-        # "a", "me" and "no" are words of half of Europe
-        if len(word) > 2 or not word.isascii():
-            found.update(_SPEAKS.get(word, ()))
-    return found
+def _same_words(one: _Words, other: _Words) -> bool:
+    return one.language == other.language or (
+        (not one.language or other.has(one.language)) and (not other.language or one.has(other.language))
+    )
+
+
+def _small_words(words: Iterable[str]) -> Counter[str]:
+    return Counter(language for word in words for language in _SPEAKS.get(word, ()))
 
 
 def _scripts(text: str) -> Counter[str]:
@@ -132,8 +147,7 @@ def _script_of(letter: str) -> str:
     return {"CJK": "HAN", "HIRAGANA": "KANA", "KATAKANA": "KANA"}.get(script, script)
 
 
-_BY_CODE = {one.code: one for one in LANGUAGES if not one.unspaced}
 _SPEAKS: dict[str, tuple[str, ...]] = {}
-for _one in _BY_CODE.values():
-    for _word in _one.small_words | _one.stop:
+for _one in LANGUAGES:
+    for _word in frozenset[str]() if _one.unspaced else _one.small_words | _one.stop:
         _SPEAKS[_word] = (*_SPEAKS.get(_word, ()), _one.code)

@@ -16,6 +16,7 @@ from memory.namespaces import scope_namespace
 from memory.tasks import proven
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
+from tests.support.labels import episode, proposal
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.unit.graphs.test_memory_nodes import build, events
 
@@ -242,26 +243,11 @@ async def test_the_model_is_asked_again_after_some_steps_and_for_no_new_goal() -
 
 async def test_a_milestone_is_linked_to_the_steps_that_were_taken() -> None:
     store = memory_store()
-    drawn = {
-        "ops": [],
-        "profile_changes": [],
-        "summary": "",
-        "episode": {
-            "goal": "A trip to Hue",
-            "situation": "",
-            "steps": [],
-            "outcome": "booked",
-            "lessons": [],
-            "level": "milestone",
-            "milestone_title": "Flight booked",
-            "snapshot": "The user is flying to Hue. VN123 was found. It is booked.",
-            "source_ids": ["m1"],
-            "importance": 0.9,
-        },
-    }
+    story = "The user is flying to Hue. VN123 was found."
+    drawn = proposal(episode=episode("A trip to Hue", outcome=story, milestone="Flight VN123 found"))
     model = ScriptedModel(script=[calls(("search", {"query": "Hue"})), "VN123. Shall I book it?"])
     await events(agent(model, planner(TRIP, drawn), store, extraction="inline"), "Plan a trip to Hue")
-    [episode] = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC))]
-    assert (episode["level"], episode["milestone_title"]) == ("milestone", "Flight booked")
-    assert episode["text"] == "Flight booked: The user is flying to Hue. VN123 was found. It is booked."
-    assert episode["linked_steps"] == [(await kept(store))[0]["id"]]
+    [told] = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC))]
+    assert (told["level"], told["milestone_title"]) == ("milestone", "Flight VN123 found")
+    assert told["text"] == f"Flight VN123 found: {story}"
+    assert told["linked_steps"] == [(await kept(store))[0]["id"]]

@@ -45,6 +45,7 @@ def test_the_language_of_a_conversation(said: str, summed_up: str) -> None:
         ("Tôi sống ở Huế. My name is Lan and I like it here a lot.", "Người dùng tên là Lan, sống ở Huế."),
         ("我住在河内，公司是 International Business Machines", "用户住在河内。"),
         ("😀 12", "User lives in Hue."),
+        ("Plan a trip to Hue. VN 123 it is. search query Hue flight status ok", "The user is flying to Hue."),
         ("我住在河内", "12"),
     ],
 )
