@@ -11,8 +11,8 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
     """Return a fact as it was believed at a time; None if it was not.
 
     Believed means written by then, and not retired: a turn that is read late teaches when it is read. What only an
-    abandoned branch of a conversation said was believed until it was abandoned; what others still say is put as they
-    do. What has been forgotten since was never known.
+    abandoned branch of a conversation said was believed until it was abandoned; while it is followed again, it counts
+    as never abandoned. What has been forgotten since was never known.
 
     Its doubts are left out, as nobody noted since when it has them, and so is an end that nobody knew of.
 
@@ -20,11 +20,15 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
         fact: The fact as it is stored.
         at: The time; one with a zone.
     """
-    if with_zone(fact.created_at) > at or any(lapse.since <= at < lapse.until for lapse in fact.lapses if lapse.until):
+    if with_zone(fact.created_at) > at or any(lapse.since <= at < lapse.until for lapse in fact.lapses):
         return None
-    if not fact.current and with_zone(fact.lapsed_at) <= at:
+    if fact.current:
+        ended = {}
+    elif fact.retired_at is None or with_zone(fact.retired_at) <= at:
+        # without a date it was said to be over from the beginning
         return None
-    ended = {} if fact.current else BELIEVED
+    else:
+        ended = BELIEVED
     return fact.model_copy(
         update={
             **ended,
@@ -32,7 +36,7 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
             if with_zone(fact.said_at) > at
             else fact.said_at,
             "wordings": tuple(wording for wording in fact.wordings if wording.said_at <= at),
-            "lapses": tuple(lapse for lapse in fact.lapses if lapse.until and lapse.until <= at),
+            "lapses": tuple(lapse for lapse in fact.lapses if lapse.until <= at),
             "suspended": (),
             "doubts": (),
         }

@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.extraction.contract import Operation
 from memory.origins import Origin, lowest
-from memory.records import BELIEVED, Fact, Wording, normalise
+from memory.records import BELIEVED, Fact, Lapse, Wording, normalise
 
 _MAX_WORDINGS = 20
 """Ways to put a fact that are kept: the latest."""
@@ -57,7 +57,8 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
         event_at=operation.event_at,
         valid_from=operation.valid_from,
         valid_to=operation.valid_to,
-        needs=tuple(need for need in operation.needs if need != operation.id),
+        # what it takes the place of, it does not need
+        needs=tuple(need for need in operation.needs if need not in (operation.id, operation.target_id)),
         created_at=at,
         said_at=said_at,
         session_id=session_id,
@@ -97,7 +98,7 @@ def reconcile(
     Returns:
         Every fact that is new or has changed, each once.
     """
-    batch = _Batch(dict(stored), at, session_id, agent_id)
+    batch = _Batch(stored, dict(stored), at, session_id, agent_id)
     for operation in operations:
         cited = [said[source] for source in operation.source_ids if said and source in said]
         origin = lowest([operation.origin, *(message.origin for message in cited)])
@@ -109,6 +110,7 @@ def reconcile(
 class _Batch:
     """Facts while operations are applied to them."""
 
+    stored: Mapping[str, Fact]
     facts: dict[str, Fact]
     at: datetime
     session_id: str
@@ -116,32 +118,45 @@ class _Batch:
 
     def apply(self, operation: Operation, when: datetime) -> None:
         """Apply one operation, said at a time."""
-        target = self._heir(operation.target_id, when)
+        target = self.facts.get(operation.target_id or "")
         if operation.relation in ("ends", "forget"):
             self._end(target, operation, when)
             return
+        new = to_fact(operation, said_at=when, at=self.at, session_id=self.session_id, agent_id=self.agent_id)
         if operation.relation == "same" and target is not None:
-            self._keep(said_again(target, self._new(operation, when)))
+            self._state(target, new, settles=True)
             return
-        fact = self._state(self._new(operation, when))
-        if target is None or target.id == fact.id or operation.relation not in ("changes", "corrects", "unsure"):
+        known = self.facts.get(new.id)
+        fact = self._state(known, new, settles=operation.relation != "unsure")
+        if operation.relation in ("changes", "corrects", "unsure") and not self._is_retry(new):
+            self._change(fact, operation, when)
+
+    def _is_retry(self, new: Fact) -> bool:
+        """Return whether a statement has been applied before, and what came of it has been decided."""
+        before = self.stored.get(new.id)
+        return before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
+
+    def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
+        """Apply what a statement says of another one."""
+        corrects = operation.relation == "corrects"
+        # what never was so is the fact that is named, and not what has taken its place
+        target = self.facts.get(operation.target_id or "") if corrects else self._heir(operation.target_id, when)
+        if target is None or target.id == fact.id:
             return
         if set(target.source_ids) & set(operation.source_ids):
             # two statements of one message stand beside each other
             return
-        if operation.relation == "unsure" or operation.origin is not Origin.USER:
-            self._doubt(fact, target)
-        elif target.said_at > when:
+        if target.said_at > when:
             # read late: what was said since stands
-            if fact.current:
-                self._keep(retire(fact, target.said_at, self.at, superseded_by=target.id))
-        elif target.current:
-            never = operation.relation == "corrects"
-            since = min(target.valid_from or target.said_at, target.said_at) if never else when
-            self._keep(retire(target, since, self.at, superseded_by=fact.id))
-
-    def _new(self, operation: Operation, when: datetime) -> Fact:
-        return to_fact(operation, said_at=when, at=self.at, session_id=self.session_id, agent_id=self.agent_id)
+            if fact.current and fact.said_at < target.said_at:
+                self._retire(fact, target.said_at, superseded_by=target.id)
+        elif not target.current:
+            return
+        elif operation.relation == "unsure" or operation.origin is not Origin.USER:
+            self._doubt(fact, target)
+        else:
+            since = min(target.valid_from or target.said_at, target.said_at) if corrects else when
+            self._retire(target, since, superseded_by=fact.id)
 
     def _keep(self, fact: Fact) -> None:
         self.facts[fact.id] = fact
@@ -158,42 +173,50 @@ class _Batch:
             fact = heir
         return fact
 
-    def _state(self, new: Fact) -> Fact:
+    def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
         """Take in a statement: a new fact, or one that is said again."""
-        known = self.facts.get(new.id)
-        self._keep(new if known is None else said_again(known, new))
+        fact = new if known is None else said_again(known, new)
+        self._keep(fact)
         for id_ in new.needs:
             needed = self.facts.get(id_)
-            if needed is not None and new.id not in needed.needed_by:
-                self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, new.id)}))
-        return self._settled(self.facts[new.id], new)
+            if needed is not None and id_ != fact.id and fact.id not in needed.needed_by:
+                self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, fact.id)}))
+        if (
+            known is not None
+            and settles
+            and new.origin is Origin.USER
+            and not set(new.source_ids) <= {*known.source_ids}
+        ):
+            self._settle(fact, new.said_at)
+        return self.facts[fact.id]
 
-    def _settled(self, fact: Fact, new: Fact) -> Fact:
+    def _settle(self, fact: Fact, when: datetime) -> None:
         """Settle a doubt in favour of what the user says again: what it was in doubt about was said before."""
-        if new.origin is not Origin.USER or new.said_at < fact.said_at or fact.source_ids == new.source_ids:
-            return fact
         for id_ in fact.doubts:
             other = self.facts.get(id_)
-            if other is not None and fact.id in other.doubts:
-                less = other.model_copy(update={"doubts": tuple(one for one in other.doubts if one != fact.id)})
-                earlier = other.current and other.said_at < new.said_at
-                self._keep(retire(less, new.said_at, self.at, superseded_by=fact.id) if earlier else less)
-        if fact.doubts:
-            fact = fact.model_copy(update={"doubts": ()})
-            self._keep(fact)
-        return fact
+            if fact.current and other is not None and fact.id in other.doubts and other.said_at < when:
+                self._retire(other, when, superseded_by=fact.id)
 
     def _doubt(self, fact: Fact, target: Fact) -> None:
         """Mark two facts that may contradict each other; both stay."""
-        for one, other in ((self.facts[fact.id], target.id), (self.facts[target.id], fact.id)):
-            if one.current and other not in one.doubts:
-                self._keep(one.model_copy(update={"doubts": (*one.doubts, other)}))
+        if fact.current:
+            for one, other in ((fact, target.id), (target, fact.id)):
+                self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
 
     def _end(self, target: Fact | None, operation: Operation, when: datetime) -> None:
         own = target is not None and set(target.source_ids) & set(operation.source_ids)
         if target is None or own or not target.current or target.said_at > when or operation.origin is not Origin.USER:
             return
-        self._keep(retire(target, when, self.at, ended_by=operation.source_ids))
+        self._retire(target, when, ended_by=operation.source_ids)
+
+    def _retire(self, fact: Fact, when: datetime, **by: Any) -> None:
+        """Retire a fact; what was in doubt about it is so no more."""
+        for id_ in fact.doubts:
+            other = self.facts.get(id_)
+            if other is not None and fact.id in other.doubts and fact.id not in other.needs:
+                less = tuple(one for one in other.doubts if one != fact.id)
+                self._keep(other.model_copy(update={"doubts": less}))
+        self._keep(retire(fact.model_copy(update={"doubts": ()}), when, self.at, **by))
 
 
 def retire(
@@ -279,5 +302,7 @@ def revived(fact: Fact, at: datetime) -> dict[str, Any]:
     """
     if fact.current:
         return BELIEVED
+    # what was said to be over from the beginning was never believed
+    lapse = Lapse(since=fact.retired_at or fact.created_at, until=at)
     suspended = fact.suspended if fact.is_withdrawn else (*fact.suspended, fact.ending)
-    return {**BELIEVED, "suspended": suspended, "lapses": fact.lapses_until(at)}
+    return {**BELIEVED, "suspended": suspended, "lapses": (*fact.lapses, lapse)}

@@ -202,17 +202,17 @@ class Ending(BaseModel):
 
 
 class Lapse(BaseModel):
-    """A time in which a fact that had been believed was not.
+    """A time in which a fact that is believed again was not.
 
     Args:
         since: When it began.
-        until: Since when it is believed again; None if it is not.
+        until: Since when it is believed again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     since: datetime
-    until: datetime | None = None
+    until: datetime
 
 
 def fact_id(about: str, text: str) -> str:
@@ -240,7 +240,7 @@ class Fact(Record):
         withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
         suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
             been withdrawn itself.
-        lapses: When it was not believed, where its end does not tell: what was believed at a time depends on them.
+        lapses: When it was not believed before it was said again: what was believed at a time depends on them.
         wordings: How else it was put, the oldest first.
         verbatim: Kept word for word, because no model has read it.
         unread: Verbatim, and still to be offered to an extraction.
@@ -292,16 +292,6 @@ class Fact(Record):
             superseded_by=self.superseded_by,
             ended_by=self.ended_by,
         )
-
-    @property
-    def lapsed_at(self) -> datetime:
-        """Since when it is not believed; of a fact that is not. One said to be over from the beginning never was."""
-        since = next((lapse.since for lapse in self.lapses if lapse.until is None), self.created_at)
-        return self.retired_at or since
-
-    def lapses_until(self, at: datetime) -> tuple[Lapse, ...]:
-        """Return when it was not believed, of a fact that is not and is believed again from now on."""
-        return (*(lapse for lapse in self.lapses if lapse.until is not None), Lapse(since=self.lapsed_at, until=at))
 
 
 BELIEVED: dict[str, Any] = {

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.records import BELIEVED, Ending, Fact, Lapse, Wording
+from memory.records import BELIEVED, Ending, Fact, Wording
 
 
 def part_of(source: str) -> str:
@@ -74,19 +74,12 @@ def _reassessed(
     chosen = min(counting, key=lambda ending: (ending.retired_at is not None, ending.valid_to or at), default=None)
     rest = tuple(ending for ending in endings if ending != chosen)
     if chosen is None:
-        lapses = fact.lapses if fact.current else fact.lapses_until(at)
-        return fact.model_copy(update={**update, **BELIEVED, "suspended": rest, "lapses": lapses})
+        return fact.model_copy(update={**update, **BELIEVED, "suspended": rest})
     heir = _heir(chosen.superseded_by, facts, supported)
     if heir is not None and heir.id != chosen.superseded_by:
         # the one that ended it is withdrawn, and in its place is what had ended that
         rest = (*rest, chosen)
         chosen = chosen.model_copy(update={"superseded_by": heir.id, "valid_to": heir.said_at})
-    # it was believed until now, or until it had ended already, whenever this end came
-    until = at if fact.current else fact.lapsed_at
-    if chosen.retired_at is None:
-        update["lapses"] = (*(lapse for lapse in fact.lapses if lapse.until), Lapse(since=until))
-    else:
-        chosen = chosen.model_copy(update={"retired_at": until})
     return fact.model_copy(update={**update, "current": False, **_fields(chosen), "suspended": rest})
 
 
@@ -102,7 +95,7 @@ def _withdrawn(fact: Fact, at: datetime) -> dict[str, Any]:
         "withdrawn": _sources(fact),
         "support": 1,
         "current": False,
-        "retired_at": at if fact.current else fact.lapsed_at,
+        "retired_at": fact.retired_at or at,
         "valid_to": fact.valid_to or at,
         "superseded_by": None,
         "ended_by": (),

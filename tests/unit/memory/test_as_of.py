@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.as_of import as_of
-from memory.branches.beliefs import believed
 from memory.extraction.contract import Operation, Relation
 from memory.origins import Origin
 from memory.reconcile import Said, reconcile, retire
@@ -54,18 +53,7 @@ class Step:
         )
 
 
-@dataclass(frozen=True)
-class Fork:
-    """A conversation goes on elsewhere.
-
-    Args:
-        gone: The messages that do not count then.
-    """
-
-    gone: frozenset[int]
-
-
-SAID = st.builds(
+STEPS = st.builds(
     Step,
     st.sampled_from(["new", "new", "same", "changes", "ends", "corrects", "unsure"]),
     st.sampled_from(TEXTS),
@@ -77,22 +65,14 @@ SAID = st.builds(
 )
 
 
-STEPS = st.lists(st.one_of(SAID, SAID, st.builds(Fork, st.frozensets(st.integers(0, 9), max_size=5))), max_size=12)
-
-
-def _history(steps: Sequence[Step | Fork]) -> tuple[dict[str, Fact], dict[datetime, set[tuple[str, str]]]]:
+def _history(steps: Sequence[Step]) -> tuple[dict[str, Fact], dict[datetime, set[tuple[str, str]]]]:
     """Return the facts after all steps, an hour each, and what was believed after each of them."""
     facts: dict[str, Fact] = {}
     snapshots: dict[datetime, set[tuple[str, str]]] = {}
-    said: dict[str, Said] = {}
     for number, step in enumerate(steps):
         at = START + number * HOUR
-        if isinstance(step, Fork):
-            times = {source: one.at for source, one in said.items()}
-            changed = believed(facts, {f"m{source}" for source in step.gone}, times, at)
-        else:
-            said[f"m{step.source}"] = Said(step.text, at - step.late * HOUR)
-            changed = reconcile([step.operation(at)], facts, at=at, session_id="s", agent_id="a", said=said)
+        said = {f"m{step.source}": Said(step.text, at - step.late * HOUR)}
+        changed = reconcile([step.operation(at)], facts, at=at, session_id="s", agent_id="a", said=said)
         facts |= {fact.id: fact for fact in changed}
         snapshots[at] = {(fact.id, fact.text) for fact in facts.values() if fact.current}
     return facts, snapshots
@@ -107,29 +87,17 @@ def _believed(facts: dict[str, Fact], at: datetime) -> set[tuple[str, str]]:
 @example(
     [Step("new", TEXTS[0], None, 0), Step("changes", TEXTS[1], TEXTS[0], 1), Step("changes", TEXTS[0], TEXTS[1], 2)]
 )
-@example([Step("new", TEXTS[0], None, 0), Fork(frozenset({0})), Fork(frozenset()), Fork(frozenset({0}))])
-@example(
-    [
-        Step("new", TEXTS[0], None, 0),
-        Step("ends", "", TEXTS[0], 1),
-        Fork(frozenset({1})),
-        Step("new", TEXTS[2], None, 2),
-        Fork(frozenset()),
-    ]
-)
 @settings(max_examples=300, deadline=None)
-@given(STEPS)
-def test_what_was_believed_is_what_a_snapshot_holds(steps: list[Step | Fork]) -> None:
+@given(st.lists(STEPS, max_size=12))
+def test_what_was_believed_is_what_a_snapshot_holds(steps: list[Step]) -> None:
     facts, snapshots = _history(steps)
     assert _believed(facts, START - HOUR) == set()
-    # nor does it depend on how it is stored
-    stored = {id_: Fact.from_value(fact.to_value()) for id_, fact in facts.items()}
-    forked = any(isinstance(step, Fork) for step in steps)
     for at, expected in snapshots.items():
-        for told in (_believed(facts, at), _believed(facts, at + HOUR / 2), _believed(stored, at)):
-            # what only a branch says that was left is put as those do who still say it
-            assert {id_ for id_, _ in told} == {id_ for id_, _ in expected}
-            assert forked or told == expected
+        for moment in (at, at + HOUR / 2):
+            assert _believed(facts, moment) == expected
+        # nor does it depend on how it is stored
+        stored = {id_: Fact.from_value(fact.to_value()) for id_, fact in facts.items()}
+        assert _believed(stored, at) == expected
 
 
 def _fact(**fields: object) -> Fact:
