@@ -6,13 +6,19 @@ those that are noted here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from memory.changes import Change
 from memory.namespaces import meta_namespace
-from memory.records import record_id
+from memory.records import MAX_INDEXED_CHARS, Message, record_id
+from memory.saying import Sayings, texts_in
+
+FORGETTING = frozenset({"forget", "forget_said"})
+"""The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""
 
 _KIND = "forgotten"
 
@@ -62,3 +68,37 @@ async def forgotten_changes(store: BaseStore, user_id: str, messages: Mapping[st
 def without_forgotten(user_id: str, session_id: str) -> Change:
     """Return the removal of what is noted of a conversation."""
     return PutOp(meta_namespace(user_id), forgotten_key(session_id), None)
+
+
+class TurnUnsaid:
+    """A turn in which the agent forgot something, as memory is to keep it: the user's wish and the answer name it too.
+
+    Args:
+        thread: The messages of the turn.
+    """
+
+    def __init__(self, thread: Sequence[BaseMessage]) -> None:
+        results = (m for m in thread if isinstance(m, ToolMessage) and m.name in FORGETTING)
+        texts = [str(text) for m in results if isinstance(m.artifact, list) for text in m.artifact]
+        self._sayings = Sayings(tuple(texts)) if texts else None
+
+    def messages(self, records: Sequence[Message]) -> list[Message]:
+        """Return the messages without what was forgotten; those that say nothing else are left out."""
+        if self._sayings is None:
+            return list(records)
+        kept = []
+        for record in records:
+            said = record.content if isinstance(record.content, str) else record.text
+            left = self._sayings.without(said, by_user=record.role == "user")
+            if left == said:
+                kept.append(record)
+            elif left:
+                kept.append(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]}))
+        return kept
+
+    def steps(self, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return the steps of the turn that do not name what was forgotten."""
+        if self._sayings is None:
+            return list(steps)
+        hint = self._sayings.hint
+        return [step for step in steps if step["action"] not in FORGETTING and not any(map(hint, texts_in(dict(step))))]

@@ -114,7 +114,7 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
     brief = length(reply) < _ANSWER_WORDS or is_pleasantry(reply) or not missing(reply, assistant)
     if not reply or not assistant or not brief or any(clause.asks for clause in cut(reply)):
         return None
-    if not is_borne_out(wording, [reply, *assistant]) or missing(wording, [reply, *assistant]):
+    if not is_borne_out(wording, [reply, *assistant]):
         return None
     if denial_of(reply) and not denial_of(wording):
         return None

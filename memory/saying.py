@@ -8,8 +8,9 @@ user has not used for anything else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from memory.clauses import cut
 from memory.language import UNSPACED
@@ -232,6 +233,18 @@ def contains(text: str, what: str) -> bool:
     False
     """
     return len(set(content_words(what))) >= _LEFT and f" {_run(what)} " in f" {_run(text)} "
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text of a record, wherever it stands in it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from texts_in(part)
+    elif isinstance(value, Sequence):
+        for part in value:
+            yield from texts_in(part)
 
 
 def _target(text: str, others: Iterable[str]) -> _Target:

@@ -9,7 +9,7 @@ from langgraph.store.base import Item
 
 from memory.interface import MemoryScope
 from memory.records import MAX_INDEXED_CHARS, Fact, normalise
-from memory.saying import Sayings, contains, same
+from memory.saying import Sayings, contains, same, texts_in
 from memory.statements import sentences
 from memory.wording import share
 
@@ -226,18 +226,6 @@ def index_of(item: Item) -> Any:
     """Return how a record that is rewritten is indexed: as where it was written."""
     searched = item.namespace[2] in (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
     return None if searched and kind_of(item) in ("message", "fact", "episode", "summary") else False
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield every text of a record, wherever it stands in it."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from texts_in(part)
-    elif isinstance(value, Sequence):
-        for part in value:
-            yield from texts_in(part)
 
 
 def _sentences(value: Mapping[str, Any]) -> Iterator[str]:
