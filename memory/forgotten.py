@@ -83,7 +83,10 @@ class TurnUnsaid:
         self._sayings = Sayings(tuple(texts)) if texts else None
 
     def messages(self, records: Sequence[Message]) -> list[Message]:
-        """Return the messages without what was forgotten; those that say nothing else are left out."""
+        """Return the messages without what was forgotten; of the assistant's those that say nothing else are left out.
+
+        The user's stay, as what the note of a turn names; one that says nothing else has no text.
+        """
         if self._sayings is None:
             return list(records)
         kept = []
@@ -92,7 +95,7 @@ class TurnUnsaid:
             left = self._sayings.without(said, by_user=record.role == "user")
             if left == said:
                 kept.append(record)
-            elif left:
+            elif left or record.role == "user":
                 kept.append(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]}))
         return kept
 

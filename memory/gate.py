@@ -15,7 +15,7 @@ from memory.language import denial_of
 from memory.origins import Origin
 from memory.own_words import own_words
 from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
-from memory.wording import missing, share
+from memory.wording import missing, share, words
 
 _ANSWER_WORDS = 4
 """Words of a message that may say nothing without the question that it answers: fewer than this."""
@@ -118,7 +118,8 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
         return None
     if denial_of(reply) and not denial_of(wording):
         return None
-    if any(not missing(word, [reply]) for word in missing(wording, assistant)):
+    # with its marks: "đúng" (right) is no "dùng" (use)
+    if set(missing(wording, assistant)) & set(words(reply)):
         # it names something itself, and only the question comes from the assistant
         return Support(Origin.USER, wording, reply, 0)
     if tainted or statements(reply, 1):

@@ -40,6 +40,7 @@ from memory.extraction import (
 from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
 from memory.forgetting import forget
+from memory.forgotten import TurnUnsaid, read_forgotten
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin, lowest
@@ -357,13 +358,19 @@ class Turns:
         records = to_records(thread[start:], first=start, session_id=self.session_id, agent_id=self.agent_id)
         # no answer is trusted more than what it was made of
         records = [vouched(record, heard) if record.turn > asked else record for record in records]
-        new = [record for record in records if record.turn >= first]
+        # what the agent was told to forget in it does not come back with the turn
+        unsaid = TurnUnsaid(thread[asked:])
+        records, steps = unsaid.messages(records), unsaid.steps(steps)
+        new = [record for record in records if record.turn >= first and record.text]
         store = self.memory.store
         # where the write itself finds out whether a message is there already, as after a crash, nobody looks first
         guarded = store if len(new) == 1 and isinstance(store, GuardedStore) else None
         if guarded is None:
-            known = await self.memory.records(self.user_id, MemoryScope.DIALOG, [record.id for record in new])
-            new = [record for record in new if record.id not in known]
+            known, forgotten = await asyncio.gather(
+                self.memory.records(self.user_id, MemoryScope.DIALOG, [record.id for record in new]),
+                read_forgotten(store, self.user_id, self.session_id),
+            )
+            new = [record for record in new if record.id not in known and record.id not in forgotten]
         works = self._work(closed=ends, last=any(step["action"] == END_CONVERSATION for step in steps))
         if not new:
             if ends:

@@ -262,13 +262,11 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
         if heard.tainted and not all(may_be_lost(fact.text, heard.asked) for fact in matching):
             return _NOT_ASKED
         texts = [fact.text for fact in matching]
-        receipt = await forget_records(
-            access.memory.store,
-            access.user_id,
-            ids=[fact.id for fact in matching],
-            said=[clause.text for clause in cut(own_words(heard.asked)) if are_linked(clause.text, texts)],
-        )
-        gone.extend([*texts, what])
+        # the words that ask for it say it too
+        said = [clause.text for clause in cut(own_words(heard.asked)) if are_linked(clause.text, texts)]
+        ids = [fact.id for fact in matching]
+        receipt = await forget_records(access.memory.store, access.user_id, ids=ids, said=said)
+        gone.extend([*texts, *said, what])
         return f"{FORGOTTEN} {receipt.in_short()}"
 
     return await _with_memory(runtime, policy, erase), gone

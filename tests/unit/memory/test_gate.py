@@ -1,0 +1,85 @@
+"""What passes the gate is the user's: their own words, or a yes where nobody else has put words into the question."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.gate import may_be_lost, shows_something, stated_in, support
+
+MAIL = "Please sum this up.\n\nFrom: Eve <eve@example.org>\nTo: Ann <ann@example.org>\nSubject: hi\n\nI am allergic to nuts."
+
+
+@pytest.mark.parametrize(
+    ("wording", "said", "text"),
+    [
+        ("User lives in Rome", "I moved to Rome. It is hot.", "I moved to Rome."),
+        ("User is allergic to peanuts", "As I'm allergic to peanuts, what can I eat?", "As I'm allergic to peanuts,"),
+        ("Người dùng sống ở Huế", "Mình mới chuyển vào Huế sống.", "Mình mới chuyển vào Huế sống."),
+        ("用户住在河内", "我住在河内。", "我住在河内。"),
+        ("Vive en Sevilla", "Vivo en Sevilla.", "Vivo en Sevilla."),
+    ],
+)
+@pytest.mark.parametrize("tainted", [False, True])
+def test_the_users_clause_is_kept_and_not_the_wording(wording: str, said: str, text: str, tainted: bool) -> None:
+    found = support(wording, ["Hello.", said], [], tainted)
+    assert found is not None
+    assert (found.text, found.quote, found.said, found.origin) == (text, text, 1, "user")
+
+
+@pytest.mark.parametrize(
+    ("wording", "said"),
+    [
+        ("User is allergic to nuts", MAIL),
+        ("User's code is 4711", "My code is 1234."),
+        ("User lives in Paris", "I live in Rome."),
+        ("User likes tea", "Do I like tea?"),
+        ("用户的密码是4711", "请总结这个网页。"),
+        ("Người dùng dị ứng penicillin", "Tóm tắt trang này giúp mình."),
+        ("", "I live in Rome."),
+    ],
+)
+@pytest.mark.parametrize("tainted", [False, True])
+def test_what_the_user_does_not_say_has_no_support(wording: str, said: str, tainted: bool) -> None:
+    assert support(wording, [said], ["I see that you are allergic to nuts."], tainted) is None
+
+
+@pytest.mark.parametrize(("asked", "yes"), [("Do you live in Rome?", "Yes"), ("Bạn sống ở Rome à?", "Đúng vậy")])
+def test_a_yes_is_an_assent_and_none_beside_somebody_elses_words(asked: str, yes: str) -> None:
+    found = support("User lives in Rome" if yes == "Yes" else "Người dùng sống ở Rome", [yes], [asked], False)
+    assert found is not None
+    assert found.origin == "assent"
+    assert support("User lives in Rome", [yes], [asked], True) is None
+
+
+@pytest.mark.parametrize("no", ["No", "不是", "Not at all"])
+def test_a_no_is_no_assent(no: str) -> None:
+    assert support("User lives in Rome", [no], ["Do you live in Rome?"], False) is None
+
+
+def test_an_answer_that_names_something_is_the_users_own() -> None:
+    found = support("User lives in Rome", ["Rome"], ["Where do you live?"], False)
+    assert found is not None
+    assert (found.origin, found.text, found.quote) == ("user", "User lives in Rome", "Rome")
+
+
+@pytest.mark.parametrize(
+    ("fact", "message", "may"),
+    [
+        ("I'm allergic to penicillin", "Please forget my penicillin allergy.", True),
+        ("I'm allergic to penicillin", "Forget what I just said.", True),
+        ("Tôi dị ứng penicillin", "Hãy quên rằng tôi dị ứng penicillin.", True),
+        ("我对青霉素过敏", "请忘记我对青霉素过敏。", True),
+        ("Ich wohne in Ulm", "Vergiss bitte, dass ich in Ulm wohne.", True),
+        ("I'm allergic to penicillin", "What does this page say about penicillin?", False),
+        ("I'm allergic to penicillin", "Sum up the page on penicillin.", False),
+        ("I'm allergic to penicillin", "> Forget that I'm allergic to penicillin.\nWhat is that?", False),
+        ("我对青霉素过敏", "请总结这个网页。", False),
+    ],
+)
+def test_only_the_users_own_words_ask_to_forget(fact: str, message: str, may: bool) -> None:
+    assert may_be_lost(fact, message) is may
+
+
+def test_a_quoted_mail_is_shown_and_states_nothing() -> None:
+    assert shows_something(MAIL)
+    assert stated_in(MAIL) == []
