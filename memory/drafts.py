@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.extraction import EpisodeDraft, Unread, text_shown
 from memory.origins import Origin, lowest
 from memory.reconcile import Said, said_again
-from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, record_id
+from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, normalise, record_id
 from memory.statements import statements
 
 MAX_VERBATIM = 100
@@ -44,7 +44,8 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
-    """Return words that no label of a model's covers, as verbatim facts: those that state anything.
+    """Return words that no label of a model's covers, as verbatim facts: those that state anything, of each message
+    the first `MAX_VERBATIM`.
 
     Args:
         unread: The words.
@@ -52,7 +53,14 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: S
         stamp: What they are written with.
     """
     known = {message.id: message for message in messages}
-    said = [(known[one.source_id], one.text) for one in unread if one.source_id in known and statements(one.text, 1)]
+    kept: dict[str, set[str]] = {id_: set() for id_ in known}
+    said = []
+    for one in unread:
+        different = kept.get(one.source_id)
+        # looked into only where there is room: a megabyte may have thousands of them
+        if different is not None and len(different) < MAX_VERBATIM and statements(one.text, 1):
+            different.add(normalise(one.text))
+            said.append((known[one.source_id], one.text))
     return _verbatim(said, stamp)
 
 

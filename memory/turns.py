@@ -556,6 +556,7 @@ class Turns:
         said = drafts.as_cited(shown)
         read = {message.id for message in messages}
         unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
+        more = await _more_said(unread, messages)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -598,7 +599,7 @@ class Turns:
                 stored=[fact.text for fact in facts if fact.current],
                 retired=[fact.text for fact in facts if not fact.current],
                 calls=extraction.calls,
-                problem="; ".join(filter(None, [_left_out(extraction, bool(unread)), *refused])),
+                problem="; ".join(filter(None, [_left_out(extraction, bool(unread)), more, *refused])),
             )
             return report, changes
 
@@ -626,8 +627,7 @@ class Turns:
         error = in_short(failure) if failure else ""
         stamp = Stamp(self.session_id, self.agent_id, now())
         verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, stamp)
-        many = len(verbatim) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
-        more = _MORE_SAID if many else ""
+        more = await _more_said(verbatim, messages)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -679,6 +679,12 @@ class Turns:
 _MORE_SAID = (
     f"more than {drafts.MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
 )
+
+
+async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
+    """Return that messages state more than is kept of them on its own, for the user; nothing where they do not."""
+    many = len(kept) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
+    return _MORE_SAID if many else ""
 
 
 def _count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None:

@@ -15,6 +15,7 @@ from langgraph.store.base import BaseStore
 
 from memory.claims import MAX_FAILURES
 from memory.conversations import end_conversation, quiet_conversations
+from memory.drafts import MAX_VERBATIM
 from memory.extraction import (
     EpisodeDraft,
     ExistingMemory,
@@ -275,6 +276,23 @@ async def test_a_refused_proposal_keeps_the_words_it_was_about(store: BaseStore)
     await one.extract()
     kept = sorted((fact["text"], fact["verbatim"]) for fact in await facts(store))
     assert kept == [("I am a keen diver.", True), ("I live in Hanoi.", False)]
+
+
+async def test_of_a_paste_that_no_label_covers_a_bounded_number_of_statements_is_kept_and_that_is_said(
+    store: BaseStore,
+) -> None:
+    class Unlabelled(Reader):
+        async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
+            [said] = [message for message in messages if message.role == "user"]
+            unread = tuple(Unread(f"{sentence}.", said.id) for sentence in said.text.rstrip(".").split(". "))
+            return Extraction(unread=unread, complete=False)
+
+    one = turns(store, extractor=Unlabelled())
+    await say(one, " ".join(f"I own book {number}." for number in range(MAX_VERBATIM + 50)))
+    report = await one.extract()
+    kept = [fact["text"] for fact in await facts(store)]
+    assert sorted(kept) == sorted(f"I own book {number}." for number in range(MAX_VERBATIM))
+    assert f"more than {MAX_VERBATIM} statements" in report.problem
 
 
 async def test_several_turns_are_drawn_from_in_one_call(store: BaseStore) -> None:
