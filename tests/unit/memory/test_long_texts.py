@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
-from memory.coverage import Coverage
-from memory.extraction.supersession import is_corrected
 
-from memory.drafts import Origin, as_cited, verbatim_facts
+from memory.clauses import cut
+from memory.drafts import Stamp, unread_facts, verbatim_facts
 from memory.extraction import TranscriptMessage, engine
 from memory.extraction.answers import Answer, read_answer
 from memory.extraction.briefing import MAX_USER_CHARS, brief
 from memory.extraction.calls import Calls
 from memory.extraction.checks import check
 from memory.extraction.engine import Engine
-from memory.reconcile import reconcile
+from memory.hallucination import Told
+from memory.own_words import own_words
 from memory.records import Message, now
 from memory.statements import is_question, sentences
+from tests.support.labels import fact, proposal
 from tests.support.scripted_model import ScriptedModel
 
 
@@ -45,11 +46,11 @@ def growth(work: Callable[[str], object], text: str, count: int) -> float:
         (lambda text: sentences(text + "a"), ".", 10_000),
         (lambda text: is_question(text + "a"), "?", 10_000),
         (read_answer, "<think>", 10_000),
-        (lambda text: is_corrected("tea", f"I like tea. {text}"), "No, ", 1_000),
-        (lambda text: is_corrected("no", text), "No, ", 1_000),
-        (lambda text: is_corrected("tea", f"I like tea.\n{text}a"), "?", 10_000),
+        (cut, "I own a book, and I like tea, ", 2_000),
+        (own_words, "> quoted\n", 5_000),
+        (lambda text: Told([text]).held(text), "User owns book 12 in Hue. ", 1_000),
     ],
-    ids=["dots", "question marks", "unfinished thoughts", "corrections", "corrections of all", "marks after a fact"],
+    ids=["dots", "question marks", "unfinished thoughts", "clauses", "quoted lines", "held text"],
 )
 def test_four_times_the_text_takes_no_sixteen_times_as_long(
     work: Callable[[str], object], text: str, count: int
@@ -57,31 +58,20 @@ def test_four_times_the_text_takes_no_sixteen_times_as_long(
     assert growth(work, text, count) < 9
 
 
-def operation(number: int) -> dict[str, Any]:
-    text = f"User owns book {number}."
-    return {
-        "op": "add",
-        "source_ids": ["m1"],
-        "subject": "user",
-        "predicate": "owns",
-        "object": text[10:-1],
-        "text": text,
-    }
-
-
 def long_message() -> TranscriptMessage:
     return TranscriptMessage("q", "user", " ".join(f"I own book {number}." for number in range(60_000)))
 
 
-def test_what_a_proposal_says_is_looked_for_in_what_the_model_saw() -> None:
+def test_what_is_labelled_is_what_the_model_saw() -> None:
     briefing = brief([long_message()], [])
-    assert len(briefing.messages["m1"].text) <= MAX_USER_CHARS
-    found = check(Answer({"ops": [operation(7), operation(59_999), operation(30_000)]}), briefing)
-    assert [accepted.object for accepted in found.ops] == ["book 7", "book 59999"]
+    last = max(briefing.clauses)
+    assert sum(len(numbered.clause.text) for numbered in briefing.clauses.values()) <= MAX_USER_CHARS
+    found = check(Answer(proposal([fact(1), fact(last), fact(last + 1)])), briefing)
+    assert [accepted.text for accepted in found.ops] == ["I own book 0.", briefing.clauses[last].clause.text]
     assert len(found.rejected) == 1
 
 
-async def test_proposals_are_checked_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_labels_are_checked_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
     def noted(*arguments: Any) -> Any:
@@ -90,11 +80,11 @@ async def test_proposals_are_checked_beside_the_event_loop(monkeypatch: pytest.M
 
     class Fixed(Engine):
         async def ask(self, briefing: Any, calls: Calls, failed: Answer | None) -> Answer:
-            return Answer({"ops": [operation(7)]})
+            return Answer(proposal([fact(1)]))
 
     monkeypatch.setattr(engine, "check", noted)
     found = await Fixed(ScriptedModel(script=[AIMessage("unused")]), {}).extract([long_message()], (), deadline=30)
-    assert [accepted.object for accepted in found.ops] == ["book 7"]
+    assert [accepted.text for accepted in found.ops] == ["I own book 0."]
     assert threads
     assert threading.main_thread() not in threads
 
@@ -116,20 +106,19 @@ TEXTS = {
 
 
 def read_by_a_turn(text: str) -> None:
-    """Do to a message of a turn what follows the model's call: with 20 proposals, of what the user said."""
+    """Do to a message of a turn what follows the model's call: with 20 labels, of what the user said."""
     message = Message(
         id="q", text=text[:2_000], role="user", content=text, turn=0, created_at=now(), session_id="1", agent_id="a"
     )
     briefing = brief([TranscriptMessage("q", "user", text)], [])
-    checked = check(Answer({"ops": [operation(number) for number in range(20)]}), briefing)
-    said = as_cited([message])
-    coverage = Coverage(checked, {}, {id_: one.text for id_, one in said.items()})
-    coverage.unread(verbatim_facts([message], Origin("1", "a", now())))
-    reconcile(checked.ops, {}, at=now(), session_id="1", agent_id="a", said=said)
+    checked = check(Answer(proposal([fact(number) for number in range(1, 21)])), briefing)
+    stamp = Stamp("1", "a", now())
+    unread_facts(checked.unread, [message], stamp)
+    verbatim_facts([message], stamp)
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_what_follows_the_model_takes_as_long_for_four_times_the_text(kind: str) -> None:
+def test_four_times_the_text_takes_a_turn_no_sixteen_times_as_long(kind: str) -> None:
     part = TEXTS[kind]
 
     def text(size: int) -> str:
@@ -142,5 +131,5 @@ def test_what_follows_the_model_takes_as_long_for_four_times_the_text(kind: str)
         return time.thread_time() - begun
 
     read_by_a_turn(text(1_000))
-    # what is read of it is cut long before that: linear would be four times as long, and quadratic sixteen
-    assert min(seconds(1_000_000) for _ in range(2)) < 3 * max(min(seconds(250_000) for _ in range(2)), 0.02)
+    # all of it is read once, to know what of it is only shown: linear is four times as long, and quadratic sixteen
+    assert min(seconds(1_000_000) for _ in range(2)) < 8 * max(min(seconds(250_000) for _ in range(2)), 0.02)
