@@ -1,53 +1,37 @@
-"""The user's own words: kept once, and not beside a fact that says the same."""
+"""The user's own words, kept as they are said: each once, with all the messages that say it."""
 
 from __future__ import annotations
 
 import pytest
 
-from memory.drafts import MAX_VERBATIM, Origin, is_known, says_more_than_kept, verbatim_facts
+from memory.drafts import MAX_VERBATIM, Stamp, says_more_than_kept, unread_facts, verbatim_facts
+from memory.extraction import Unread
 from memory.records import Fact, Message, now
 
-ORIGIN = Origin("s", "a", now())
+STAMP = Stamp("s", "a", now())
 
 
 def said(*texts: str) -> list[Fact]:
-    return verbatim_facts([message(text, n) for n, text in enumerate(texts)], ORIGIN)
+    return verbatim_facts([message(text, n) for n, text in enumerate(texts)], STAMP)
 
 
 def message(text: str, turn: int = 0) -> Message:
     return Message(id=f"m{turn}", text=text, content=text, role="user", turn=turn, session_id="s", agent_id="a")
 
 
-def fact(text: str) -> Fact:
-    return Fact(id=text, text=text, subject="user", predicate="p", object="o", session_id="s", agent_id="a")
-
-
 @pytest.mark.parametrize(
-    ("statement", "known"),
+    ("text", "kept"),
     [
-        ("Don't forget that I like tea!", "User likes tea."),
-        ("Đừng quên là tôi dị ứng tôm nhé!", "Người dùng dị ứng tôm."),
-        ("I am allergic to peanuts.", "User is allergic to peanuts."),
+        ("I like tea.", ["I like tea."]),
+        ("Thanks!", []),
+        ("我对花生过敏。", ["我对花生过敏。"]),
+        ("Write me a haiku.", []),
     ],
 )
-def test_words_that_only_repeat_a_fact_are_known(statement: str, known: str) -> None:
-    [verbatim] = said(statement)
-    assert is_known(verbatim, [fact(known)])
-
-
-@pytest.mark.parametrize(
-    ("statement", "known"),
-    [
-        ("I don't like tea.", "User likes tea."),
-        ("Đừng quên là tôi dị ứng tôm và cua nhé!", "Người dùng dị ứng tôm."),
-        ("I like green tea.", "User likes tea."),
-        ("I no longer like tea.", "User likes tea."),
-        ("Tôi không thích trà.", "Người dùng thích trà."),
-    ],
-)
-def test_words_that_say_more_or_the_opposite_are_not(statement: str, known: str) -> None:
-    [verbatim] = said(statement)
-    assert not is_known(verbatim, [fact(known)])
+def test_of_what_no_label_covers_what_states_something_is_kept(text: str, kept: list[str]) -> None:
+    found = unread_facts([Unread(text, "m0"), Unread("I like cake.", "gone")], [message("x")], STAMP)
+    assert [fact.text for fact in found] == kept
+    assert all(fact.verbatim and fact.source_ids == ("m0",) for fact in found)
 
 
 def test_the_same_statement_twice_is_one_fact_with_two_sources() -> None:
