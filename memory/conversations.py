@@ -21,6 +21,7 @@ from memory.reconcile import reconcile
 from memory.records import Conversation, Level, Message, now, record_id
 from memory.transactions import transact
 from memory.turns import TurnReport, Turns
+from memory.when import zone_of
 
 MAX_MESSAGES = 80
 """Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
@@ -53,7 +54,10 @@ async def end_conversation(turns: Turns) -> TurnReport:
         for m in messages
     ]
     try:
-        extraction = await turns.extractor.extract(transcript, (), deadline=turns.memory.policy.extraction_timeout)
+        zone = zone_of(await turns.memory.profile.get_profile(turns.user_id))
+        extraction = await turns.extractor.extract(
+            transcript, (), deadline=turns.memory.policy.extraction_timeout, zone=zone
+        )
     except ExtractionError as error:
         return replace(first, problem=str(error))
     stamp = Stamp(turns.session_id, turns.agent_id, now())
@@ -80,7 +84,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         )
         # what was kept word for word, and has now been read in its conversation
         known_now = {**{fact.id: fact for fact in verbatim}, **{fact.id: fact for fact in facts}}
-        still = [fact for fact in unread if fact.id in known_now]
+        still = drafts.parts_of(unread, verbatim)
         kept, gone = settle_verbatim(still, known_now.values(), open_)
         changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         changes += await fact_changes(store, turns.user_id, [*facts, *kept])

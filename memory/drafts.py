@@ -10,7 +10,7 @@ from memory.extraction import EpisodeDraft, Unread, text_shown
 from memory.origins import Origin, lowest
 from memory.reconcile import Said, said_again
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, normalise, record_id
-from memory.statements import statements
+from memory.statements import may_state, statements
 
 MAX_VERBATIM = 100
 """Different statements of one message that are kept on their own; a pasted document beyond that stays whole in its
@@ -44,7 +44,7 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
-    """Return words that no label of a model's covers, as verbatim facts: those that state anything, of each message
+    """Return words that no label of a model's covers, as verbatim facts: those that may state something, of each message
     the first `MAX_VERBATIM`.
 
     Args:
@@ -58,7 +58,7 @@ def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: S
     for one in unread:
         different = kept.get(one.source_id)
         # looked into only where there is room: a megabyte may have thousands of them
-        if different is not None and len(different) < MAX_VERBATIM and statements(one.text, 1):
+        if different is not None and len(different) < MAX_VERBATIM and may_state(one.text):
             different.add(normalise(one.text))
             said.append((known[one.source_id], one.text))
     return _verbatim(said, stamp)
@@ -103,11 +103,18 @@ def as_cited(messages: Iterable[Message]) -> dict[str, Said]:
     return {m.id: Said(text_shown(m.role, whole_text(m)), m.created_at, m.origin) for m in messages}
 
 
-def part_of(statement: Fact, text: str) -> Fact:
-    """Return a verbatim fact of a part of a statement; the statement itself where it is the whole."""
-    if text == statement.text:
-        return statement
-    return statement.model_copy(update={"id": fact_id(statement.about, text), "text": text})
+def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
+    """Return the unread facts that are kept word for word already, or a part of what is.
+
+    Args:
+        unread: Verbatim facts.
+        verbatim: What is kept word for word.
+    """
+    told: dict[str, str] = {}
+    for fact in verbatim:
+        for source in fact.source_ids:
+            told[source] = f"{told.get(source, '')}\n{normalise(fact.text)}"
+    return [fact for fact in unread if any(normalise(fact.text) in told.get(source, "") for source in fact.source_ids)]
 
 
 def settle_verbatim(

@@ -207,6 +207,18 @@ def statements(text: str, limit: int | None = None) -> list[str]:
     return list(different.values())
 
 
+def may_state(words: str) -> bool:
+    """Return whether words may state something: they are no question, request or pleasantry, and more than one word.
+
+    Args:
+        words: A clause or a sentence, of which a model has said nothing.
+
+    >>> may_state("and never touch shellfish."), may_state("Thanks!"), may_state("从来不吃贝类。")
+    (True, False, True)
+    """
+    return not (is_question(words) or is_pleasantry(words) or is_request(words)) and _says_something(words)
+
+
 def ends_of(text: str) -> tuple[str, ...]:
     """Return the beginning and the end of a text that is too long to be read: a paste, and what is said about it.
 

@@ -595,9 +595,10 @@ class Turns:
             learnt, refused = await self._profile(extraction, stamp, said)
             changes += learnt
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
+            news = [fact for fact in facts if _is_news(fact, stored.get(fact.id))]
             report = TurnReport(
-                stored=[fact.text for fact in facts if fact.current],
-                retired=[fact.text for fact in facts if not fact.current],
+                stored=[fact.text for fact in news if fact.current],
+                retired=[fact.text for fact in news if not fact.current],
                 calls=extraction.calls,
                 problem="; ".join(filter(None, [_left_out(extraction, bool(unread)), more, *refused])),
             )
@@ -714,6 +715,11 @@ def _enriched(messages: Sequence[Message], extraction: Extraction) -> list[Messa
         for message in messages
         if words.get(message.id, message.keywords) != message.keywords
     ]
+
+
+def _is_news(fact: Fact, before: Fact | None) -> bool:
+    """Return whether a fact has been said or has ended; another one may only depend on it, or be in doubt about it."""
+    return before is None or (fact.source_ids, fact.current) != (before.source_ids, before.current) or before.verbatim
 
 
 def _in_words(step: AgentStep) -> str:

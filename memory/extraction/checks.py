@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from memory.clauses import joined, length
 from memory.episodes import hold_episode, hold_summary
 from memory.extraction.answers import Answer
-from memory.extraction.briefing import Briefing, Numbered
+from memory.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
 from memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
@@ -43,7 +43,7 @@ from memory.gate import answered
 from memory.language import denial_of
 from memory.origins import Origin, lowest
 from memory.records import Level, normalise
-from memory.statements import is_pleasantry, statements
+from memory.statements import is_pleasantry, may_state
 from memory.when import resolve
 from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
 
@@ -83,7 +83,7 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     checker = _Checker(briefing)
     payload = answer.payload
     facts = checker.each(payload.get("facts"), ProposedFact, checker.located, MAX_FACTS)
-    others = checker.each(payload.get("others"), ProposedOther, checker.set_aside, MAX_FACTS)
+    others = checker.each(payload.get("others"), ProposedOther, checker.set_aside, MAX_CLAUSES)
     changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
     ops = checker.operations(facts)
     profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
@@ -315,7 +315,7 @@ class _Checker:
         if relation in ("ends", "forget"):
             raise _Refused("the user's words do not name what is to be ended")
         # a request about a page is no doubt of what is known
-        return "unsure" if origin is not Origin.USER or statements(quote, 1) else "new"
+        return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
 
     def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
         """Return the ids of the facts that one needs, of those that are shown or said."""

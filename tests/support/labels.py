@@ -17,9 +17,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
+
+from memory.extraction import ExistingMemory, Extraction, TranscriptMessage
+from memory.extraction.answers import Answer
+from memory.extraction.briefing import brief
+from memory.extraction.checks import check
 
 _CLAUSE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _MEMORY = re.compile(r"^(f\d+): (.*)$", re.MULTILINE)
@@ -137,7 +143,13 @@ def memories_in(prompt: str) -> dict[str, str]:
     return dict(_MEMORY.findall(prompt))
 
 
-def labelled(prompt: str, *says: Says, profile: Iterable[tuple[str, str, str]] = (), **fields: Any) -> dict[str, Any]:
+def labelled(
+    prompt: str,
+    *says: Says,
+    profile: Iterable[tuple[str, str, str]] = (),
+    rest: str | None = "chat",
+    **fields: Any,
+) -> dict[str, Any]:
     """Return the answer of a model that labels what it is shown.
 
     Args:
@@ -145,6 +157,7 @@ def labelled(prompt: str, *says: Says, profile: Iterable[tuple[str, str, str]] =
         says: What it makes of which words. A relation whose target is not shown becomes `new`, or `request` where
             something is to be forgotten.
         profile: The words of a clause, the field and its value.
+        rest: What all other clauses are; None leaves them unread.
         fields: More fields of the proposal.
     """
     clauses, memories = clauses_in(prompt), memories_in(prompt)
@@ -169,11 +182,39 @@ def labelled(prompt: str, *says: Says, profile: Iterable[tuple[str, str, str]] =
         sentence = one.text or clauses[number]
         facts.append(fact(number, sentence, rel, target, about=one.about, when=one.when, needs=needs))
     fields_ = [field(number, name, value) for quote, name, value in profile if (number := number_of(quote))]
-    others += [other(number) for number in sorted(clauses.keys() - {number for number, _ in told})]
+    if rest:
+        others += [other(number, rest) for number in sorted(clauses.keys() - {number for number, _ in told})]
     return proposal(facts, others, fields_, **fields)
 
 
 _KINDS = frozenset({"question", "request", "maybe", "chat"})
+
+
+class Labeller:
+    """An extractor whose model labels what it is shown as a test says; the labels are checked as always.
+
+    Args:
+        says: What it makes of which words.
+        fields: See `labelled`.
+    """
+
+    def __init__(self, *says: Says, **fields: Any) -> None:
+        self.says, self.fields = says, fields
+        self.prompts: list[str] = []
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        max_calls: int = 3,
+        zone: tzinfo = UTC,
+    ) -> Extraction:
+        """Label what is shown."""
+        briefing = brief(messages, existing, zone)
+        self.prompts.append(f"{briefing.memories}\n{briefing.transcript}")
+        return check(Answer(labelled(self.prompts[-1], *self.says, **self.fields)), briefing)
 
 
 def prompt_of(messages: Sequence[BaseMessage]) -> str:
