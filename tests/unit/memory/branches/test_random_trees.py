@@ -57,14 +57,17 @@ class Reader:
         said = [message for message in messages if message.role == "user" and not message.context]
         known = {memory.text: memory.id for memory in existing}
         drawn = []
+        # a model names each field once, with all the messages that say it
+        fields: dict[str, tuple[str, ...]] = {}
         for message in said:
+            fields[message.text] = (*fields.get(message.text, ()), message.id)
             one = operation(message.text, message.id, known)
             if one is not None:
                 drawn.append(one)
                 known = after(known, one)
         return Extraction(
             ops=tuple(drawn),
-            profile_changes=tuple(ProfileChange(message.text, message.text, (message.id,)) for message in said),
+            profile_changes=tuple(ProfileChange(text, text, sources) for text, sources in fields.items()),
         )
 
 
