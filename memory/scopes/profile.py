@@ -14,7 +14,7 @@ from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.lineage import of_sources, origins_of
 from memory.origins import Origin, lowest
 from memory.profile_schema import ProfileFieldSpec
-from memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now
+from memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now, with_zone
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
 from memory.scopes.scope import ScopeStore
@@ -48,7 +48,8 @@ class ProfileMemoryStore(ScopeStore):
         """Return the profile with what its fields held at a time; None where none held anything yet."""
         profile = Profile.from_value(dict(value))
         held = {
-            name: [one for one in values_of(entry) if one.updated_at <= at] for name, entry in profile.fields.items()
+            name: [one for one in values_of(entry) if with_zone(one.updated_at) <= at]
+            for name, entry in profile.fields.items()
         }
         fields = {name: merged_field(values) for name, values in held.items() if values}
         return with_text(profile.model_copy(update={"fields": fields})).to_value() if fields else None

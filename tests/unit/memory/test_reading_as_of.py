@@ -94,6 +94,14 @@ async def test_the_profile_as_of_a_time(day: float, expected: str | None) -> Non
     assert [item.payload["text"] for item in results] == ([] if expected is None else [expected])
 
 
+async def test_a_field_that_was_cleared_since_is_read_as_it_was() -> None:
+    memory = await _memory()
+    await memory.profile.clear("ann", "city", at=START + 4 * DAY)
+    for day, expected in ((1, "Hue"), (3, "Hanoi"), (5, "")):
+        [item] = await _read(memory, day, None, [MemoryScope.PROFILE])
+        assert item.payload["fields"]["city"]["value"] == expected
+
+
 async def test_history_as_of_a_time() -> None:
     memory = await _memory()
 
