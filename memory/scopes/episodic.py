@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,8 +108,13 @@ class EpisodicMemoryStore(ScopeStore):
             self.namespace(user_id), filter={"level": str(episode.level)}, limit=_TOLD_BEFORE, refresh_ttl=False
         )
         known = [*stored.values(), *(item.value for item in latest)]
-        same = same_episode(episode, map(Episode.from_value, known))
-        return merged(same, episode) if same is not None else episode
+
+        def whole() -> Episode:
+            same = same_episode(episode, map(Episode.from_value, known))
+            return merged(same, episode) if same is not None else episode
+
+        # fifty goals, of any length
+        return await asyncio.to_thread(whole)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         for record in records:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from datetime import UTC, datetime
 from typing import Any
 
@@ -272,3 +273,17 @@ async def test_turns_that_tell_the_same_add_to_one_episode() -> None:
     assert set(told) == {"Book a flight to Hue", "Book a flight to Rome"}
     assert told["Book a flight to Hue"]["outcome"] == "turn 0"
     assert len(told["Book a flight to Hue"]["source_ids"]) == 6
+
+
+async def test_goals_are_compared_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def noted(*arguments: Any) -> Episode | None:
+        threads.append(threading.current_thread())
+        return same_episode(*arguments)
+
+    monkeypatch.setattr("memory.scopes.episodic.same_episode", noted)
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy())
+    await memory.episodic.record("Book a flight to Hue", user_id="ann", session_id="s", agent_id="a")
+    assert threads
+    assert threading.main_thread() not in threads
