@@ -37,11 +37,11 @@ class GatedReader:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
+        **_: Any,
     ) -> Extraction:
         await self._schedule.gate()
         teas = tuple(message.id for message in messages if "tea" in message.text)
-        operation = Operation("add", None, "user", "likes", "tea", "User likes tea.", teas)
+        operation = Operation("new", "I like tea.", source_ids=teas)
         words = {message.id: ("drink",) for message in messages if message.enrich}
         return Extraction(ops=(operation,) if teas else (), keywords=words, summary="They spoke of tea.")
 
@@ -92,7 +92,7 @@ class Conversation:
         assert sorted(value["text"] for value in dialog if value["kind"] == "message") == sorted(SAID)
         assert self.store.held(pending_namespace("ann")) == {}
         facts = self.store.held(scope_namespace("ann", MemoryScope.SEMANTIC)).values()
-        assert "User likes tea." in [value["text"] for value in facts]
+        assert ("I like tea.", False) in [(value["text"], value["verbatim"]) for value in facts]
 
 
 def make(store: type[GatedStore], monkeypatch: pytest.MonkeyPatch, **policy: Any) -> Conversation:

@@ -52,7 +52,7 @@ class Reader:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
+        **_: Any,
     ) -> Extraction:
         self.calls += 1
         self.shown = messages
@@ -64,8 +64,11 @@ class Reader:
         return self.reading(next(message.id for message in messages if message.role == "user"))
 
 
+ALLERGY = "I am allergic to peanuts."
+
+
 def allergic(message_id: str) -> Extraction:
-    operation = Operation("add", None, "user", "allergic_to", "peanuts", "User is allergic to peanuts.", (message_id,))
+    operation = Operation("new", ALLERGY, source_ids=(message_id,))
     return Extraction(ops=(operation,), episode=EpisodeDraft("plan a dinner"), summary="User told of an allergy.")
 
 
@@ -246,11 +249,11 @@ async def test_without_the_embedder_a_turn_is_read_beside_the_facts_that_share_w
     reader = Reader(allergic)
     one = turns(store, reader)
     await say(one, "I am allergic to peanuts.")
-    assert (await one.extract()).stored == ["User is allergic to peanuts."]
+    assert (await one.extract()).stored == [ALLERGY]
     again = turns(store, reader, "2")
     await say(again, "Are peanuts in this?")
     await again.extract()
-    assert [one.text for one in reader.existing] == ["User is allergic to peanuts."]
+    assert [one.text for one in reader.existing] == [ALLERGY]
     assert await one.memory.pending("ann") == []
     assert "by its words only" in caplog.text
     assert "peanuts" not in caplog.text

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.extraction import ExistingMemory, Extraction, ModelUnavailable, Operation, TranscriptMessage
+from memory.extraction import ExistingMemory, Extraction, ModelUnavailable, Operation, TranscriptMessage, Unread
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.turns import Turns
@@ -27,19 +28,20 @@ class Reader:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
+        **_: Any,
     ) -> Extraction:
         if self.failure:
             raise self.failure
         told = [message for message in messages if message.role == "user"]
         self.shown += [message.text for message in told]
         operations = [
-            Operation("add", None, "user", "allergic_to", "peanuts", "User is allergic to peanuts.", (message.id,))
+            Operation("new", message.text, reading="User is allergic to peanuts.", source_ids=(message.id,))
             for message in told
             if "peanuts" in message.text
         ]
         # what it has not drawn from, it has not read
-        return Extraction(ops=tuple(operations), complete=len(operations) == len(told))
+        unread = tuple(Unread(message.text, message.id) for message in told if "peanuts" not in message.text)
+        return Extraction(ops=tuple(operations), unread=unread, complete=not unread)
 
 
 def keyless(store: InMemoryStore, session: str = "1", agent: str = "tester") -> Turns:
@@ -73,7 +75,7 @@ async def test_what_was_kept_word_for_word_is_read_once_there_is_a_model() -> No
     elsewhere = replace(keyless(store, "2"), extractor=reader)
     await elsewhere.extract()
     assert sorted(reader.shown) == ["I am allergic to peanuts.", "I have a blue bike."]
-    assert await facts(store) == {"User is allergic to peanuts.": False, "I have a blue bike.": True}
+    assert await facts(store) == {"I am allergic to peanuts.": False, "I have a blue bike.": True}
     assert await elsewhere.memory.pending("ann") == []
 
     await elsewhere.extract()
