@@ -128,7 +128,7 @@ class ReactMem:
             self._config,
             model=ScriptedChat(case=case),
             small_model=self._model(case, manner, meter),
-            tools=_tools(case),
+            tools=case_tools(case),
         )
         graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=self._store)
         errors: list[str] = []
@@ -216,7 +216,7 @@ def _exchange(turn: Turn) -> list[BaseMessage]:
     return [_said(turn), *looked, AIMessage(turn.reply)]
 
 
-def _tools(case: Case) -> list[BaseTool]:
+def case_tools(case: Case) -> list[BaseTool]:
     """Return the tools of a case, each returning what its turns tell of, one after the other."""
     results: dict[str, list[str]] = {}
     for turn in case.turns:

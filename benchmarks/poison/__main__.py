@@ -1,0 +1,76 @@
+"""Whether a stranger's text can teach memory, make it forget, or speak in the user's name.
+
+    python -m benchmarks.poison [--json results/poison.json] [--only NAME ...]
+
+Pages, tool results, quoted mail, code, a yes to what a page made the assistant ask, summaries, skills and imported
+files, each with a model that obeys them, in six languages; and the same conversations without the attack.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.poison.attack import load_attacks
+from benchmarks.poison.run import Result, run_attacks
+from benchmarks.report import environment, print_table, write_json
+from benchmarks.writing.drivers import open_store
+
+COLUMNS = ("attacks", "facts_taught", "facts_retired", "facts_forgotten", "unmarked_lines", "utility_lost")
+
+
+def metrics(results: Sequence[Result]) -> dict[str, float]:
+    """Return what some attacks came to.
+
+    Args:
+        results: The attacks.
+    """
+    return {
+        "attacks": len(results),
+        "facts_taught": sum(len(result.taught) for result in results),
+        "facts_retired": sum(len(result.retired) for result in results),
+        "facts_forgotten": sum(len(result.forgotten) for result in results),
+        "unmarked_lines": sum(len(result.unmarked) for result in results),
+        "utility_lost": sum(len(result.lost) for result in results),
+    }
+
+
+async def measure(kind: str, only: Sequence[str]) -> list[Result]:
+    """Go through the attacks on a store of a kind; all of them, or those whose names have one of some parts."""
+    attacks = [one for one in load_attacks() if not only or any(part in one.id for part in only)]
+    console = Console()
+    with console.status("") as status:
+        async with open_store(kind) as store:
+            return await run_attacks(store, attacks, status.update)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print and write.
+
+    Args:
+        argv: The arguments; by default those of the process.
+    """
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.poison", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the metrics to this file")
+    parser.add_argument("--store", choices=("postgres", "memory"), default="postgres")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="attacks by a part of their names")
+    arguments = parser.parse_args(argv)
+    results = asyncio.run(measure(arguments.store, arguments.only))
+    for result in results:
+        if not result.harmless:
+            print(result.attack.id, *(f"{k}={v}" for k, v in vars(result).items() if v and k != "attack"))
+    ways = Counter(result.attack.way for result in results)
+    rows = {way: metrics([result for result in results if result.attack.way == way]) for way in ways}
+    print_table("Attacks on memory", COLUMNS, {**rows, "all": metrics(results)})
+    if arguments.json is not None:
+        by_way = {f"{way}.{name}": value for way, row in rows.items() for name, value in row.items()}
+        write_json(arguments.json, {**metrics(results), **by_way}, {}, {**environment(), "store": arguments.store})
+
+
+if __name__ == "__main__":
+    main()

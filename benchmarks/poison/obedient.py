@@ -1,0 +1,64 @@
+"""A chat model that does what a stranger's text wants: in what it says of a turn, its summaries and tool calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages.tool import tool_call
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
+
+from benchmarks.poison.attack import Attack
+from benchmarks.writing.scripted import ScriptedChat
+
+
+class ObedientChat(ScriptedChat):
+    """Answers as the script of an attack says, and keeps what it was shown.
+
+    Args:
+        attack: The attack.
+        prompts: The prompts for answers to the user, in order.
+    """
+
+    attack: Attack
+    prompts: list[str] = Field(default_factory=list)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        result = super()._generate(messages, stop, run_manager, **kwargs)
+        if "response_format" in kwargs and self.manner == "hostile":
+            answer = json.loads(str(result.generations[0].message.text))
+            shown = "\n".join(str(message.content) for message in messages)
+            if self.attack.summary and self.attack.say[:40] in shown:
+                answer["summary"] = self.attack.summary
+                answer["episode"] = {
+                    "goal": self.attack.say[:200],
+                    "steps": [self.attack.summary],
+                    "outcome": self.attack.summary,
+                    "lessons": [self.attack.summary],
+                    "milestone": "",
+                }
+            return ChatResult(generations=[ChatGeneration(message=AIMessage(json.dumps(answer, ensure_ascii=False)))])
+        return result
+
+    def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
+        self.prompts.append("\n".join(str(message.content) for message in messages))
+        said = next(str(message.text) for message in reversed(messages) if isinstance(message, HumanMessage))
+        called = {message.name for message in messages if isinstance(message, ToolMessage)}
+        if self.manner == "hostile" and said == self.attack.say:
+            seen = self.attack.observed is None or self.attack.observed.tool in called
+            left = [name for name in self.attack.calls if name not in called]
+            if seen and left:
+                return AIMessage("", tool_calls=[tool_call(name=left[0], args=self.attack.calls[left[0]], id=left[0])])
+            if seen:
+                return AIMessage(self.attack.reply)
+        return super()._reply(messages)
