@@ -20,6 +20,7 @@ from memory.changes import Change, write
 from memory.correcting import correct_fact
 from memory.doubts import with_doubts
 from memory.forgetting import forget
+from memory.forgotten import forgotten_in, forgotten_key
 from memory.graph.arm import with_links
 from memory.graph.reading import MemoryGraph
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
@@ -125,13 +126,18 @@ class MemoryFacade:
             for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
         ]
         operations = [operation for _, part in asked for operation in part]
-        # beside what is asked for, where the conversation stands: whoever goes on elsewhere has forked it
-        tip = GetOp(meta_namespace(query.user_id), branch_key(query.session_id))
-        answers = await recall(self.store, [*operations, tip] if operations else [])
-        branch = answers.pop() if answers else None
+        # beside what is asked for, where the conversation stands: whoever goes on elsewhere has forked it; and what of
+        # it is forgotten, since the thread still has it
+        bookkeeping = meta_namespace(query.user_id)
+        notes = [GetOp(bookkeeping, key(query.session_id)) for key in (branch_key, forgotten_key)]
+        answers = await recall(self.store, [*operations, *notes] if operations else [])
+        forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
         if Arm.GRAPH in self.policy.arms:
             answers = await with_links(self.store, operations, answers)
-        results = MemoryResults(tip=tip_of(branch if isinstance(branch, Item) else None))
+        results = MemoryResults(
+            tip=tip_of(branch if isinstance(branch, Item) else None),
+            forgotten=forgotten_in(forgotten if isinstance(forgotten, Item) else None),
+        )
         if query.as_of is not None:
             # many records are read anew
             answers = await asyncio.to_thread(_as_of, asked, answers, query.as_of)

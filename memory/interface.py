@@ -128,14 +128,20 @@ class MemoryResults(list[MemoryResultItem]):
         missing: What could not be asked, with the cause: arms of the search, or `database` where the results are the
             last ones known.
         tip: The record of the message that memory has last of this conversation; empty where there is none.
+        forgotten: The records of this conversation's messages that are forgotten: the thread still has them.
     """
 
     def __init__(
-        self, items: Iterable[MemoryResultItem] = (), missing: Mapping[str, str] | None = None, tip: str = ""
+        self,
+        items: Iterable[MemoryResultItem] = (),
+        missing: Mapping[str, str] | None = None,
+        tip: str = "",
+        forgotten: Iterable[str] = (),
     ) -> None:
         super().__init__(items)
         self.missing: dict[str, str] = dict(missing or {})
         self.tip = tip
+        self.forgotten = frozenset(forgotten)
 
 
 class MemoryWriteEvent(BaseModel):

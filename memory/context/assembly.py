@@ -116,9 +116,14 @@ def assemble(
     }
     left = max(frame.available - sum(tokens.values()), 0)
     remembered = profile + memories
+    gone: frozenset[str] = getattr(results, "forgotten", frozenset())
+    forgotten = [str(m.id) for m in frame.thread if gone and message_record_id(session_id, m) in gone]
     texts = {"web_pages": found_pages.text, "memories": remembered.text, "summaries": earlier.text}
+    layout = _layout(frame, texts, verbatim, left, bounded=bounded)
+    if forgotten:
+        layout["forgotten"] = forgotten
     return Assembled(
-        layout=_layout(frame, texts, verbatim, left, bounded=bounded),
+        layout=layout,
         memories=remembered,
         pages=found_pages,
         tokens=tokens,

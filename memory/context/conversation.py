@@ -84,7 +84,7 @@ def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int
         if isinstance(message, SystemMessage):
             continue
         tokens = message_tokens(bounded(message, max_chars))
-        if _is_step(message):
+        if is_step(message):
             done += tokens
         else:
             said += tokens
@@ -127,7 +127,7 @@ def visible(thread: Sequence[AnyMessage], first: int, whole: int) -> list[int]:
     before = [place for place, message in enumerate(thread[:first]) if is_instruction(message)]
     return [
         *before,
-        *(place for place in range(first, whole) if not _is_step(thread[place])),
+        *(place for place in range(first, whole) if not is_step(thread[place])),
         *range(whole, len(thread)),
     ]
 
@@ -191,7 +191,8 @@ def squeezed_text(text: str, max_tokens: int | None) -> str:
     return _CUT_CURRENT.format(beginning=beginning, left_out=len(text) - len(beginning) - len(end), end=end)
 
 
-def _is_step(message: BaseMessage) -> bool:
+def is_step(message: BaseMessage) -> bool:
+    """Return whether a message is a step of the agent: a call of tools, or a result."""
     if isinstance(message, AIMessage):
         return bool(message.tool_calls or message.invalid_tool_calls)
     return isinstance(message, ToolMessage)

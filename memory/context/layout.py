@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NotRequired
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict
 
-from memory.context.conversation import bounded, current_start, squeezed, visible
+from memory.context.conversation import bounded, current_start, is_step, squeezed, visible
+from prompts import load_prompt
+
+_FORGOTTEN = load_prompt("forgotten_message")
 
 
 class Layout(TypedDict):
@@ -24,6 +28,7 @@ class Layout(TypedDict):
         question_tokens: What a message of the user may take in this turn; None for any number.
         result_tokens: What the result of a tool may, and the notes on older steps.
         step_tokens: What the steps of the turn may take together.
+        forgotten: The ids of messages that are forgotten. The thread keeps them, and no model is to take them up again.
     """
 
     retrieved: str
@@ -32,6 +37,7 @@ class Layout(TypedDict):
     question_tokens: int | None
     result_tokens: int | None
     step_tokens: int
+    forgotten: NotRequired[list[str]]
 
 
 def lay_out(
@@ -49,6 +55,7 @@ def lay_out(
     head = _system(instructions, layout["retrieved"] if layout else "")
     if layout is None:
         return [*head, *thread]
+    thread = _without(thread, frozenset(layout.get("forgotten") or ()))
     now = current_start(thread)
     if not layout["first"]:
         return [*head, *thread[:now], *(_current(message, layout) for message in thread[now:])]
@@ -59,6 +66,27 @@ def lay_out(
         message = thread[place]
         head.append(bounded(message, max_message_chars) if place < now else _current(message, layout))
     return head
+
+
+def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequence[AnyMessage]:
+    """Return a thread that shows nothing of forgotten messages of earlier turns, or of what was done in these turns."""
+    if not forgotten:
+        return thread
+    now = current_start(thread)
+    shown: list[AnyMessage] = []
+    turn: list[AnyMessage] = []
+    for message in [*thread[:now], None]:
+        if message is None or isinstance(message, HumanMessage):
+            named = any(one.id in forgotten for one in turn)
+            shown += [_blank(one) if one.id in forgotten else one for one in turn if not (named and is_step(one))]
+            turn = []
+        if message is not None:
+            turn.append(message)
+    return [*shown, *thread[now:]]
+
+
+def _blank(message: AnyMessage) -> AnyMessage:
+    return message.model_copy(update={"content": _FORGOTTEN, "additional_kwargs": {}})
 
 
 def _system(instructions: str | SystemMessage, retrieved: str) -> list[BaseMessage]:
