@@ -17,7 +17,7 @@ from memory.own_words import own_words
 from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
 from memory.wording import missing, share, words
 
-_ANSWER_WORDS = 4
+_ANSWER_WORDS = 3
 """Words of a message that may say nothing without the question that it answers: fewer than this."""
 
 _READ = 8_000
@@ -54,7 +54,7 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
     'I moved to Hue.'
     >>> support("User lives in Hue", ["Where is Hue?"], [], False) is None
     True
-    >>> support("User lives in Hue", ["Yes, I do."], ["Do you live in Hue?"], False).origin.value
+    >>> support("User lives in Hue", ["Yes."], ["Do you live in Hue?"], False).origin.value
     'assent'
     """
     wanted = " ".join(text.split())
@@ -122,7 +122,7 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
     if set(missing(wording, assistant)) & set(words(reply)):
         # it names something itself, and only the question comes from the assistant
         return Support(Origin.USER, wording, reply, 0)
-    if tainted or statements(reply, 1):
+    if tainted or shows_something(own[-1]) or is_request(reply) or statements(reply, 1):
         return None
     return Support(Origin.ASSENT, wording, reply, 0)
 
