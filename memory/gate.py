@@ -17,7 +17,7 @@ from memory.own_words import own_words
 from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
 from memory.wording import missing, share, words
 
-_ANSWER_WORDS = 3
+_ANSWER_WORDS = 4
 """Words of a message that may say nothing without the question that it answers: fewer than this."""
 
 _READ = 8_000
@@ -110,6 +110,7 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
         assistant: What the assistant said just before.
         tainted: See `support`.
     """
+    shows = shows_something(reply)
     reply = _own(reply).strip()
     brief = length(reply) < _ANSWER_WORDS or is_pleasantry(reply) or not missing(reply, assistant)
     if not reply or not assistant or not brief or any(clause.asks for clause in cut(reply)):
@@ -122,7 +123,7 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
     if set(missing(wording, assistant)) & set(words(reply)):
         # it names something itself, and only the question comes from the assistant
         return Support(Origin.USER, wording, reply, 0)
-    if tainted or shows_something(own[-1]) or is_request(reply) or statements(reply, 1):
+    if tainted or shows or is_request(reply) or statements(reply, 1):
         return None
     return Support(Origin.ASSENT, wording, reply, 0)
 

@@ -132,7 +132,7 @@ async def test_a_replaced_fact_becomes_history() -> None:
     [old] = await agent.facts(current=False)
     history = await agent.ask("retrieve_facts", query="drink", include_history=True)
     assert history.splitlines() == [
-        f"- [past {old.said_at:%Y-%m-%d}] I drink tea (until {old.valid_to:%Y-%m-%d})",
+        f"- [past {old.said_at:%Y-%m-%d}, until {old.valid_to:%Y-%m-%d}] I drink tea",
         f"- [fact {old.said_at:%Y-%m-%d}] I drink coffee now",
     ]
 
