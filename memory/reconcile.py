@@ -265,6 +265,9 @@ def said_again(fact: Fact, new: Fact) -> Fact:
         fact: The fact.
         new: The same, as it is said now. Only the user's own words add support.
     """
+    if lowest([fact.origin, new.origin]) is not fact.origin:
+        # whoever is trusted less bears nothing out: if the user's own message goes, this must not stay in its name
+        return fact
     sources = tuple(dict.fromkeys([*fact.source_ids, *new.source_ids]))
     if sources == fact.source_ids and not (fact.verbatim and not new.verbatim):
         return fact

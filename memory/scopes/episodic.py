@@ -11,6 +11,7 @@ from langgraph.store.base import Op
 from memory.changes import Change
 from memory.episodes import episode_text, merged, same_episode
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from memory.lineage import capped
 from memory.records import Episode, Level, Record, normalise, record_id
 from memory.retrieval.question import Question
 from memory.retrieval.recall import RecallOp
@@ -122,7 +123,7 @@ class EpisodicMemoryStore(ScopeStore):
 
     async def _told(self, user_id: str, episode: Episode) -> Episode:
         async def step() -> tuple[Episode, list[Change]]:
-            kept = await self.told_before(user_id, episode)
+            [kept] = await capped(self._store, user_id, [await self.told_before(user_id, episode)])
             stored = await self._get(user_id, [kept.id])
             return kept, [self.put(user_id, kept)] if kept.to_value() != stored.get(kept.id) else []
 
