@@ -14,7 +14,7 @@ from memory.extraction.evidence import is_borne_out
 from memory.language import denial_of
 from memory.origins import Origin
 from memory.own_words import own_words
-from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
+from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, sentences, statements
 from memory.wording import missing, share, words
 
 _ANSWER_WORDS = 4
@@ -117,7 +117,9 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
         return None
     if not is_borne_out(wording, [reply, *assistant]):
         return None
-    if denial_of(reply) and not denial_of(wording):
+    told = [sentence for text in assistant for sentence in sentences(text[-_READ:])]
+    asked = max(told, key=lambda sentence: share(wording, [sentence]), default="")
+    if bool(denial_of(wording)) is not any(map(denial_of, (reply, asked))):
         return None
     # with its marks: "đúng" (right) is no "dùng" (use)
     if set(missing(wording, assistant)) & set(words(reply)):
