@@ -44,8 +44,9 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
 
 
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
-    """Return words that no label of a model's covers, as verbatim facts: those that may state something, of each message
-    the first `MAX_VERBATIM`.
+    """Return words that no label of a model's covers, as verbatim facts: those that may state something.
+
+    Of each message it is the first `MAX_VERBATIM`.
 
     Args:
         unread: The words.

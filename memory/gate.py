@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.clauses import cut, length
-from memory.extraction.evidence import is_borne_out
+from memory.extraction.evidence import is_borne_out, without_user
 from memory.language import denial_of
 from memory.origins import Origin
 from memory.own_words import own_words
-from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, sentences, statements
+from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
 from memory.wording import missing, share, words
 
 _ANSWER_WORDS = 4
@@ -117,15 +117,17 @@ def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: boo
         return None
     if not is_borne_out(wording, [reply, *assistant]):
         return None
-    told = [sentence for text in assistant for sentence in sentences(text[-_READ:])]
-    asked = max(told, key=lambda sentence: share(wording, [sentence]), default="")
-    if bool(denial_of(wording)) is not any(map(denial_of, (reply, asked))):
+    denied, states = denial_of(reply), denial_of(wording)
+    if (denied and not states) or (states and not denied and not any(map(denial_of, assistant))):
         return None
     # with its marks: "đúng" (right) is no "dùng" (use)
     if set(missing(wording, assistant)) & set(words(reply)):
         # it names something itself, and only the question comes from the assistant
         return Support(Origin.USER, wording, reply, 0)
     if tainted or shows or is_request(reply) or statements(reply, 1):
+        return None
+    # a yes says what was asked, and no other word; a script without spaces has its particles besides
+    if any(len(word) > 1 for word in missing(without_user(wording), [reply, *assistant])):
         return None
     return Support(Origin.ASSENT, wording, reply, 0)
 

@@ -122,7 +122,8 @@ def share(text: str, known: Iterable[str]) -> float:
     return Vocabulary(known).share(text)
 
 
-def linking_words(text: str) -> set[str]:
+@lru_cache(maxsize=1024)
+def linking_words(text: str) -> frozenset[str]:
     """Return what links a text with others on the same matter: the beginnings of its longer words, numbers, names.
 
     Of a script without spaces it is each pair of letters that stand beside each other.
@@ -134,7 +135,7 @@ def linking_words(text: str) -> set[str]:
     found |= {fold(name)[:_STEM] for name in names(text)}
     for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
         found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}
-    return found
+    return frozenset(found)
 
 
 def numbers(text: str) -> set[str]:

@@ -28,6 +28,7 @@ from memory.extraction.contract import (
     Unread,
 )
 from memory.extraction.evidence import are_linked, denies_instead, is_borne_out, may_stand_for, names_instead
+from memory.extraction.examples import own_dates, repeats_example
 from memory.extraction.keywords import check_keywords
 from memory.extraction.proposal import (
     MAX_FACTS,
@@ -218,7 +219,9 @@ class _Checker:
         if relation in ("ends", "forget"):
             # the end needs no fact of its own: the message says it
             return Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
-        when = resolve(quote, message.at or datetime.now(UTC), self.briefing.zone, proposed.when.strip()[:40])
+        when = resolve(
+            quote, message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40])
+        )
         reading = " ".join(proposed.text.split())
         shown = [quote, *self._context(fact), *put]
         return Operation(
@@ -249,7 +252,9 @@ class _Checker:
 
     def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
         """Return whether a sentence is of use to find a clause by."""
-        return 0 < len(sentence) <= MAX_TEXT and share(sentence, [quote]) > 0 and is_borne_out(sentence, shown)
+        if not 0 < len(sentence) <= MAX_TEXT or share(sentence, [quote]) == 0 or repeats_example(sentence, shown):
+            return False
+        return is_borne_out(sentence, shown)
 
     def _answered(self, fact: _Located, sentence: str) -> tuple[str, Origin]:
         """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
@@ -369,6 +374,10 @@ class _Checker:
             snapshot=proposed.outcome.strip() if title else "",
             origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
         )
+        if any(
+            repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone_title)
+        ):
+            raise _Refused("it repeats an example of the instructions")
         held = hold_episode(draft, said, observed, self._dates())
         if held is None:
             raise _Refused("no message tells of it")
@@ -381,7 +390,8 @@ class _Checker:
             self.refuse(value, "the summary is not a short text")
             return ""
         said, observed = self._shown()
-        return hold_summary(" ".join(value.split()), [*said, *observed], self._dates())
+        held = hold_summary(" ".join(value.split()), [*said, *observed], self._dates())
+        return "" if repeats_example(held, [*said, *observed]) else held
 
     def _shown(self) -> tuple[list[str], list[str]]:
         said = [message.text for message in self.briefing.messages if message.role != "tool"]

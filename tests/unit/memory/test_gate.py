@@ -56,14 +56,6 @@ def test_a_no_is_no_assent(no: str) -> None:
     assert support("User lives in Rome", [no], ["Do you live in Rome?"], False) is None
 
 
-def test_a_yes_denies_only_what_the_question_denies() -> None:
-    asked = ["I am not sure. Do you eat meat?"]
-    found = support("User eats meat", ["Yes"], asked, False)
-    assert found is not None
-    assert found.origin == "assent"
-    assert support("User does not eat meat", ["Yes"], asked, False) is None
-
-
 def test_an_answer_that_names_something_is_the_users_own() -> None:
     found = support("User lives in Rome", ["Rome"], ["Where do you live?"], False)
     assert found is not None
