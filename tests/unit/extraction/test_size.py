@@ -1,0 +1,50 @@
+"""The request of a usual turn is small: it is paid for with every turn."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.messages.utils import count_tokens_approximately
+
+from memory.extraction.briefing import brief
+from memory.extraction.contract import ExistingMemory, TranscriptMessage
+from memory.extraction.proposal import strict_schema
+from memory.extraction.structured import StructuredExtractor
+from tests.support.scripted_model import ScriptedModel
+
+AT = datetime(2026, 3, 3, 12, tzinfo=UTC)
+KNOWN = [
+    "I live in Oslo",
+    "My sister Linh is allergic to nuts",
+    "I work at a hospital as a nurse",
+    "My commute takes twenty minutes",
+    "I like green tea",
+]
+MOST = 900
+
+
+def request(model: BaseChatModel) -> tuple[list[BaseMessage], str]:
+    """Return what a model is sent of a usual turn: its messages, and the schema as it goes over the wire."""
+    extractor = StructuredExtractor(model, {})
+    briefing = brief(
+        [
+            TranscriptMessage("q", "user", "I moved to Rome last week. My sister hates flying there.", AT),
+            TranscriptMessage("a", "assistant", "Congratulations on the move! I will keep that in mind.", AT),
+        ],
+        [ExistingMemory(str(place), "fact", text, at=AT) for place, text in enumerate(KNOWN)],
+    )
+    schema = strict_schema([*briefing.targets, *briefing.earlier], (), clauses=len(briefing.clauses))
+    wrapped = {"type": "json_schema", "json_schema": {"name": "extraction", "strict": True, "schema": schema}}
+    return extractor._messages(briefing, None), json.dumps(wrapped, ensure_ascii=False)
+
+
+@pytest.mark.xfail(reason="947 tokens: the instructions and the schema are still to be cut", strict=True)
+def test_a_usual_turn_is_drawn_from_within_its_tokens() -> None:
+    messages, schema = request(ScriptedModel(script=["unused"]))
+    # as the benchmark of writing counts where the model does not
+    tokens = count_tokens_approximately(messages) + len(schema) / 4
+    assert tokens <= MOST, f"{tokens:.0f} tokens"
