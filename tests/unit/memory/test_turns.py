@@ -361,3 +361,33 @@ async def test_a_turn_that_ends_without_an_answer_to_keep_is_read_soon() -> None
     closed = {item.value["kind"]: item.value["due_at"] for item in await store.asearch(work_namespace("ann"))}
     assert opened == {"maintain"}
     assert closed["extract"] < closed["maintain"]
+
+
+@pytest.mark.parametrize(
+    ("heard", "origin"),
+    [
+        ({}, "assistant"),
+        ({"searched": True}, "web"),
+        ({"steps": [{"action": "weather", "arguments": {}, "observation": "hot", "error": ""}]}, "tool"),
+        ({"steps": [{"action": "web_search", "arguments": {}, "observation": "hot", "error": ""}]}, "web"),
+        ({"steps": [{"action": "store_fact", "arguments": {}, "observation": "Stored.", "error": ""}]}, "assistant"),
+    ],
+)
+async def test_an_answer_is_trusted_no_more_than_what_its_turn_has_heard(heard: dict[str, Any], origin: str) -> None:
+    store = InMemoryStore()
+    thread = [HumanMessage("Is it hot?", id="q"), AIMessage("You live in Rome.", id="a")]
+    one = turns(store, Reader())
+    await one.open(thread[:1], None)
+    await one.close(thread, "q", **heard)
+    assert [message["origin"] for message in await said(store)] == ["user", origin]
+
+
+async def test_what_an_imported_message_says_is_not_the_users() -> None:
+    store, there = InMemoryStore(), InMemoryStore()
+    one = turns(store, Reader())
+    await one.close([HumanMessage(ALLERGY, id="q"), AIMessage("ok", id="a")], None)
+    other = turns(there, Reader(allergic))
+    await other.memory.import_user("ann", [line async for line in one.memory.export_user("ann")])
+    await other.extract()
+    [fact] = await other.memory.semantic.history(user_id="ann")
+    assert (fact.text, fact.origin.value) == (ALLERGY, "import")
