@@ -62,7 +62,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         return replace(first, problem=str(error))
     stamp = Stamp(turns.session_id, turns.agent_id, now())
     sources = tuple(message.id for message in messages)
-    said = drafts.as_cited(messages)
+    said = {message.id: message for message in messages}
     unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
 
     async def step() -> tuple[list[str], list[Change]]:

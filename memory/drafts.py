@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.extraction import EpisodeDraft, Unread, text_shown
+from memory.extraction import EpisodeDraft, Unread
 from memory.origins import Origin, lowest
-from memory.reconcile import Said, said_again
+from memory.reconcile import said_again
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, normalise, record_id
 from memory.statements import may_state, statements
 
@@ -93,15 +93,6 @@ def says_more_than_kept(messages: Iterable[Message]) -> bool:
         message.role == "user" and len(statements(whole_text(message), MAX_VERBATIM + 1)) > MAX_VERBATIM
         for message in messages
     )
-
-
-def as_cited(messages: Iterable[Message]) -> dict[str, Said]:
-    """Return messages by id as operations cite them: what a model is shown of each, and so can draw from.
-
-    Args:
-        messages: Messages of a conversation.
-    """
-    return {m.id: Said(text_shown(m.role, whole_text(m)), m.created_at, m.origin) for m in messages}
 
 
 def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:

@@ -14,8 +14,8 @@ from memory.consolidation import stale_knowledge
 from memory.extraction import Operation
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import Said, doubted, reconcile, wanted
-from memory.records import Fact
+from memory.reconcile import doubted, reconcile, wanted
+from memory.records import Fact, Message
 from memory.transactions import transact
 
 _VERBATIM = 1_000
@@ -95,7 +95,7 @@ async def write_facts(
     at: datetime,
     session_id: str,
     agent_id: str,
-    said: Mapping[str, Said] | None = None,
+    said: Mapping[str, Message] | None = None,
 ) -> list[Fact]:
     """Reconcile operations with what is stored, and write what changes.
 

@@ -13,25 +13,10 @@ from typing import Any
 
 from memory.extraction.contract import Operation
 from memory.origins import Origin, lowest
-from memory.records import BELIEVED, Fact, Lapse, Wording, normalise
+from memory.records import BELIEVED, Fact, Lapse, Message, Wording, normalise
 
 _MAX_WORDINGS = 20
 """Ways to put a fact that are kept: the latest."""
-
-
-@dataclass(frozen=True)
-class Said:
-    """A message that an operation cites.
-
-    Args:
-        text: What it says.
-        at: When it was said.
-        origin: Who vouches for it.
-    """
-
-    text: str
-    at: datetime
-    origin: Origin = Origin.USER
 
 
 def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
@@ -81,7 +66,7 @@ def reconcile(
     at: datetime,
     session_id: str,
     agent_id: str,
-    said: Mapping[str, Said] | None = None,
+    said: Mapping[str, Message] | None = None,
 ) -> list[Fact]:
     """Return the facts to write.
 
@@ -102,7 +87,7 @@ def reconcile(
     for operation in operations:
         cited = [said[source] for source in operation.source_ids if said and source in said]
         origin = lowest([operation.origin, *(message.origin for message in cited)])
-        batch.apply(replace(operation, origin=origin), max((message.at for message in cited), default=at))
+        batch.apply(replace(operation, origin=origin), max((message.created_at for message in cited), default=at))
     return [fact for id_, fact in batch.facts.items() if stored.get(id_) != fact]
 
 

@@ -44,7 +44,7 @@ from memory.forgotten import TurnUnsaid, read_forgotten
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin, lowest
-from memory.reconcile import Said, reconcile, said_again
+from memory.reconcile import reconcile, said_again
 from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
@@ -553,7 +553,7 @@ class Turns:
             log.debug("index words not taken: %s", refused.reason)
         stamp = Stamp(self.session_id, self.agent_id, now())
         # what is drawn from a message before the turn was said then, and not now
-        said = drafts.as_cited(shown)
+        said = {message.id: message for message in shown}
         read = {message.id for message in messages}
         unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
         more = await _more_said(unread, messages)
@@ -654,7 +654,7 @@ class Turns:
         return report
 
     async def _profile(
-        self, extraction: Extraction, stamp: Stamp, said: Mapping[str, Said]
+        self, extraction: Extraction, stamp: Stamp, said: Mapping[str, Message]
     ) -> tuple[list[Change], list[str]]:
         """Return the write of what was learnt of the profile, and why some of it was refused."""
         if not extraction.profile_changes:
@@ -664,7 +664,7 @@ class Turns:
             change.field: ProfileValue(
                 value=change.value,
                 source_ids=change.source_ids,
-                updated_at=max((said[id_].at for id_ in change.source_ids if id_ in said), default=stamp.at),
+                updated_at=max((said[id_].created_at for id_ in change.source_ids if id_ in said), default=stamp.at),
                 origin=lowest(said[id_].origin for id_ in change.source_ids if id_ in said),
             )
             for change in extraction.profile_changes

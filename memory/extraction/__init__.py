@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 from langchain_core.language_models import BaseChatModel
 
-from memory.extraction.briefing import text_shown
 from memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
@@ -47,7 +46,6 @@ __all__ = [
     "Unread",
     "Usage",
     "create_extractor",
-    "text_shown",
     "wants_keywords",
 ]
 

@@ -193,24 +193,12 @@ def _shown(memory: ExistingMemory) -> str:
     return f"{_flat(f'{about}{_ends(memory.text, MAX_EXISTING_CHARS)}')}{date}"
 
 
-def text_shown(role: str, text: str) -> str:
-    """Return what is looked at of a message: all of it, or its beginning and its end, each a line of its own.
-
-    Args:
-        role: Who says it.
-        text: What it says.
-    """
-    return "\n".join(filter(None, _pieces(text, MAX_USER_CHARS if role == "user" else MAX_OTHER_CHARS)))
-
-
 def _ends(text: str, limit: int) -> str:
     """Keep the head and the tail: a long message tells what it is about first and what is wanted last."""
-    head, tail = _pieces(text, limit)
-    return f"{head} [... {len(text) - len(head) - len(tail)} characters left out ...] {tail}" if tail else head
-
-
-def _pieces(text: str, limit: int) -> tuple[str, str]:
-    return (text, "") if len(text) <= limit else (text[: limit * 2 // 3], text[-(limit // 3) :])
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-(limit // 3) :]
+    return f"{head} [... {len(text) - len(head) - len(tail)} characters left out ...] {tail}"
 
 
 def _flat(text: str) -> str:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from memory.as_of import as_of
 from memory.extraction.contract import Operation, Relation
 from memory.origins import Origin
-from memory.reconcile import Said, reconcile, retire
+from memory.reconcile import reconcile, retire
 from memory.records import Fact, Wording, fact_id
+from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -71,7 +72,7 @@ def _history(steps: Sequence[Step]) -> tuple[dict[str, Fact], dict[datetime, set
     snapshots: dict[datetime, set[tuple[str, str]]] = {}
     for number, step in enumerate(steps):
         at = START + number * HOUR
-        said = {f"m{step.source}": Said(step.text, at - step.late * HOUR)}
+        said = {f"m{step.source}": said_on(at - step.late * HOUR, step.text)}
         changed = reconcile([step.operation(at)], facts, at=at, session_id="s", agent_id="a", said=said)
         facts |= {fact.id: fact for fact in changed}
         snapshots[at] = {(fact.id, fact.text) for fact in facts.values() if fact.current}

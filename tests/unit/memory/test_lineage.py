@@ -22,7 +22,6 @@ from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWrite
 from memory.learning import learn
 from memory.origins import Origin, lowest
 from memory.owned import everything
-from memory.reconcile import Said
 from memory.records import Message, ProfileValue, origin_of, record_id
 from memory.scopes import steps_to_experience
 from memory.summaries.folding import fold
@@ -87,7 +86,7 @@ async def live(
         for place, (role, origin) in enumerate(told)
     ]
     await memory.apply([put("ann", MemoryScope.DIALOG, record) for record in records])
-    said = {record.id: Said(record.text, record.created_at, record.origin) for record in records}
+    said = {record.id: record for record in records}
 
     def ids(places: Sequence[int]) -> tuple[str, ...]:
         return tuple(records[place % len(records)].id for place in places)

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from memory.extraction import Operation
 from memory.origins import Origin
-from memory.reconcile import Said, doubted, reconcile
+from memory.reconcile import doubted, reconcile
 from memory.records import Fact, fact_id
+from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAYS = {f"m{day}": START + timedelta(days=day) for day in range(10)}
 """The message m3 was said on the fourth day."""
 
-MESSAGES = {id_: Said("", day) for id_, day in DAYS.items()}
+MESSAGES = {id_: said_on(day) for id_, day in DAYS.items()}
 OSLO, ROME, HUE, TEA = "I live in Oslo.", "I live in Rome.", "I live in Hue.", "I like tea."
 
 Facts = dict[str, Fact]

@@ -17,9 +17,10 @@ from memory.extraction import Extraction, Operation, ProfileChange
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
 from memory.namespaces import scope_namespace
-from memory.reconcile import Said, reconcile
-from memory.records import Fact
+from memory.reconcile import reconcile
+from memory.records import Fact, Message
 from memory.turns import Turns
+from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NO_MORE, ONCE = "I no longer like tea", "I once lived in Hue"
@@ -88,7 +89,7 @@ class World:
         memory = MemoryFacade(self.store, MemoryPolicy(extraction="inline", read_timeout=60))
         self.turns = Turns(memory, Reader(), "ann", "1", "tester")  # type: ignore[arg-type]
         self.places = [Place((), (), None)]
-        self.said: dict[str, Said] = {}
+        self.said: dict[str, Message] = {}
 
     async def say(self, place: Place, thing: str, *, drawn: bool) -> None:
         number = len(self.said)
@@ -103,7 +104,7 @@ class World:
         if drawn:
             await self.turns.extract()
         id_ = f"m{number}"
-        self.said[id_] = Said(thing, at)
+        self.said[id_] = said_on(at, thing)
         self.places.append(Place(tuple(thread), (*place.path, (id_, thing)), thread[-1].id))
 
     async def facts(self) -> list[Fact]:
