@@ -357,6 +357,8 @@ _DERIVED = {
     "episode": Origin.ASSISTANT,
     "document": Origin.IMPORT,
     "experience": Origin.TOOL,
+    "task": Origin.ASSISTANT,
+    "task_step": Origin.ASSISTANT,
 }
 
 
@@ -394,6 +396,7 @@ class Task(Record):
     """Something of several steps that the user wants done; `text` is the goal."""
 
     kind: Literal["task"] = "task"
+    origin: Origin = Origin.ASSISTANT
     steps: tuple[str, ...] = Field((), description="The records of its steps, in order.")
     open: bool = Field(True, description="Whether something is left to do; stored so that a search can filter.")
     worked_at: datetime = Field(default_factory=now, description="When it was last worked on.")
@@ -408,6 +411,7 @@ class TaskStep(Record):
     """One step of a task, and how far it is; `text` says what the step is."""
 
     kind: Literal["task_step"] = "task_step"
+    origin: Origin = Origin.ASSISTANT
     task_id: str
     status: TaskStatus
     error: str = ""

@@ -60,7 +60,7 @@ def test_no_record_is_shown_unlabelled(kind: str, origin: Origin, role: str) -> 
     assert line.partition("] ")[2].startswith(LABELS[origin])
 
 
-@pytest.mark.parametrize("kind", ["summary", "episode", "document", "experience"])
+@pytest.mark.parametrize("kind", ["summary", "episode", "document", "experience", "task", "task_step"])
 def test_what_was_stored_without_an_origin_is_what_its_kind_says(kind: str) -> None:
     assert is_labelled(render_line({**BASE, "kind": kind}, "x"))
 
