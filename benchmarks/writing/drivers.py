@@ -93,27 +93,30 @@ class Driver(Protocol):
 
 
 @asynccontextmanager
-async def open_store(kind: str) -> AsyncIterator[BaseStore]:
-    """Open an empty store: `postgres`, MemoryStore on an embedded PostgreSQL of its own, or `memory`."""
+async def open_store(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
+    """Give the store of a case: `postgres`, MemoryStore on one embedded PostgreSQL for all, or `memory`, one for each.
+
+    One in memory looks at everything that it holds, which takes longer with every case.
+    """
     if kind == "memory":
         model = await asyncio.to_thread(load_embedding_model, "auto")
-        yield _in_memory(model, ["text"])
+        yield lambda: _in_memory(model, ["text"])
         return
     with TemporaryDirectory(prefix="writing-") as folder:
         async with open_storage(StorageSettings.model_validate({"data_dir": folder})) as storage:
-            yield storage.store
+            yield lambda: storage.store
 
 
 class ReactMem:
     """The graph `react_mem`, each conversation a thread, each case a user.
 
     Args:
-        store: Where it remembers.
+        store: Gives the store of a case.
         engine: The extraction engine.
         model: Gives the model of a case.
     """
 
-    def __init__(self, store: BaseStore, engine: EngineName, model: ModelFactory) -> None:
+    def __init__(self, store: Callable[[], BaseStore], engine: EngineName, model: ModelFactory) -> None:
         self._store = store
         self._model = model
         # a small local model takes minutes for what a scripted one takes milliseconds for
@@ -123,6 +126,7 @@ class ReactMem:
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:
         """Go through the turns of a case. See `Driver.run`."""
         owner = f"{manner}/{case.id}"
+        store = self._store()
         agent = await asyncio.to_thread(
             resolve_agent,
             self._config,
@@ -130,7 +134,7 @@ class ReactMem:
             small_model=self._model(case, manner, meter),
             tools=case_tools(case),
         )
-        graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=self._store)
+        graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=store)
         errors: list[str] = []
         for turn in case.turns:
             with noting(errors):
@@ -140,11 +144,11 @@ class ReactMem:
                     context={"user_id": owner},
                 )
         # what the facts name is kept beside them
-        kept = await self._all(owner, MemoryScope.SEMANTIC)
+        kept = await _all(store, owner, MemoryScope.SEMANTIC)
         facts = [Fact.from_value(value) for value in kept if value["kind"] == "fact"]
-        said = [value for value in await self._all(owner, MemoryScope.DIALOG) if value["kind"] == "message"]
+        said = [value for value in await _all(store, owner, MemoryScope.DIALOG) if value["kind"] == "message"]
         messages = [Message.from_value(value) for value in said]
-        profiles = [Profile.from_value(value) for value in await self._all(owner, MemoryScope.PROFILE)]
+        profiles = [Profile.from_value(value) for value in await _all(store, owner, MemoryScope.PROFILE)]
         return Contents(
             facts=[_fact(fact) for fact in sorted(facts, key=lambda fact: (fact.created_at, fact.text))],
             messages=[str(message.content) for message in messages if message.role == "user"],
@@ -156,10 +160,6 @@ class ReactMem:
                 if field.value
             ),
         )
-
-    async def _all(self, owner: str, scope: MemoryScope) -> list[dict[str, Any]]:
-        found = await self._store.asearch(scope_namespace(owner, scope), limit=ALL)
-        return [item.value for item in found]
 
 
 class LangMemManager:
@@ -193,6 +193,11 @@ class LangMemManager:
             before.update(now)
         gone = [Remembered(text, current=False, kept=False) for text in sorted(before - set(now))]
         return Contents(facts=[*(Remembered(text) for text in now), *gone], messages=[], errors=errors)
+
+
+async def _all(store: BaseStore, owner: str, scope: MemoryScope) -> list[dict[str, Any]]:
+    found = await store.asearch(scope_namespace(owner, scope), limit=ALL)
+    return [item.value for item in found]
 
 
 @contextmanager
