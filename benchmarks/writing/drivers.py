@@ -136,13 +136,15 @@ class ReactMem:
         )
         graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=store)
         errors: list[str] = []
-        for turn in case.turns:
-            with noting(errors):
-                await graph.ainvoke(
-                    {"messages": [_said(turn)]},
-                    {"configurable": {"thread_id": f"{owner}/{turn.conversation}"}},
-                    context={"user_id": owner},
-                )
+        # what is done behind the turns is done when this ends
+        async with agent.work.running(store):
+            for turn in case.turns:
+                with noting(errors), meter.counting():
+                    await graph.ainvoke(
+                        {"messages": [_said(turn)]},
+                        {"configurable": {"thread_id": f"{owner}/{turn.conversation}"}},
+                        context={"user_id": owner},
+                    )
         # what the facts name is kept beside them
         kept = await _all(store, owner, MemoryScope.SEMANTIC)
         facts = [Fact.from_value(value) for value in kept if value["kind"] == "fact"]
@@ -187,7 +189,7 @@ class LangMemManager:
         now: list[str] = []
         errors: list[str] = []
         for turn in case.turns:
-            with noting(errors):
+            with noting(errors), meter.counting():
                 await manager.ainvoke({"messages": _exchange(turn)}, {"configurable": {}})
             now = [str(item.value["content"]["content"]) for item in await store.asearch(namespace, limit=ALL)]
             before.update(now)

@@ -173,10 +173,10 @@ def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]
 
 
 def _lost(case: Case, contents: Contents) -> Iterator[Finding]:
-    forgets = any(line.rel == "forget" for turn in case.turns for line in turn.correct)
-    for turn in case.turns:
-        if forgets and any(pattern.matches(turn.say) for pattern in case.expect.gone):
-            continue  # what says it is forgotten with it
+    forgetting = [any(line.rel == "forget" for line in turn.correct) for turn in case.turns]
+    for turn, forgets in zip(case.turns, forgetting, strict=True):
+        if forgets or (any(forgetting) and any(pattern.matches(turn.say) for pattern in case.expect.gone)):
+            continue  # what asks for it or says it is forgotten with it
         quoted = any(fact.verbatim and fact.text in turn.say for fact in contents.facts)
         if not quoted and not is_kept(turn.say, contents):
             yield Finding("lost", repr(turn.say))

@@ -40,7 +40,7 @@ class Mem0Memory:
         owner = f"{manner}/{case.id}"
         errors: list[str] = []
         for turn in case.turns:
-            with noting(errors):
+            with noting(errors), meter.counting():
                 await self._memory.add(_exchange(turn), user_id=owner)
         found = await self._memory.get_all(filters={"user_id": owner}, top_k=ALL)
         return Contents(facts=[Remembered(one["memory"]) for one in found["results"]], messages=[], errors=errors)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -17,9 +20,10 @@ _CHARS_PER_TOKEN = 4.0
 
 
 class Meter(AsyncCallbackHandler):
-    """Adds up the calls of the model that draws facts; what answers the user is another one.
+    """Adds up the turns' time and the calls of the model that draws facts; what answers the user is another one.
 
-    Tokens are the model's own count where it gives one, else an approximation by length.
+    What is called while no turn runs, which is work behind the turns, is not counted. Tokens are the model's own count
+    where it gives one, else an approximation by length.
     """
 
     run_inline = True
@@ -28,12 +32,27 @@ class Meter(AsyncCallbackHandler):
         self.calls = 0
         self.prompt_tokens = 0.0
         self.completion_tokens = 0.0
+        self.seconds = 0.0
+        self._counts = False
         self._asked: dict[UUID, float] = {}
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count what happens in a turn."""
+        self._counts = True
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - start
+            self._counts = False
 
     async def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], *, run_id: UUID, **kwargs: Any
     ) -> None:
         """Count a call and what it is asked."""
+        if not self._counts:
+            return
         options = kwargs.get("invocation_params") or {}
         tools = [convert_to_openai_tool(tool) for tool in options.get("tools") or ()]
         schema = json.dumps([tools, options.get("response_format")], ensure_ascii=False, default=str)
@@ -42,7 +61,9 @@ class Meter(AsyncCallbackHandler):
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Count what it answered."""
-        asked = self._asked.pop(run_id)
+        asked = self._asked.pop(run_id, None)
+        if asked is None:
+            return
         generation = response.generations[0][0]
         message = generation.message if isinstance(generation, ChatGeneration) else None
         usage = message.usage_metadata if isinstance(message, AIMessage) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -36,14 +35,12 @@ class Result:
         contents: What was remembered.
         findings: What is wrong with it.
         meter: What it cost.
-        seconds: How long it took.
     """
 
     case: Case
     contents: Contents
     findings: list[Finding]
     meter: Meter
-    seconds: float
 
 
 @dataclass
@@ -87,7 +84,7 @@ class Score:
             "memory_calls_per_turn": round(sum(cost.calls for cost in costs) / turns, 3),
             "memory_prompt_tokens_per_turn": round(sum(cost.prompt_tokens for cost in costs) / turns, 1),
             "memory_completion_tokens_per_turn": round(sum(cost.completion_tokens for cost in costs) / turns, 1),
-            "seconds_per_turn": round(sum(result.seconds for result in self.results) / turns, 4),
+            "seconds_per_turn": round(sum(cost.seconds for cost in costs) / turns, 4),
             **self._grouped(),
             **{name: value for half in get_args(Half) for name, value in self._of_half(half).items()},
         }
@@ -180,10 +177,8 @@ async def run_cases(
             for case in cases:
                 progress(f"{manner}, {case.id}")
                 meter = Meter()
-                start = time.perf_counter()
                 contents = await driver.run(case, manner, meter)
-                seconds = time.perf_counter() - start
-                results.append(Result(case, contents, judge(case, contents, closed=closed), meter, seconds))
+                results.append(Result(case, contents, judge(case, contents, closed=closed), meter))
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

@@ -117,7 +117,7 @@ def test_a_profile_may_be_false_too() -> None:
 def test_shares_are_counted_by_half_language_and_kind() -> None:
     def result(*facts: Remembered) -> Result:
         contents = Contents(facts=list(facts), messages=SAID, errors=[])
-        return Result(MOVED, contents, judge(MOVED, contents, closed=True), Meter(), 1.0)
+        return Result(MOVED, contents, judge(MOVED, contents, closed=True), Meter())
 
     opera = Remembered("User loves opera.")
     score = Score(
