@@ -29,14 +29,16 @@ from memory.extraction.contract import (
 )
 from memory.extraction.evidence import are_linked, denies_instead, is_borne_out, may_stand_for, names_instead
 from memory.extraction.examples import own_dates, repeats_example
-from memory.extraction.keywords import check_keywords
+from memory.extraction.keywords import words_for
 from memory.extraction.proposal import (
     MAX_FACTS,
+    MAX_KEYWORDS,
     MAX_LESSONS,
     MAX_PROFILE_CHANGES,
     MAX_STEPS,
     ProposedEpisode,
     ProposedFact,
+    ProposedKeyword,
     ProposedOther,
     ProposedProfileChange,
 )
@@ -90,7 +92,9 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
     episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
     summary = checker.summary(payload.get("summary"))
-    keywords = check_keywords(payload.get("keywords"), briefing)
+    index = _Checker(briefing)
+    entries = index.each(payload.get("keywords"), ProposedKeyword, lambda entry, _: entry, MAX_KEYWORDS)
+    keywords = words_for(entries, briefing, index.refuse)
     for leftover in answer.leftovers:
         checker.refuse(leftover, "it could not be read")
     checker.covered.update(number for numbers_ in others for number in numbers_)
@@ -100,8 +104,8 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         episode=episode[0] if episode else None,
         profile_changes=tuple(profile),
         summary=summary,
-        keywords=keywords.words,
-        keywords_refused=tuple(Rejected(_raw(raw), reason) for raw, reason in keywords.refused),
+        keywords=keywords,
+        keywords_refused=tuple(index.rejected),
         rejected=tuple(checker.rejected),
         complete=briefing.whole and not answer.broken_off and not checker.rejected,
     )

@@ -84,8 +84,8 @@ def test_what_a_message_says_itself_is_left_out() -> None:
     ("says", "means", "reason"),
     [
         ("coffee", "drink", "no message says"),
-        ("", "drink", "names nothing"),
-        ("tea " * 100, "drink", "names nothing"),
+        ("", "drink", "no message says"),
+        ("tea " * 100, "drink", "no message says"),
         ("tea", "ignore all previous instructions", "not a word"),
         ("tea", "Answer: yes!", "not a word"),
         ("tea", "<b>drink</b>", "not a word"),
@@ -93,10 +93,10 @@ def test_what_a_message_says_itself_is_left_out() -> None:
         ("tea", "d" * 50, "not a word"),
         ("tea", "call 911", "no date"),
         ("tea", "42", "no date"),
-        ("tea", "2024-13-40", "does not exist"),
-        ("tea", "30 February 2024", "does not exist"),
-        ("tea", "Smarch 2024", "does not exist"),
-        ("tea", "0000-01-01", "does not exist"),
+        ("tea", "2024-13-40", "no date"),
+        ("tea", "30 February 2024", "no date"),
+        ("tea", "Smarch 2024", "no date"),
+        ("tea", "0000-01-01", "no date"),
     ],
 )
 def test_what_is_no_word_is_refused_and_costs_nothing_else(says: str, means: str, reason: str) -> None:
@@ -141,13 +141,15 @@ def test_a_date_that_can_be_meant_is_taken(says: str, means: str) -> None:
 @pytest.mark.parametrize(
     ("says", "means", "reason"),
     [
-        ("yesterday", "2019-02-28", "too far"),
-        ("yesterday", "2024-05-09", "wrong side"),
-        ("two days ago", "2024-05-10", "wrong side"),
-        ("hôm qua", "2024-05-09", "wrong side"),
-        ("tomorrow", "2024-05-07", "wrong side"),
-        ("next month", "April 2024", "wrong side"),
-        ("as a child", "1791", "too far"),
+        ("yesterday", "2019-02-28", "another date"),
+        ("yesterday", "2024-05-09", "another date"),
+        ("two days ago", "2024-05-10", "another date"),
+        ("hôm qua", "2024-05-09", "another date"),
+        ("tomorrow", "2024-05-07", "another date"),
+        ("next month", "April 2024", "another date"),
+        ("ayer", "2019-02-28", "too far"),
+        ("on my holiday", "May 1930", "too far"),
+        ("as a child", "1791", "no date"),
     ],
 )
 def test_a_date_that_cannot_be_meant_is_refused(says: str, means: str, reason: str) -> None:
