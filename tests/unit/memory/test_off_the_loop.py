@@ -48,7 +48,7 @@ async def fork(one: Turns) -> None:
     ("module", "name", "work"),
     [
         (forgetting, "erasing", forget),
-        (forgetting, "_teller", forget),
+        (forgetting, "Unsaid", forget),
         (erasure, "forgetting", delete),
         (following, "believed", fork),
         (following, "fall", fork),
