@@ -131,17 +131,17 @@ async def read_again(
         return item.key in removed or says(item)
 
     checks: list[Check] = []
-    for looking in (
-        _scopes(store, user_id, hit),
-        _arms(store, user_id, hit, asked),
-        _links(store, user_id, removed),
-        _caches(store, user_id, hit),
-        _export(store, user_id, hit),
-    ):
+    looks = {
+        "scopes": _scopes(store, user_id, hit),
+        "arms": _arms(store, user_id, hit, asked),
+        "links": _links(store, user_id, removed),
+        "caches": _caches(store, user_id, hit),
+        "export": _export(store, user_id, hit),
+    }
+    for name, looking in looks.items():
         try:
             checks += [check async for check in looking]
         except Exception as error:  # of a store or an embedder, whatever it raises
-            name = looking.__name__.removeprefix("_")
             log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
             checks.append(Check(name=name, problem=cause_of(error)))
     return tuple(checks)
