@@ -243,6 +243,6 @@ def proposal(shown: str) -> dict[str, Any]:
             others.append({"c": [int(number)], "kind": "question"})
             continue
         text = f"User keeps {clause.removeprefix('I keep ')}"
-        fact = {"about": "user", "rel": "new", "target": None, "text": text, "when": "", "needs": []}
+        fact: dict[str, Any] = {"about": "user", "rel": "new", "target": None, "text": text, "when": "", "needs": []}
         facts.append({"c": [int(number)], **fact})
     return {"facts": facts, "others": others, "profile": [], "episode": None, "summary": ""}

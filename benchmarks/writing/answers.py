@@ -60,8 +60,9 @@ class Statement:
 
 def turn_of(case: Case, said: str) -> Turn | None:
     """Return the turn in which the user says this; of turns that differ in case and spaces only, the last."""
-    exact = [turn for turn in case.turns if turn.say == said]
-    return (exact or [turn for turn in case.turns if normalise(turn.say) == normalise(said)] or [None])[-1]
+    found = [turn for turn in case.turns if turn.say == said]
+    found = found or [turn for turn in case.turns if normalise(turn.say) == normalise(said)]
+    return found[-1] if found else None
 
 
 def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str]) -> list[Statement]:

@@ -14,7 +14,7 @@ from rich.console import Console
 from agents.models import load_chat_model
 from benchmarks.report import environment, write_json
 from benchmarks.writing.case import Case, Manner
-from benchmarks.writing.drivers import LangMemManager, ModelFactory, ReactMem, open_store
+from benchmarks.writing.drivers import LangMemManager, ModelFactory, ReactMem, open_stores
 from benchmarks.writing.mem0_peer import open_mem0
 from benchmarks.writing.meter import Meter
 from benchmarks.writing.run import Score, run_cases
@@ -45,8 +45,8 @@ async def compare(options: argparse.Namespace, cases: Sequence[Case]) -> None:
             return lambda case: status.update(f"{name}: {case}")
 
         scores: dict[str, Score] = {}
-        async with open_store(options.store) as store:
-            ours = ReactMem(store, options.engine, make)
+        async with open_stores(options.store) as stores:
+            ours = ReactMem(stores, options.engine, make)
             scores[OURS] = await run_cases(ours, cases, manners, closed=closed, progress=told(OURS))
         if not options.no_peer:
             embedding = await asyncio.to_thread(load_embedding_model, "auto")

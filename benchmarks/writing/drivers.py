@@ -93,8 +93,20 @@ class Driver(Protocol):
 
 
 @asynccontextmanager
-async def open_store(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
-    """Give the store of a case: `postgres`, MemoryStore on one embedded PostgreSQL for all, or `memory`, one for each.
+async def open_store(kind: str) -> AsyncIterator[BaseStore]:
+    """Open an empty store: `postgres`, MemoryStore on an embedded PostgreSQL of its own, or `memory`."""
+    if kind == "memory":
+        model = await asyncio.to_thread(load_embedding_model, "auto")
+        yield _in_memory(model, ["text"])
+        return
+    with TemporaryDirectory(prefix="writing-") as folder:
+        async with open_storage(StorageSettings.model_validate({"data_dir": folder})) as storage:
+            yield storage.store
+
+
+@asynccontextmanager
+async def open_stores(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
+    """Give the store of a case: one PostgreSQL for all, or a store in memory for each.
 
     One in memory looks at everything that it holds, which takes longer with every case.
     """
@@ -102,9 +114,8 @@ async def open_store(kind: str) -> AsyncIterator[Callable[[], BaseStore]]:
         model = await asyncio.to_thread(load_embedding_model, "auto")
         yield lambda: _in_memory(model, ["text"])
         return
-    with TemporaryDirectory(prefix="writing-") as folder:
-        async with open_storage(StorageSettings.model_validate({"data_dir": folder})) as storage:
-            yield lambda: storage.store
+    async with open_store(kind) as store:
+        yield lambda: store
 
 
 class ReactMem:
