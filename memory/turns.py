@@ -605,11 +605,13 @@ class Turns:
             return report, changes
 
         report = await transact(self.memory.store, self.user_id, step)
-        return report + await self._forget(extraction)
+        return report + await self._forget(extraction, said)
 
-    async def _forget(self, extraction: Extraction) -> TurnReport:
+    async def _forget(self, extraction: Extraction, said: Mapping[str, Message]) -> TurnReport:
         """Forget what the user asked to forget; it is no longer believed already."""
-        asked = [op for op in extraction.ops if op.relation == "forget" and op.target_id]
+        others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
+        wanted = [op for op in extraction.ops if op.relation == "forget" and op.target_id]
+        asked = [op for op in wanted if op.origin is Origin.USER and others.isdisjoint(op.source_ids)]
         if not asked:
             return TurnReport()
         ids, quotes = ([str(op.target_id) for op in asked], [op.quote for op in asked])

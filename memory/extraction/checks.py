@@ -218,6 +218,8 @@ class _Checker:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
         text, origin = self._text(fact, shared=shared)
+        # an imported message says no more than the file that it is from
+        origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)
         relation = self._relation(fact, target_id, put, origin)
         if relation in ("ends", "forget"):

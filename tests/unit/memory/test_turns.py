@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from memory.extraction import (
     TranscriptMessage,
 )
 from memory.facade import MemoryFacade
+from memory.facts import write_facts
 from memory.interface import MemoryPolicy, MemoryScope
 from memory.namespaces import pending_namespace, scope_namespace, work_namespace
 from memory.records import Message
@@ -391,3 +393,20 @@ async def test_what_an_imported_message_says_is_not_the_users() -> None:
     await other.extract()
     [fact] = await other.memory.semantic.history(user_id="ann")
     assert (fact.text, fact.origin.value) == (ALLERGY, "import")
+
+
+async def test_what_an_imported_message_asks_to_forget_stays() -> None:
+    store, there = InMemoryStore(), InMemoryStore()
+    one = turns(store, Reader())
+    await one.close([HumanMessage("Forget my allergy.", id="q"), AIMessage("ok", id="a")], None)
+    known = Operation("new", ALLERGY)
+
+    def forgets(message_id: str) -> Extraction:
+        return Extraction(ops=(Operation("forget", "", target_id=known.id, quote="x", source_ids=(message_id,)),))
+
+    other = turns(there, Reader(forgets))
+    await write_facts(there, "ann", [known], at=datetime(2026, 1, 2, tzinfo=UTC), session_id="s", agent_id="a")
+    await other.memory.import_user("ann", [line async for line in one.memory.export_user("ann")])
+    await other.extract()
+    [fact] = await other.memory.semantic.history(user_id="ann")
+    assert (fact.text, fact.current) == (ALLERGY, True)
