@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.writing.answers import INVENTED_NAME
-from benchmarks.writing.case import Case, Expected, Pattern
+from benchmarks.writing.case import Case, Expected, Pattern, Turn
 from benchmarks.writing.drivers import Contents, Remembered, is_kept
 from memory.wording import share
 
@@ -173,13 +173,19 @@ def _unwanted(case: Case, contents: Contents, closed: bool) -> Iterator[Finding]
 
 
 def _lost(case: Case, contents: Contents) -> Iterator[Finding]:
-    forgetting = [any(line.rel == "forget" for line in turn.correct) for turn in case.turns]
-    for turn, forgets in zip(case.turns, forgetting, strict=True):
-        if forgets or (any(forgetting) and any(pattern.matches(turn.say) for pattern in case.expect.gone)):
-            continue  # what asks for it or says it is forgotten with it
+    for turn in case.turns:
+        if _is_forgotten(case, turn):
+            continue
         quoted = any(fact.verbatim and fact.text in turn.say for fact in contents.facts)
         if not quoted and not is_kept(turn.say, contents):
             yield Finding("lost", repr(turn.say))
+
+
+def _is_forgotten(case: Case, turn: Turn) -> bool:
+    """Return whether what a turn says is forgotten, or asks for it: the message goes with the fact."""
+    asked = [line for one in case.turns for line in one.correct if line.rel == "forget"]
+    what = [Pattern(says=(line.target,)) for line in asked if line.target] + list(case.expect.gone if asked else ())
+    return any(line in asked for line in turn.correct) or any(pattern.matches(turn.say) for pattern in what)
 
 
 def _matching(wanted: Expected, contents: Contents) -> list[Remembered]:
