@@ -84,12 +84,16 @@ def test_what_is_forgotten_is_not_lost() -> None:
             "turns": [
                 {"say": "I like tea.", "correct": [{"quote": "I like tea"}]},
                 {"say": "Forget the tea.", "correct": [{"quote": "Forget the tea", "rel": "forget", "target": "tea"}]},
+                {"say": "I do drink it after all.", "correct": [{"quote": "I do drink it after all"}]},
             ],
-            "expect": {"gone": [{"says": ["tea"]}]},
+            "expect": {"current": [{"says": ["drink it"]}]},
         }
     )
+    drinks = Remembered("I do drink it after all.")
 
-    assert judge(case, Contents(facts=[], messages=[], errors=[]), closed=True) == []
+    [lost] = judge(case, Contents(facts=[drinks], messages=[], errors=[]), closed=True)
+
+    assert (lost.kind, lost.detail) == ("lost", "'I do drink it after all.'")
 
 
 @pytest.mark.parametrize(
