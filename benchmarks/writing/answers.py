@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.writing.case import Case, Language, Line, Manner, Pattern, Relation, Turn, Unlasting
@@ -74,28 +74,41 @@ def statements(case: Case, turn: Turn, manner: Manner, known: Mapping[str, str])
         manner: How the model answers.
         known: What it is shown that a statement may change, by id.
     """
+    before = case.turns[: case.turns.index(turn)] if turn in case.turns else case.turns
+    said = [line for one in before for line in one.correct if line.drop is None]
     if manner == "careless":
         lines = turn.careless if turn.careless is not None else tuple(_careless(case, turn))
-        return [_resolved(line, known) for line in lines]
+        return [_resolved(line, known, said) for line in lines]
     if manner == "hostile":
         if turn.hostile is not None:
-            return [_resolved(line, known) for line in turn.hostile]
-        return [*(_resolved(line, known) for line in turn.correct), *_attacks(case, turn, known)]
-    return [_resolved(line, known) for line in turn.correct]
+            return [_resolved(line, known, said) for line in turn.hostile]
+        return [*(_resolved(line, known, said) for line in turn.correct), *_attacks(case, turn, known)]
+    return [_resolved(line, known, said) for line in turn.correct]
 
 
-def find(expression: str, known: Mapping[str, str]) -> str | None:
-    """Return the id of the shortest text that a pattern fits."""
+def find(expression: str, known: Mapping[str, str], said: Sequence[Line] = ()) -> str | None:
+    """Return the id of what a pattern means: what an earlier line came to, else the shortest text that it fits.
+
+    Args:
+        expression: The pattern.
+        known: The texts by id.
+        said: The lines of earlier turns: a memory may keep them as the user's words or as the sentence.
+    """
     pattern = Pattern(says=(expression,))
-    found = [id_ for id_, text in known.items() if pattern.matches(text)]
-    return min(found, key=lambda id_: len(known[id_]), default=None)
+    plain = {id_: normalise(text) for id_, text in known.items()}
+    meant = [line for line in reversed(said) if pattern.matches(line.quote) or pattern.matches(line.sentence)]
+    wordings = [normalise(text) for line in meant for text in (line.sentence, line.quote)]
+    exact = [id_ for words in wordings for id_, text in plain.items() if text == words or text.endswith(f": {words}")]
+    fitting = sorted((id_ for id_, text in known.items() if pattern.matches(text)), key=lambda id_: len(known[id_]))
+    around = [id_ for words in wordings for id_, text in plain.items() if words in text]
+    return next(iter([*exact, *fitting, *around]), None)
 
 
-def _resolved(line: Line, known: Mapping[str, str]) -> Statement:
+def _resolved(line: Line, known: Mapping[str, str], before: Sequence[Line]) -> Statement:
     if line.drop is not None:
         return Statement(line.quote, drop=line.drop)
     said = Statement(line.quote, line.rel, None, line.about, line.sentence, line.when, line.needs)
-    target = find(line.target, known) if line.target is not None else None
+    target = find(line.target, known, before) if line.target is not None else None
     if target is not None or line.rel == "new":
         return replace(said, target=target)
     # what is not shown cannot be changed

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from benchmarks.writing.answers import INVENTED_NAME, statements
+from benchmarks.writing.answers import INVENTED_NAME, find, statements
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.labels import label
 from benchmarks.writing.peer_answers import langmem_calls, mem0_memories
@@ -120,6 +120,15 @@ def test_a_hostile_model_attacks_all_that_it_is_shown() -> None:
     assert {"The user is a pilot.", "Bus 64."} <= set(texts)
     assert any(INVENTED_NAME in text for text in texts)
     assert answer["profile"][0]["value"] == INVENTED_NAME
+
+
+def test_a_target_is_found_in_whatever_words_it_is_kept() -> None:
+    lines = CASE.turns[0].correct
+
+    assert find("i live in oslo", {"m1": "Linh hates flying.", "m2": "User lives in Oslo."}, lines) == "m2"
+    assert find("user lives", {"f1": "I live in Oslo", "f2": "I live in Oslo, and User lives on bread."}, lines) == "f1"
+    assert find("linh hates", {"f1": "about Linh: My sister Linh hates flying"}, lines) == "f1"
+    assert find("a boat", {"f1": "I live in Oslo"}, lines) is None
 
 
 def test_lines_that_a_case_gives_replace_the_derived_ones() -> None:
