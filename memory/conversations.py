@@ -89,10 +89,11 @@ async def end_conversation(turns: Turns) -> TurnReport:
         changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         changes += await fact_changes(store, turns.user_id, [*facts, *kept])
         if extraction.episode is not None and turns.memory.policy.use_episodic:
-            whole = drafts.episode(replace(extraction.episode, level=Level.CONVERSATION), sources, stamp)
+            made = drafts.episode(replace(extraction.episode, milestone=""), sources, stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
-            changes.append(put(turns.user_id, MemoryScope.EPISODIC, whole.model_copy(update={"id": id_})))
+            whole = made.model_copy(update={"id": id_, "level": Level.CONVERSATION})
+            changes.append(put(turns.user_id, MemoryScope.EPISODIC, whole))
         changes.append(put(turns.user_id, MemoryScope.STATE, record))
         return [fact.text for fact in facts if fact.current], changes
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.episodes import episode_text
 from memory.extraction import EpisodeDraft, Unread
 from memory.origins import Origin, lowest
 from memory.reconcile import said_again
@@ -144,21 +145,19 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
         stamp: What it is written with.
         linked_steps: The records of the task's steps that were taken in it.
     """
-    title = draft.milestone_title if draft.level is Level.MILESTONE else ""
-    told = [f"{title}: {draft.snapshot}"] if title else [draft.goal, draft.outcome, *draft.lessons]
-    text = " ".join(filter(None, told))
+    title = draft.milestone
+    level = Level.MILESTONE if title else Level.TASK
+    text = f"{title}: {draft.outcome}" if title else episode_text("", draft.goal, draft.outcome, draft.lessons)
     return Episode(
-        id=record_id("episode", str(draft.level), *sources),
+        id=record_id("episode", str(level), *sources),
         text=text[:MAX_INDEXED_CHARS],
-        level=draft.level,
+        level=level,
         goal=draft.goal,
-        situation=draft.situation,
-        steps=tuple(draft.steps),
+        steps=draft.steps,
         outcome=draft.outcome,
-        lessons=tuple(draft.lessons),
+        lessons=draft.lessons,
         milestone_title=title,
         linked_steps=linked_steps,
-        importance=draft.importance,
         origin=draft.origin,
         created_at=stamp.at,
         session_id=stamp.session_id,

@@ -43,23 +43,18 @@ def hold_episode(
     goal = draft.goal.strip()
     if asked.share(goal) < _GOAL_SHARE or not told.bears_out(goal):
         return None
-    title, snapshot = told.held(draft.milestone_title), told.held(draft.snapshot)
-    milestone = draft.level is Level.MILESTONE and bool(title and snapshot)
-    level = draft.level if milestone or draft.level is not Level.MILESTONE else Level.TASK
+    outcome = told.held(draft.outcome)
     return replace(
         draft,
         goal=goal,
-        situation=told.held(draft.situation),
         steps=_held(draft.steps, told),
-        outcome=told.held(draft.outcome),
+        outcome=outcome,
         lessons=tuple(
             lesson
             for lesson in map(str.strip, draft.lessons)
             if seen.share(lesson) and not seen.invented(lesson) and told.speech.has(lesson)
         ),
-        level=level,
-        milestone_title=title if milestone else "",
-        snapshot=snapshot if milestone else "",
+        milestone=told.held(draft.milestone) if outcome else "",
     )
 
 

@@ -45,7 +45,7 @@ from memory.extraction.proposal import (
 from memory.gate import answered
 from memory.language import denial_of
 from memory.origins import Origin, lowest
-from memory.records import Level, normalise
+from memory.records import normalise
 from memory.statements import is_pleasantry, may_state
 from memory.when import resolve
 from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
@@ -366,8 +366,8 @@ class _Checker:
             raise _Refused("a part of the episode is too long")
         if len(proposed.steps) > MAX_STEPS or len(proposed.lessons) > MAX_LESSONS:
             raise _Refused("too many steps or lessons")
-        title = " ".join(proposed.milestone.split())
-        if len(title) > MAX_TITLE:
+        milestone = " ".join(proposed.milestone.split())
+        if len(milestone) > MAX_TITLE:
             raise _Refused("milestone is too long")
         said, observed = self._shown()
         draft = EpisodeDraft(
@@ -375,13 +375,11 @@ class _Checker:
             steps=tuple(step.strip() for step in proposed.steps if step.strip()),
             outcome=proposed.outcome.strip(),
             lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
-            level=Level.MILESTONE if title and proposed.outcome.strip() else Level.TASK,
-            milestone_title=title if proposed.outcome.strip() else "",
-            snapshot=proposed.outcome.strip() if title else "",
+            milestone=milestone,
             origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
         )
         if any(
-            repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone_title)
+            repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone)
         ):
             raise _Refused("it repeats an example of the instructions")
         held = hold_episode(draft, said, observed, self._dates())

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Literal, Protocol
 
 from memory.origins import Origin
-from memory.records import Level, Role, fact_id
+from memory.records import Role, fact_id
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
 """How a statement stands to a known fact: independent of it; the same in other words; what became of it; its end; it
@@ -49,7 +49,6 @@ class ExistingMemory:
         about: Whom a fact is about.
         at: When it was last said.
         also: How else it is put: for comparing, not shown.
-        version: The state it was read in, for a caller that commits only over an unchanged record.
     """
 
     id: str
@@ -58,7 +57,6 @@ class ExistingMemory:
     about: str = "user"
     at: datetime | None = None
     also: tuple[str, ...] = ()
-    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,17 +112,13 @@ class Unread:
 
 @dataclass(frozen=True)
 class EpisodeDraft:
-    """What was attempted and how it went; of a milestone also what it is called, and a few sentences to tell it by."""
+    """What was attempted and how it went; a milestone has a name, and is told by its outcome."""
 
     goal: str
-    situation: str = ""
     steps: tuple[str, ...] = ()
     outcome: str = ""
     lessons: tuple[str, ...] = ()
-    level: Level = Level.TASK
-    importance: float = 0.5
-    milestone_title: str = ""
-    snapshot: str = ""
+    milestone: str = ""
     origin: Origin = Origin.ASSISTANT
 
 

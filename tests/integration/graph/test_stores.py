@@ -75,7 +75,7 @@ class Told:
     """An extractor that draws an episode from every turn."""
 
     async def extract(self, messages: Any, existing: Any, **limits: Any) -> Extraction:
-        draft = EpisodeDraft(goal="Buy tea", level=Level.MILESTONE, importance=0.8)
+        draft = EpisodeDraft(goal="Buy tea", outcome="Tea is bought", milestone="Tea")
         return Extraction(episode=draft, summary="They bought tea.", complete=True, calls=1)
 
 

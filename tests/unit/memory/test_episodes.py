@@ -34,11 +34,10 @@ def held(
 
 def test_what_was_said_and_observed_is_kept() -> None:
     fields: dict[str, Any] = {
-        "situation": "The user wants to fly to Hue.",
         "steps": ("searched for flights", "booked VN 1541"),
         "outcome": "Flight VN 1541 was booked for 840 dollars.",
         "lessons": ("VN 1541 has no refund.",),
-        "importance": 0.8,
+        "milestone": "Flight to Hue booked",
     }
     assert held(**fields) == EpisodeDraft(GOAL, **fields)
 
@@ -73,7 +72,6 @@ def test_a_goal_is_borne_out_in_any_language(goal: str, said: str) -> None:
 
 def test_parts_with_invented_names_and_numbers_are_left_out() -> None:
     draft = held(
-        situation="The user flies with Lan.",
         steps=("searched for flights", "called the Hilton"),
         outcome="The flight was booked. It costs 900 dollars.",
         lessons=("The flight to Rome has no refund.", "Pay 900 dollars for a refund."),
@@ -99,13 +97,10 @@ def test_parts_in_another_script_or_language_are_left_out() -> None:
 
 
 def test_a_milestone_without_its_story_is_a_task() -> None:
-    told = {"level": Level.MILESTONE, "milestone_title": "Flight to Hue booked"}
-    kept = held(**told, snapshot="The flight to Hue is booked. It is paid by Minh.")
-    assert kept is not None
-    assert (kept.level, kept.snapshot) == (Level.MILESTONE, "The flight to Hue is booked.")
-    lost = held(**told, snapshot="It is paid by Minh.")
-    assert lost is not None
-    assert (lost.level, lost.milestone_title, lost.snapshot) == (Level.TASK, "", "")
+    name = "Flight to Hue booked"
+    kept = held(milestone=name, outcome="The flight to Hue is booked. It is paid by Minh.")
+    assert kept == EpisodeDraft(GOAL, outcome="The flight to Hue is booked.", milestone=name)
+    assert held(milestone=name, outcome="It is paid by Minh.") == EpisodeDraft(GOAL)
 
 
 def test_dates_are_counted_from_the_message() -> None:
@@ -156,9 +151,9 @@ def test_no_number_is_held_that_no_source_has(
         return digits(*texts) | {part for number in digits(*texts) for part in re.findall(r"[1-9]\d*", number)}
 
     assert digits(hold_summary(text, said)) <= told(*said)
-    draft = EpisodeDraft(text, text, tuple(parts), text, tuple(parts), Level.MILESTONE, 0.5, text, text)
+    draft = EpisodeDraft(text, tuple(parts), text, tuple(parts), text)
     if kept := hold_episode(draft, said, observed):
-        texts = [kept.goal, kept.situation, *kept.steps, kept.outcome, kept.milestone_title, kept.snapshot]
+        texts = [kept.goal, *kept.steps, kept.outcome, kept.milestone]
         assert digits(*texts) <= told(*said, *observed)
         assert digits(*kept.lessons) <= told(*observed)
 

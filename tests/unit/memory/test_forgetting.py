@@ -65,7 +65,7 @@ class Reader:
                 ProfileChange("allergies", "penicillin", sources),
                 ProfileChange("city", "Hue", sources),
             ),
-            episode=EpisodeDraft("See a doctor", situation="A penicillin allergy", steps=("noted penicillin",)),
+            episode=EpisodeDraft("See a doctor", outcome="A penicillin allergy", steps=("noted penicillin",)),
             summary="They live in Hue and cannot take penicillin.",
         )
 
@@ -96,7 +96,7 @@ async def test_nothing_that_was_made_of_it_is_left_though_its_message_says_more(
     await say(one, BOTH, steps=[step])
     await one.extract()
     before = await everything(store)
-    assert all(made in before for made in ("allergies", "situation': 'A penicillin", "cannot take", "look_up"))
+    assert all(made in before for made in ("allergies", "outcome': 'A penicillin", "cannot take", "look_up"))
 
     assert (await forget_said(store, "ann", ALLERGY)).receipt.messages == 1
 
