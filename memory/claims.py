@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memory.causes import cause_of, scrub
-from memory.extraction import DeadlineExceeded, ExtractionError, ModelUnavailable
+from memory.extraction import ExtractionError, ModelUnavailable
 from memory.records import PendingTurn, now
 from memory.workers import is_dead
 
@@ -57,7 +57,7 @@ def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
     """
     free: dict[str, Any] = {"claimed_by": "", "claimed_until": None}
     if failure is not None:
-        outage = isinstance(failure, DeadlineExceeded) or (isinstance(failure, ModelUnavailable) and failure.retryable)
+        outage = isinstance(failure, ExtractionError) and failure.retryable
         asked = failure.retry_after if isinstance(failure, ModelUnavailable) else None
         wait = (
             max(min(_FIRST_RETRY * 2 ** min(turn.attempts, _MAX_DOUBLINGS), _LAST_RETRY), asked or 0.0)

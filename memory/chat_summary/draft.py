@@ -15,8 +15,7 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
 from memory.chat_summary.form import Usage
-from memory.extraction.calls import HIDDEN, filling, refusal_of
-from memory.extraction.errors import ModelRejected
+from memory.extraction.calls import HIDDEN, filling, said_in
 
 _SCHEMA: dict[str, Any] = {
     "title": "chat_summary",
@@ -96,10 +95,8 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
 def _read(raw: Any, parsed: Any) -> Draft:
     if not isinstance(raw, AIMessage):
         return Draft(problem="the model's answer is no message")
-    if refusal_of(raw):
-        raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
+    text = said_in(raw)
     usage = Usage.model_validate(raw.usage_metadata) if raw.usage_metadata else None
-    text = str(raw.text)
     # a provider that fills in schemas by a tool call sends no text
     fields = read_object(text) if text.strip() else parsed
     if not isinstance(fields, Mapping):

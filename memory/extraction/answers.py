@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from memory.extraction.proposal import FIELDS
@@ -57,12 +57,9 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
     'it holds no JSON object'
     """
     body = _without_thinking(text)
-    start = body.find("{")
     problem = "it holds no JSON object"
-    while start >= 0:
-        try:
-            value, end = _DECODER.raw_decode(body, start)
-        except (ValueError, RecursionError):
+    for value, start, end in _objects(body):
+        if value is None:
             payload, leftovers, torn = _salvage(body, start)
             if torn in ("", _LAST) and payload.keys() >= set(FIELDS) - {_LAST}:
                 # nothing that was said is lost: what was cut is an entry that the checks refuse
@@ -72,14 +69,40 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
             if any(payload.values()):
                 return Answer(payload, leftovers, raw=text, broken_off=True)
             problem = "its JSON is malformed"
-            break
-        answer = as_answer(value, raw=text, broken_off=broken_off)
-        if not answer.problem:
-            more = (body[end:].strip(),) if "{" in body[end:] else ()
-            return replace(answer, leftovers=(*answer.leftovers, *more))
-        problem = answer.problem
-        start = body.find("{", end)
+        elif payload := {key: value[key] for key in FIELDS if key in value}:
+            more = [as_json({key: part}) for key, part in value.items() if key not in FIELDS]
+            more += [body[end:].strip()] if "{" in body[end:] else []
+            return Answer(payload, tuple(more), raw=text, broken_off=broken_off)
+        else:
+            problem = f"it has none of the fields {', '.join(FIELDS)}"
     return Answer(raw=text, problem=problem, broken_off=broken_off)
+
+
+def first_object(text: str) -> dict[str, Any] | None:
+    """Return the first JSON object in a model's answer, whatever stands around it; None without one.
+
+    >>> first_object('<think>{}</think>Here: {"summary": "ok"}')
+    {'summary': 'ok'}
+    """
+    return next((value for value, _, _ in _objects(_without_thinking(text))), None)
+
+
+def as_json(value: Any) -> str:
+    """Return a value that a model sent as JSON."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _objects(body: str) -> Iterator[tuple[dict[str, Any] | None, int, int]]:
+    """Yield the JSON objects in a text, with where they begin and end; None for one that is malformed, the last."""
+    start = body.find("{")
+    while start >= 0:
+        try:
+            value, end = _DECODER.raw_decode(body, start)
+        except (ValueError, RecursionError):
+            yield None, start, len(body)
+            return
+        yield value, start, end
+        start = body.find("{", end)
 
 
 def _without_thinking(text: str) -> str:
@@ -93,15 +116,6 @@ def _without_thinking(text: str) -> str:
         said, opened, rest = after.partition(_THINK)
         kept.append(said)
     return "".join(kept)
-
-
-def as_answer(value: Any, *, raw: str, broken_off: bool = False) -> Answer:
-    """Take a JSON value for an answer: its known fields, and everything else as leftovers."""
-    if not isinstance(value, Mapping) or not set(value) & set(FIELDS):
-        return Answer(raw=raw, problem=f"it has none of the fields {', '.join(FIELDS)}", broken_off=broken_off)
-    payload = {key: value[key] for key in FIELDS if key in value}
-    leftovers = [json.dumps({k: v}, ensure_ascii=False, default=str) for k, v in value.items() if k not in FIELDS]
-    return Answer(payload, tuple(leftovers), raw=raw, broken_off=broken_off)
 
 
 def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], str]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+import openai
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import ensure_config, merge_configs
 from pydantic import SecretStr
 
 from memory import telemetry
+from memory.extraction.answers import as_json
 from memory.extraction.contract import Usage
+from memory.extraction.errors import ModelRejected
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
@@ -129,12 +133,52 @@ def filling(model: BaseChatModel, schema: Mapping[str, Any]) -> Runnable[Any, An
     return model.with_structured_output(dict(schema), method="json_schema", include_raw=True, **options)
 
 
+async def fill(
+    model: BaseChatModel, schema: Mapping[str, Any], prompt: Sequence[BaseMessage], calls: Calls, run_name: str
+) -> tuple[str, bool]:
+    """Ask a chat model once for a JSON object.
+
+    Args:
+        model: See `filling`.
+        schema: What the object looks like.
+        prompt: What it is asked.
+        calls: Keeps and bounds the calls.
+        run_name: The call's name in traces.
+
+    Returns:
+        What it answered, and whether it was cut short.
+
+    Raises:
+        ModelRejected: If it declines.
+        Exception: Whatever the client raises.
+    """
+    # merged into the config of the run around it, so that a trace shows the call where it belongs
+    config = merge_configs(ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": run_name})
+    try:
+        answer = await filling(model, schema).ainvoke(list(prompt), config)
+    except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
+        if usage := error.completion.usage:
+            calls.spend({"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens})
+        return error.completion.choices[0].message.content or "", True
+    raw, parsed = answer["raw"], answer.get("parsed")
+    text = said_in(raw)
+    if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
+        text = as_json(parsed)
+    return text, is_broken_off(raw)
+
+
 def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
     """Return the keys that a chat model holds, to keep them out of messages."""
     values = (getattr(model, name, None) for name in type(model).model_fields)
     return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
 
 
-def refusal_of(message: AIMessage) -> str:
-    """Return what a model says that declines a request; empty when it does not."""
-    return str(message.additional_kwargs.get("refusal") or "")
+def said_in(message: AIMessage) -> str:
+    """Return the text of a model's answer.
+
+    Raises:
+        ModelRejected: If the model declines the request.
+    """
+    if message.additional_kwargs.get("refusal"):
+        raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
+    return str(message.text)

@@ -378,9 +378,7 @@ class _Checker:
             milestone=milestone,
             origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
         )
-        if any(
-            repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone)
-        ):
+        if any(repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone)):
             raise _Refused("it repeats an example of the instructions")
         held = hold_episode(draft, said, observed, self._dates())
         if held is None:

@@ -35,6 +35,7 @@ class Engine(ABC):
         self.model = without_retries(model)
         self.profile = profile
         self._keywords = load_prompt("extract_keywords")
+        self._repair = load_prompt("extract_repair")
         self._secrets = secrets_of(model)
 
     def instructions(self) -> str:

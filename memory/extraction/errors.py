@@ -20,6 +20,9 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 class ExtractionError(Exception):
     """Extraction gave nothing; the message names the cause and is safe to show."""
 
+    retryable = False
+    """Whether the same request may succeed later."""
+
 
 class ModelUnavailable(ExtractionError):  # noqa: N818 - the contract's name
     """The model cannot be reached or is overloaded.
@@ -55,6 +58,8 @@ class InvalidOutput(ExtractionError):  # noqa: N818 - the contract's name
 
 class DeadlineExceeded(ExtractionError):  # noqa: N818 - the contract's name
     """The deadline passed before the model had answered."""
+
+    retryable = True
 
 
 def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from memory import telemetry
-from memory.extraction.calls import HIDDEN, Calls, filling, refusal_of, secrets_of, without_retries
-from memory.extraction.errors import DeadlineExceeded, InvalidOutput, ModelRejected, translate
+from memory.extraction.answers import first_object
+from memory.extraction.calls import Calls, fill, secrets_of, without_retries
+from memory.extraction.errors import DeadlineExceeded, InvalidOutput, translate
 from memory.extraction.stand_ins import ask_in_turn
 
 
@@ -66,41 +65,16 @@ class FormModel:
         seconds: float,
         run_name: str,
     ) -> Mapping[str, Any]:
-        filled = filling(model, schema)
         calls = Calls(1)
-        # merged into the config of the run around it, so that a trace shows the call where it belongs
-        config = merge_configs(ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": run_name})
         try:
             with telemetry.model_call(self._purpose, model) as calls.measured:
                 async with asyncio.timeout(seconds):
-                    answer: Any = await filled.ainvoke(prompt, config)
+                    text, _ = await fill(model, schema, prompt, calls, run_name)
         except TimeoutError:
             raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
         except Exception as error:
             raise translate(error, secrets) from None  # the original, in a log, may show a key
-        return _object(answer)
-
-
-def _object(answer: Any) -> Mapping[str, Any]:
-    raw = answer.get("raw") if isinstance(answer, Mapping) else answer
-    if isinstance(raw, AIMessage) and refusal_of(raw):
-        raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
-    parsed = answer.get("parsed") if isinstance(answer, Mapping) else None
-    if isinstance(parsed, Mapping):
-        return parsed
-    text = str(raw.text) if isinstance(raw, AIMessage) else str(raw)
-    found = first_object(text)
-    if not isinstance(found, Mapping):
-        raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
-    return found
-
-
-def first_object(text: str) -> Any:
-    """Return the first JSON object in a model's answer, after what it thinks aloud; None without one."""
-    start = text.find("{", text.rfind("</think>") + 1)
-    if start < 0:
-        return None
-    try:
-        return json.JSONDecoder().raw_decode(text, start)[0]
-    except (ValueError, RecursionError):
-        return None
+        found = first_object(text)
+        if found is None:
+            raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
+        return found

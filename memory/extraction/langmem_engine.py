@@ -1,14 +1,13 @@
 """The engine `langmem`: LangMem's thread extractor, for models that call tools better than they fill in schemas.
 
-LangMem decides how the model is asked and how an invalid call is patched. What it would lose on the way (a second tool
-call, an answer in text, an error that it swallows) is kept by the callback that sees every call.
+LangMem decides how the model is asked. What it would lose on the way (a second tool call, an answer in text, an error
+that it swallows) is kept by the callback that sees every call; what is not in form costs only itself, and no patch.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,15 +17,11 @@ from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import var_child_runnable_config
 from langmem import create_thread_extractor
 
-from memory.extraction.answers import Answer, as_answer, read_answer
+from memory.extraction.answers import Answer, as_json, read_answer
 from memory.extraction.briefing import Briefing
-from memory.extraction.calls import HIDDEN, Calls, is_broken_off, refusal_of
+from memory.extraction.calls import HIDDEN, Calls, is_broken_off, said_in
 from memory.extraction.engine import Engine
-from memory.extraction.errors import ModelRejected
 from memory.extraction.proposal import Proposal
-from prompts import load_prompt
-
-_LISTS = ("facts", "others", "profile")
 
 
 class LangMemExtractor(Engine):
@@ -39,7 +34,6 @@ class LangMemExtractor(Engine):
 
     def __init__(self, model: BaseChatModel, profile: Mapping[str, str]) -> None:
         super().__init__(model, profile)
-        self._repair = load_prompt("extract_repair")
         prompt = self.instructions().replace("{", "{{").replace("}", "}}")
         create: Any = create_thread_extractor  # its annotation knows models by name only; it takes them as well
         self._extractor: Runnable[Any, Any] = create(
@@ -47,39 +41,29 @@ class LangMemExtractor(Engine):
         )
 
     async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
-        """Ask for one tool call, which LangMem may patch. See `Engine.ask`."""
+        """Ask for one tool call. See `Engine.ask`."""
         material = {
             "messages": [HumanMessage(briefing.transcript)],
             "keywords": self.wanted_keywords(briefing),
             "memories": briefing.memories,
             "repair": self._repair.format(problem=failed.problem) if failed else "",
         }
-        already = len(calls.answers)
-        result, error = None, None
+        already, error = len(calls.answers), None
         try:
-            result = await self._run(material, calls)
+            await self._run(material, calls)
         except Exception as raised:
             error = raised
         answers = calls.answers[already:]
         if not answers:
             raise (calls.errors[-1] if calls.errors else error) or RuntimeError("the model was not asked")
-        first = answers[0]
-        if refusal_of(first):
-            raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
-        sent = _sent(first)
-        # A patched call counts for the one that it patches only when it lost nothing of it.
-        if isinstance(result, Proposal) and len(answers) > 1 and len(first.tool_calls) == 1:
-            patched = result.model_dump(mode="json")
-            if all(len(patched[name]) >= _length(sent.payload.get(name)) for name in _LISTS):
-                return as_answer(patched, raw=sent.raw, broken_off=sent.broken_off)
-        return sent
+        return _sent(answers[0])
 
     async def _run(self, material: dict[str, Any], calls: Calls) -> Any:
         # LangMem runs a graph of its own. Inside a node it would join the graph around it, and what its nodes return
         # would go to the user's stream: it runs as if nothing were around it.
         context = contextvars.copy_context()
         context.run(var_child_runnable_config.set, None)
-        config = {"callbacks": [calls], "tags": [HIDDEN], "configurable": {"max_attempts": calls.left}}
+        config = {"callbacks": [calls], "tags": [HIDDEN], "configurable": {"max_attempts": 1}}
         return await asyncio.create_task(self._invoke(material, config), context=context)
 
     async def _invoke(self, material: dict[str, Any], config: Any) -> Any:
@@ -88,14 +72,10 @@ class LangMemExtractor(Engine):
 
 def _sent(message: AIMessage) -> Answer:
     """Read everything that a model sent: each of its tool calls, or else its text."""
-    broken_off = is_broken_off(message)
-    parts = [
-        as_answer(call["args"], raw=json.dumps(call["args"], ensure_ascii=False, default=str), broken_off=broken_off)
-        for call in message.tool_calls
-    ]
-    parts += [read_answer(call["args"] or "", broken_off=broken_off) for call in message.invalid_tool_calls]
-    if not parts:
-        return read_answer(str(message.text), broken_off=broken_off)
+    text, broken_off = said_in(message), is_broken_off(message)
+    sent = [as_json(call["args"]) for call in message.tool_calls]
+    sent += [call["args"] or "" for call in message.invalid_tool_calls]
+    parts = [read_answer(one, broken_off=broken_off) for one in sent or [text]]
     payload: dict[str, Any] = {}
     leftovers: list[str] = []
     for part in parts:
@@ -108,7 +88,7 @@ def _sent(message: AIMessage) -> Answer:
             elif not payload.get(name):
                 payload[name] = value
             elif value and value != payload[name]:
-                leftovers.append(json.dumps({name: value}, ensure_ascii=False, default=str))
+                leftovers.append(as_json({name: value}))
     return Answer(
         payload=payload,
         leftovers=tuple(leftovers),
@@ -116,7 +96,3 @@ def _sent(message: AIMessage) -> Answer:
         problem="" if payload else parts[0].problem,
         broken_off=any(part.broken_off for part in parts),
     )
-
-
-def _length(value: Any) -> int:
-    return len(value) if isinstance(value, list) else 0

@@ -10,7 +10,7 @@ from datetime import UTC, tzinfo
 from typing import TypeVar
 
 from memory.extraction.contract import ExistingMemory, Extraction, Extractor, TranscriptMessage
-from memory.extraction.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
+from memory.extraction.errors import ExtractionError
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ async def ask_in_turn(asks: Sequence[Callable[[float], Awaitable[T]]], seconds: 
                 # only our own errors are known to say nothing secret
                 cause = error if isinstance(error, ExtractionError) else type(error).__name__
                 log.warning("the next model is asked, since one has failed: %s", cause)
-    raise next((error for error in failures if _passes(error)), failures[0])
+    raise next((error for error in failures if getattr(error, "retryable", False)), failures[0])
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,3 @@ class ExtractorsInTurn:
 
         asks = [asking(one, 1 + (0 if place else spare)) for place, one in enumerate(self.extractors[:max_calls])]
         return await ask_in_turn(asks, deadline)
-
-
-def _passes(error: Exception) -> bool:
-    return isinstance(error, DeadlineExceeded) or (isinstance(error, ModelUnavailable) and error.retryable)

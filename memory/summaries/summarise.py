@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
-from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected
-from memory.extraction.calls import HIDDEN, is_broken_off, refusal_of, secrets_of, without_retries
+from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput
+from memory.extraction.calls import HIDDEN, is_broken_off, said_in, secrets_of, without_retries
 from memory.extraction.errors import translate
 from memory.hallucination import Told
 from memory.records import SummaryLevel
@@ -202,9 +202,7 @@ class Summarising:
             raise DeadlineExceeded(f"the model did not answer within {self.deadline:g} seconds") from None
         except Exception as error:
             raise translate(error, asked.secrets) from None
-        if refusal_of(answer):
-            raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
-        told = str(answer.text)[:_MAX_ANSWER]
+        told = said_in(answer)[:_MAX_ANSWER]
         text = read_summary(told)
         if problem := await asyncio.to_thread(lambda: objection(text, task.evidence())):
             raise InvalidOutput(problem, raw=told)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from memory.extraction.form import first_object
+from memory.extraction.answers import first_object
 from memory.records import TaskStatus, normalise
 from memory.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
 

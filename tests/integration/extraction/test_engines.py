@@ -32,7 +32,7 @@ from memory.extraction import (
 )
 from tests.support import labels
 from tests.support.labels import fact
-from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
+from tests.support.openai_server import OpenAIServer, Reply, ToolCall
 
 KEY = "plain-secret-0123456789"
 
@@ -171,15 +171,14 @@ async def test_what_is_wrong_is_refused_and_the_rest_kept(
     kept: list[str],
     reason: str,
 ) -> None:
-    # LangMem may ask for a patch of what is not in form; the model has none to offer
-    says(proposal(*facts), Reply(text="no"), Reply(text="no"))
+    says(proposal(*facts))
     result = await extract(extractor)
     assert [o.text for o in result.ops] == kept
     assert reason in result.rejected[0].reason
     assert not result.complete
     # what no label covers stays as it was said
     assert {unread.text for unread in result.unread} == {HOME, NO_MEAT} - set(kept)
-    assert len(openai_server.chats()) <= 3
+    assert len(openai_server.chats()) == 1
 
 
 async def test_what_asks_is_no_fact_and_is_not_kept_as_one(extractor: Extractor, says: Callable[..., None]) -> None:
@@ -463,32 +462,11 @@ async def test_langmem_keeps_the_second_of_two_tool_calls(openai_server: OpenAIS
     assert result.complete
 
 
-async def test_langmem_patches_an_invalid_call_within_the_budget(openai_server: OpenAIServer) -> None:
-    def patch(request: Request) -> Reply:
-        fixed = {"op": "replace", "path": "/facts/0/rel", "value": "changes"}
-        arguments = {"json_doc_id": "call_1", "planned_edits": "fix rel", "patches": [fixed]}
-        return Reply(tool_calls=[ToolCall("PatchFunctionErrors", arguments, id="call_2")])
-
-    openai_server.add(Reply(tool_calls=[ToolCall("Proposal", proposal({**MOVED, "rel": "upsert"}, MEAT))]), patch)
-    result = await extract(create_extractor("langmem", chat(openai_server.base_url)))
-    assert [o.relation for o in result.ops] == ["changes", "new"]
-    assert (result.complete, result.calls) == (True, 2)
-
-
-async def test_langmem_does_not_patch_beyond_the_budget(openai_server: OpenAIServer) -> None:
-    invalid = [ToolCall("Proposal", proposal({**MOVED, "rel": "upsert"}), id=f"call_{i}") for i in range(3)]
-    openai_server.add(Reply(tool_calls=invalid), Reply(text="no"), Reply(text="no"), Reply(text="no"))
-    result = await extract(create_extractor("langmem", chat(openai_server.base_url)), max_calls=2)
-    assert (result.ops, len(result.rejected), result.complete) == ((), 3, False)
-    assert (result.calls, len(openai_server.chats())) == (2, 2)
-
-
-async def test_langmem_keeps_what_held_when_a_patch_fails(openai_server: OpenAIServer) -> None:
+async def test_langmem_asks_for_no_patch_of_what_is_not_in_form(openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(tool_calls=[ToolCall("Proposal", proposal({**MOVED, "rel": "upsert"}, MEAT))]))
-    openai_server.add(Reply(status=429), repeat=True)
     result = await extract(create_extractor("langmem", chat(openai_server.base_url)))
     assert [o.text for o in result.ops] == [NO_MEAT]
-    assert (result.complete, len(openai_server.chats())) == (False, 2)
+    assert (result.complete, result.calls, len(openai_server.chats())) == (False, 1, 1)
 
 
 def test_an_unknown_engine_is_named_with_the_nearest(openai_server: OpenAIServer) -> None:
