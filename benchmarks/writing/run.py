@@ -106,7 +106,10 @@ class Score:
         }
 
     def _of_half(self, half: Half) -> dict[str, float]:
-        """Return the shares and counts of a half, in all, by language, and faults by kind of case as well."""
+        """Return the shares and counts of a half, in all, by language, and faults by kind of case as well.
+
+        `compared_fault_share` counts only the kinds of faults that every memory is measured by.
+        """
         found: dict[str, float] = {}
         known = {r.case.id: set(absent(r.case, r.contents)) for r in self.results}
         for manner, results in self.of.items():
@@ -124,10 +127,13 @@ class Score:
                     retired = [set(absent(r.case, r.contents)) - known.get(r.case.id, set()) for r in part]
                     found[f"{half}.hostile.false{suffix}"] = false
                     found[f"{half}.hostile.retired{suffix}"] = sum(map(len, retired))
-            for kind in _values(mine, lambda case: case.kind) if manner == "correct" else ():
-                found[f"{half}.correct.fault_share.{kind}"] = self._fault_share(
-                    [r for r in mine if r.case.kind == kind]
-                )
+            if manner == "correct" and mine:
+                kinds = _values(mine, lambda case: case.kind)
+                parts |= {f".{kind}": [r for r in mine if r.case.kind == kind] for kind in kinds}
+                for suffix, part in parts.items():
+                    found[f"{half}.correct.fault_share{suffix}"] = self._fault_share(part)
+                    compared = [r for r in part if any(f.kind not in (*OURS_ONLY, *self.uncounted) for f in r.findings)]
+                    found[f"{half}.correct.compared_fault_share{suffix}"] = round(len(compared) / len(part), 4)
         return found
 
     def _fault_share(self, results: Sequence[Result]) -> float:

@@ -14,6 +14,7 @@ from benchmarks.writing.run import Result, Score
 
 _SHARES = {
     "correct.fault_share": "share of the cases with a fault, the model correct",
+    "correct.compared_fault_share": "the same, by faults that every memory is measured by",
     "careless.false_share": "share of what is believed that is false, the model careless",
     "hostile.false": "false facts that are believed, the model hostile",
     "hostile.retired": "true facts that are not believed any more, the model hostile",

@@ -126,7 +126,7 @@ def test_shares_are_counted_by_half_language_and_kind() -> None:
     opera = Remembered("User loves opera.")
     score = Score(
         {
-            "correct": [result(HUE, HANOI, TEA), result(HUE, HANOI)],
+            "correct": [result(HUE, HANOI, TEA), result(HUE, HANOI), result(replace(HUE, since=""), HANOI, TEA)],
             "careless": [result(HUE, HANOI, TEA, opera)],
             "hostile": [result(HUE, HANOI, TEA, opera), result(TEA, HANOI)],
         }
@@ -136,13 +136,15 @@ def test_shares_are_counted_by_half_language_and_kind() -> None:
 
     assert absent(MOVED, Contents(facts=[TEA], messages=[], errors=[])) == ["hue"]
     expected = {
-        "cases": 2,
-        "cases_failed": 1,
+        "cases": 3,
+        "cases_failed": 2,
         "model.careful.cases_failed": 1,
         "model.careless.invented": 1,
-        "early.correct.fault_share": 0.5,
-        "early.correct.fault_share.en": 0.5,
-        "early.correct.fault_share.update": 0.5,
+        "early.correct.fault_share": 0.6667,
+        "early.correct.fault_share.en": 0.6667,
+        "early.correct.fault_share.update": 0.6667,
+        "early.correct.compared_fault_share": 0.3333,  # dates are not what every memory keeps
+        "early.correct.compared_fault_share.update": 0.3333,
         "early.careless.false_share": 0.3333,
         "early.careless.false_share.en": 0.3333,
         "early.hostile.false": 1,
