@@ -11,18 +11,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory.language import UNSPACED
-from memory.statements import is_question, is_relative, sentences
+from memory.statements import sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""
 
-_JOINT = re.compile(r",\s+|[，、；]|;\s+|:\s+|：|\s[-–—]\s|—")
+_EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
+_SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
+_JOINT = re.compile(
+    rf",\s+|,(?=[{UNSPACED}])|[，；]|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
+    rf"|(?:\s*(?:{_SYMBOL}|{_EMOTICON})\s*)+"
+    # in a script without spaces a space is punctuation
+    rf"|(?<=[{UNSPACED}])[ \u3000]+(?=[{UNSPACED}])"
+)
 _DENSE = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 _ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）]*$")
 
-_MIN_WORDS = 4
-"""Words on both sides of a joint that is cut at: fewer are an item of a list, a name or a form of address."""
+_MIN_WORDS = 2
+_MIN_DENSE = 1.5
+"""Words on both sides of a joint that is cut at, and those of a script without spaces, three letters: fewer are an item
+of a list, a name or a form of address."""
 
 _LOOK = 120
 """Characters looked at on either side of a joint."""
@@ -35,7 +44,7 @@ class Clause:
     Args:
         text: The words.
         sentence: The number of its sentence within the message.
-        asks: Whether it ends a sentence that ends in a question mark, or is a question by the words of its language.
+        asks: Whether it ends a sentence that ends in a question mark.
         spaced: Whether white space stands before it.
     """
 
@@ -52,7 +61,9 @@ def cut(text: str) -> list[Clause]:
         text: The user's own words.
 
     >>> [clause.text for clause in cut("I'm An, a nurse, and I have two cats. Is it late?")]
-    ["I'm An, a nurse,", 'and I have two cats.', 'Is it late?']
+    ["I'm An,", 'a nurse,', 'and I have two cats.', 'Is it late?']
+    >>> [clause.text for clause in cut("I like tea, coffee and cake, An")]
+    ['I like tea,', 'coffee and cake, An']
     >>> [clause.asks for clause in cut("As I'm lactose intolerant, which latte should I take?")]
     [False, True]
     >>> [clause.text for clause in cut("我上个月搬到了河内，现在在一家医院工作。")]
@@ -65,11 +76,9 @@ def cut(text: str) -> list[Clause]:
             parts = [piece for part in _parts(sentence) for piece in _bounded(part)]
             asks = bool(_ASKS.search(sentence))
             for place, part in enumerate(parts, start=1):
-                # "who is a locksmith" tells of what is named before it
-                told = place > 1 and is_relative(part)
-                asking = (asks and place == len(parts)) or (is_question(part) and not told)
                 begin = text.index(part, end)
-                found.append(Clause(part, number, asking, begin == 0 or text[begin - 1].isspace()))
+                spaced = begin == 0 or text[begin - 1].isspace()
+                found.append(Clause(part, number, asks and place == len(parts), spaced))
                 end = begin + len(part)
             number += 1
     return found
@@ -90,12 +99,16 @@ def _parts(sentence: str) -> list[str]:
     for joint in _JOINT.finditer(sentence):
         before = sentence[max(begin, joint.start() - _LOOK) : joint.start()]
         after = sentence[joint.end() : joint.end() + _LOOK]
-        following = _JOINT.search(after)
-        if length(before) >= _MIN_WORDS and length(after[: following.start()] if following else after) >= _MIN_WORDS:
+        following = _JOINT.search(after, 1)
+        if _says_something(before) and _says_something(after[: following.start()] if following else after):
             parts.append(sentence[begin : joint.end()].strip())
             begin = joint.end()
     parts.append(sentence[begin:].strip())
     return [part for part in parts if part]
+
+
+def _says_something(text: str) -> bool:
+    return length(text) >= (_MIN_DENSE if _DENSE.search(text) else _MIN_WORDS)
 
 
 def length(text: str) -> float:

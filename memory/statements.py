@@ -70,16 +70,6 @@ def is_question(sentence: str) -> bool:
     return any(language.asks_without_mark(bare) for language in languages_of(bare))
 
 
-def is_relative(clause: str) -> bool:
-    """Return whether a clause behind a comma tells of what is named before it, though it begins like a question.
-
-    >>> is_relative("who is a locksmith"), is_relative("who is he"), is_relative("where can I buy it")
-    (True, False, False)
-    """
-    head = unicodedata.normalize("NFC", clause).strip()[:_ASKING_CHARS]
-    return any(language.relative.search(head) for language in languages_of(head))
-
-
 def is_pleasantry(sentence: str) -> bool:
     """Return whether a sentence is only a greeting, thanks, assent, laughter or the like: nothing to remember.
 

@@ -77,7 +77,10 @@ def content_words(text: str) -> list[str]:
     >>> content_words("I live in Hue")
     ['live', 'hue']
     """
-    return [word for word in words(text) if word not in _FUNCTION_WORDS]
+    return [word for word in words(_POSSESSIVE.sub("", text)) if word not in _FUNCTION_WORDS]
+
+
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
 
 
 def same_word(left: str, right: str) -> bool:

@@ -61,6 +61,9 @@ MAX_OUTCOME = 900
 _MAX_NEEDS = 8
 _MAX_RAW = 1_000
 
+_ITEM_WORDS = 4
+"""Words of a clause that may be an item of its sentence: fewer than this."""
+
 _ANSWER_WORDS = 3
 """Words of a clause that may say nothing without the question that it answers: fewer than this."""
 
@@ -124,6 +127,11 @@ class _Located:
     def quote(self) -> str:
         """The user's exact words; an ellipsis stands for what is between clauses that are no neighbours."""
         return " … ".join(joined(one.clause for one in run) for run in _runs(self.clauses))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence that the model made of them."""
+        return " ".join(self.proposed.text.split())
 
 
 @dataclass
@@ -192,14 +200,18 @@ class _Checker:
 
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
         """Return what the facts come to."""
-        facts_of = Counter(fact.numbers for fact in facts)
-        self.labels.update(number for fact in facts for number in fact.numbers)
+        told: dict[tuple[int, ...], list[_Located]] = {}
+        for fact in facts:
+            told.setdefault(fact.numbers, []).append(fact)
+            self.labels.update(fact.numbers)
+        # of two facts in one clause each has the sentence that tells it from the other, or they are one in its words
+        apart = {numbers for numbers, group in told.items() if len(group) > 1 and all(map(self._is_apart, group))}
         taken: dict[str, Operation] = {}
         made: list[tuple[_Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
         for fact in sorted(facts, key=lambda fact: fact.numbers):
             try:
-                operation = self._operation(fact, shared=facts_of[fact.numbers] > 1)
+                operation = self._operation(fact, apart=fact.numbers in apart)
             except _Refused as refused:
                 self.refuse(fact.raw, str(refused))
                 continue
@@ -214,10 +226,10 @@ class _Checker:
         # what a fact needs may be said behind it
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
 
-    def _operation(self, fact: _Located, *, shared: bool) -> Operation:
+    def _operation(self, fact: _Located, *, apart: bool) -> Operation:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
-        text, origin = self._text(fact, shared=shared)
+        text, origin = self._text(fact, apart=apart)
         # an imported message says no more than the file that it is from
         origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)
@@ -228,12 +240,13 @@ class _Checker:
         when = resolve(
             quote, message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40])
         )
-        reading = " ".join(proposed.text.split())
+        reading = fact.sentence
         shown = [quote, *self._context(fact), *put]
+        known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
         return Operation(
             relation=relation,
             text=text,
-            about=_about(proposed.about, shown),
+            about=_about(proposed.about, [*shown, *known]),
             target_id=target_id,
             quote=quote if text != quote else "",
             reading=reading if reading != text and self._reads(reading, quote, shown) else "",
@@ -244,17 +257,31 @@ class _Checker:
             valid_to=when.valid_to,
         )
 
-    def _text(self, fact: _Located, *, shared: bool) -> tuple[str, Origin]:
+    def _text(self, fact: _Located, *, apart: bool) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or the sentence that was made of it."""
-        quote, sentence = fact.quote, " ".join(fact.proposed.text.split())
-        if length(quote) < _ANSWER_WORDS:
+        quote, sentence = fact.quote, fact.sentence
+        around = self._sentence(fact)
+        if length(quote) < _ANSWER_WORDS and around == quote:
             return self._answered(fact, sentence)
-        # of two facts in one clause each has the sentence that tells it from the other
-        if shared and len(sentence) <= MAX_TEXT:
-            about = _about(fact.proposed.about, [quote, *self._context(fact)])
-            if may_stand_for(sentence, quote, "" if about == "user" else about):
-                return sentence, Origin.USER
+        # an item such as "a small dog" says nothing without the rest of its sentence
+        item = length(quote) < _ITEM_WORDS and around != quote and share(quote, [sentence]) == 1
+        if apart or (item and self._stands(fact, around)):
+            return sentence, Origin.USER
         return quote, Origin.USER
+
+    def _is_apart(self, fact: _Located) -> bool:
+        return self._stands(fact, fact.quote)
+
+    def _stands(self, fact: _Located, words: str) -> bool:
+        """Return whether the model's sentence may be kept in the place of the user's words."""
+        about = _about(fact.proposed.about, [fact.quote, *self._context(fact)])
+        return len(fact.sentence) <= MAX_TEXT and may_stand_for(fact.sentence, words, "" if about == "user" else about)
+
+    def _sentence(self, fact: _Located) -> str:
+        """Return the clauses of the sentence that a fact is in."""
+        first = fact.clauses[0]
+        same = [one for one in self.briefing.clauses.values() if one.message == first.message]
+        return joined(one.clause for one in same if one.clause.sentence == first.clause.sentence)
 
     def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
         """Return whether a sentence is of use to find a clause by."""
@@ -315,7 +342,9 @@ class _Checker:
             return "new"
         others = [_put(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
         linked = are_linked(quote, put)
-        meant = (linked or not self.briefing.tainted) and not names_instead(quote, put, others)
+        # what names nothing of a fact may still be its end ("we split up"), but then it is nothing else besides
+        alone = relation not in ("ends", "forget") or all(self.labels[number] == 1 for number in fact.numbers)
+        meant = (linked or (alone and not self.briefing.tainted)) and not names_instead(quote, put, others)
         if relation == "same":
             if denies_instead(quote, put[0]):
                 return "unsure"

@@ -37,7 +37,6 @@ class Language:
         words: Finds the small words that tell the language.
         asks: Find a question that has no question mark.
         unasked: Find what looks like a question and is a statement.
-        relative: Match the beginning of a clause that tells of what is named before it.
         first_person: Finds words for oneself.
         second_person: Finds words for who is spoken to.
         small_words: The small words that tell the language, as they are.
@@ -73,7 +72,6 @@ class Language:
     words: re.Pattern[str]
     asks: re.Pattern[str]
     unasked: re.Pattern[str]
-    relative: re.Pattern[str]
     first_person: re.Pattern[str]
     second_person: re.Pattern[str]
     small_words: frozenset[str]
@@ -225,7 +223,6 @@ def _load(file: Traversable) -> Language:
         words=any_word("words"),
         asks=one_of("asks"),
         unasked=one_of("unasked"),
-        relative=one_of("relative"),
         first_person=any_word("first_person"),
         second_person=any_word("second_person"),
         small_words=listed("words"),
