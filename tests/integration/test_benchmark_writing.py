@@ -138,7 +138,7 @@ def test_shares_are_counted_by_half_language_and_kind() -> None:
     expected = {
         "cases": 3,
         "cases_failed": 2,
-        "model.careful.cases_failed": 1,
+        "model.careful.cases_failed": 2,
         "model.careless.invented": 1,
         "early.correct.fault_share": 0.6667,
         "early.correct.fault_share.en": 0.6667,
