@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction.answers import as_answer, read_answer
+from memory.extraction.answers import read_answer
 from memory.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
 from memory.extraction.checks import check
 from memory.extraction.contract import ExistingMemory, Extraction
@@ -76,7 +76,7 @@ json_values = st.recursive(
 def outcome(said: Any, payload: Any) -> tuple[Briefing, Extraction]:
     known = [ExistingMemory(f"fact-{i}", "fact", text) for i, text in enumerate(KNOWN, 1)]
     briefing = shown(said, known)
-    return briefing, check(as_answer(payload, raw=""), briefing)
+    return briefing, check(read_answer(json.dumps(payload)), briefing)
 
 
 @given(
@@ -199,7 +199,7 @@ def test_the_most_that_can_be_asked_to_be_checked_is_checked_soon() -> None:
     payload = json.loads(json.dumps(proposal(facts)))
     briefing = shown(said, known)  # type: ignore[arg-type]
     begun = time.thread_time()
-    result = check(as_answer(payload, raw=""), briefing)
+    result = check(read_answer(json.dumps(payload)), briefing)
     # seconds were minutes if each label went through each memory anew
     assert time.thread_time() - begun < 10
     assert len(result.rejected) >= 500 - MAX_FACTS
