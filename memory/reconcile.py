@@ -7,7 +7,7 @@ were said, not on the order in which they arrive: a turn that is read late does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -88,6 +88,7 @@ def reconcile(
         cited = [said[source] for source in operation.source_ids if said and source in said]
         origin = lowest([operation.origin, *(message.origin for message in cited)])
         batch.apply(replace(operation, origin=origin), max((message.created_at for message in cited), default=at))
+    batch.link()
     return [fact for id_, fact in batch.facts.items() if stored.get(id_) != fact]
 
 
@@ -100,10 +101,11 @@ class _Batch:
     at: datetime
     session_id: str
     agent_id: str
+    needing: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def apply(self, operation: Operation, when: datetime) -> None:
         """Apply one operation, said at a time."""
-        target = self.facts.get(operation.target_id or "")
+        target = self._merged(operation.target_id)
         if operation.relation in ("ends", "forget"):
             self._end(target, operation, when)
             return
@@ -111,10 +113,23 @@ class _Batch:
         if operation.relation == "same" and target is not None:
             self._state(target, new, settles=True)
             return
-        known = self.facts.get(new.id)
+        known = self._merged(new.id)
         fact = self._state(known, new, settles=operation.relation != "unsure")
-        if operation.relation in ("changes", "corrects", "unsure") and not self._is_retry(new):
+        # what bears nothing out raises no doubt either
+        is_taken = set(new.source_ids) <= set(fact.source_ids)
+        if operation.relation in ("changes", "corrects", "unsure") and is_taken and not self._is_retry(new):
             self._change(fact, operation, when)
+
+    def link(self) -> None:
+        """Let facts that are needed know those that need them; what is not there cannot be needed."""
+        for id_, needs in self.needing.items():
+            gone = {need for need in needs if need not in self.facts} | {id_}
+            fact = self.facts[id_]
+            if gone & set(fact.needs):
+                self._keep(fact.model_copy(update={"needs": tuple(need for need in fact.needs if need not in gone)}))
+            for needed in [self.facts[need] for need in needs if need not in gone]:
+                if id_ not in needed.needed_by:
+                    self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
 
     def _is_retry(self, new: Fact) -> bool:
         """Return whether a statement has been applied before, and what came of it has been decided."""
@@ -146,6 +161,18 @@ class _Batch:
     def _keep(self, fact: Fact) -> None:
         self.facts[fact.id] = fact
 
+    def _merged(self, id_: str | None) -> Fact | None:
+        """Return a fact, or the one that has taken in all that is said of it (`memory.deduplication`)."""
+        seen: set[str] = set()
+        fact = self.facts.get(id_ or "")
+        while fact is not None and not fact.current and fact.superseded_by and fact.id not in seen:
+            seen.add(fact.id)
+            whole = self.facts.get(fact.superseded_by)
+            if whole is None or not set(fact.source_ids) <= set(whole.source_ids):
+                break
+            fact = whole
+        return fact
+
     def _heir(self, id_: str | None, when: datetime) -> Fact | None:
         """Return the fact that is meant, or what has taken its place by then."""
         seen: set[str] = set()
@@ -162,16 +189,10 @@ class _Batch:
         """Take in a statement: a new fact, or one that is said again."""
         fact = new if known is None else said_again(known, new)
         self._keep(fact)
-        for id_ in new.needs:
-            needed = self.facts.get(id_)
-            if needed is not None and id_ != fact.id and fact.id not in needed.needed_by:
-                self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, fact.id)}))
-        if (
-            known is not None
-            and settles
-            and new.origin is Origin.USER
-            and not set(new.source_ids) <= {*known.source_ids}
-        ):
+        if new.needs:
+            self.needing.setdefault(fact.id, {}).update(dict.fromkeys(new.needs))
+        again = known is not None and not set(new.source_ids) <= {*known.source_ids}
+        if again and settles and new.origin is Origin.USER:
             self._settle(fact, new.said_at)
         return self.facts[fact.id]
 

@@ -487,15 +487,18 @@ class Turns:
         return [turn for turn in stored if turn.claimed_by == worker]
 
     async def _messages_of(self, ids: Collection[str]) -> list[Message]:
+        """Return messages in the order in which they are asked for, those that are there."""
         values = await self.memory.records(self.user_id, MemoryScope.DIALOG, ids) if ids else {}
-        messages = [Message.from_value(value) for value in values.values()]
-        return sorted(messages, key=lambda message: message.turn)
+        return [Message.from_value(values[id_]) for id_ in dict.fromkeys(ids) if id_ in values]
 
     async def _shown(self, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:
-        """Return the messages of turns with those before them that the model is shown too."""
-        known = {message.id for message in messages}
+        """Return the messages of turns, each turn with those before it that the model is shown too."""
+        known = {message.id: message for message in messages}
         context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
-        return sorted([*await self._messages_of(context), *messages], key=lambda message: message.turn)
+        told = {**known, **{message.id: message for message in await self._messages_of(context)}}
+        # by turns, and not by place: in a thread that was trimmed the places begin anew
+        order = dict.fromkeys(id_ for turn in due for id_ in (*turn.context_ids, *turn.source_ids))
+        return [told[id_] for id_ in order if id_ in told]
 
     async def _ask(
         self,

@@ -484,7 +484,7 @@ def _about(about: str, shown: Sequence[str]) -> str:
     name = " ".join(about.split())
     if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
         return "user"
-    if missing(name, shown) or not numbers(name) <= set[str]().union(*map(numbers, shown)):
+    if missing(name, shown):
         return "user"
     # "she" is no name; "An" is one, though it is a word as well
     is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))

@@ -321,6 +321,8 @@ def test_the_number_of_an_earlier_messages_clause_is_a_target() -> None:
     assert (second.relation, second.target_id) == ("changes", first.id)
     backwards = judged(said, proposal([fact(1, "", "changes", "2"), fact(2)])).ops
     assert [o.relation for o in backwards] == ["new", "new"]
+    beside = judged("I live in Oslo. I moved to Rome.", proposal([fact(1), fact(2, "", "changes", "1")])).ops
+    assert [(o.relation, o.target_id) for o in beside] == [("new", None), ("new", None)]
 
 
 def test_an_earlier_clause_that_repeats_a_memory_stands_for_that_memory() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memory.extraction import Operation
 from memory.origins import Origin
-from memory.reconcile import doubted, reconcile
+from memory.reconcile import doubted, reconcile, retire, said_again
 from memory.records import Fact, fact_id
 from tests.support.saying import said_on
 
@@ -176,6 +176,23 @@ def test_a_repetition_of_what_was_changed_meanwhile_is_no_wording_of_what_took_i
     assert facts[id_of(OSLO)].current
 
 
+@pytest.mark.parametrize(
+    ("operation", "believed"),
+    [
+        (say("Oslo is home.", "m5"), [OSLO]),
+        (say("My flat is in Oslo.", "m5", "same", "Oslo is home."), [OSLO]),
+        (say(ROME, "m5", "changes", "Oslo is home."), [ROME]),
+        (say("", "m5", "ends", "Oslo is home."), []),
+    ],
+)
+def test_what_is_a_wording_of_another_fact_by_now_stands_for_it(operation: Operation, believed: list[str]) -> None:
+    kept, other = apply([say(OSLO), say("Oslo is home.", "m2")]).values()
+    whole = said_again(kept, other)
+    gone = retire(other, other.said_at, START, superseded_by=kept.id)
+    facts = apply([operation], {kept.id: whole, other.id: gone})
+    assert current(facts) == believed
+
+
 def test_a_turn_that_is_read_late_overwrites_nothing_newer() -> None:
     facts = apply([say(OSLO, "m1", "changes", ROME)], apply([say(ROME, "m5")]))
     assert current(facts) == [ROME]
@@ -251,6 +268,13 @@ def test_what_a_fact_needs_knows_it() -> None:
     assert facts[id_of(OSLO)].needed_by == (commute.id,)
 
 
+def test_what_a_fact_needs_may_be_said_behind_it_and_has_to_be_there() -> None:
+    commute = say("My commute is 20 minutes.", needs=(id_of(OSLO), id_of(ROME)))
+    facts = apply([commute, say(OSLO)])
+    assert facts[commute.id].needs == (id_of(OSLO),)
+    assert facts[id_of(OSLO)].needed_by == (commute.id,)
+
+
 def test_what_needed_a_fact_that_has_ended_is_in_doubt_until_the_user_says_that_it_holds() -> None:
     commute = say("My commute is 20 minutes.", needs=(id_of(OSLO),))
     facts = apply([say(ROME, "m3", "changes", OSLO)], apply([say(OSLO), commute]))
@@ -277,7 +301,7 @@ def histories(draw: Any) -> list[Operation]:
     """Draw operations in the order in which they were said, a message each, against facts that were known by then."""
     operations: list[Operation] = []
     for source in sorted(draw(st.sets(sources, min_size=1))):
-        known = sorted({one.text for one in operations if one.text})
+        known = sorted(fact.text for fact in apply(operations).values())
         relation = draw(st.sampled_from(["new", "same", "changes", "ends", "corrects", "unsure", "forget"]))
         target = draw(st.sampled_from(known)) if known and relation != "new" else None
         text = "" if relation in ("ends", "forget") else draw(texts)

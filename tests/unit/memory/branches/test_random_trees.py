@@ -139,8 +139,21 @@ STEPS = st.lists(
 )
 
 
+HUE, HANOI = THINGS[:2]
+
+
 # what is drawn once more from the message before a turn, which the model is shown, is no younger than the turn
 @example([("on", 0, "I like tea", False), ("on", 0, NO_MORE, True), ("trim", 3, "I like tea", False)])
+# what is read together is read in the order in which it was said, though a trimmed thread counts its places anew
+@example(
+    [
+        ("on", 0, HUE, False),
+        ("on", 0, HANOI, False),
+        ("trim", 5, HUE, False),
+        ("on", 0, HUE, False),
+        ("on", 0, HANOI, False),
+    ]
+)
 @settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_what_is_believed_is_what_the_branch_that_is_followed_says(steps: list[Step]) -> None:
