@@ -27,8 +27,8 @@ def is_due(turn: PendingTurn, at: datetime) -> bool:
         turn: A turn that waits.
         at: Now.
     """
-    waits = turn.retry_at is not None and turn.retry_at > at
-    return turn.failures < MAX_FAILURES and not waits and not _is_claimed(turn, at)
+    due = next_due(turn, at)
+    return due is not None and due <= at
 
 
 def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
@@ -40,12 +40,8 @@ def next_due(turn: PendingTurn, at: datetime) -> datetime | None:
     """
     if turn.failures >= MAX_FAILURES:
         return None
-    waits = [turn.retry_at, turn.claimed_until if _is_claimed(turn, at) else None]
+    waits = [turn.retry_at, None if is_dead(turn.claimed_by) else turn.claimed_until]
     return max((time for time in waits if time is not None), default=at)
-
-
-def _is_claimed(turn: PendingTurn, at: datetime) -> bool:
-    return turn.claimed_until is not None and turn.claimed_until >= at and not is_dead(turn.claimed_by)
 
 
 def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:

@@ -17,7 +17,6 @@ from memory.extraction.contract import (
     Rejected,
     TranscriptMessage,
     Unread,
-    Usage,
 )
 from memory.extraction.errors import (
     DeadlineExceeded,
@@ -44,7 +43,6 @@ __all__ = [
     "Rejected",
     "TranscriptMessage",
     "Unread",
-    "Usage",
     "create_extractor",
     "wants_keywords",
 ]

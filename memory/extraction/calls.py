@@ -19,7 +19,6 @@ from pydantic import SecretStr
 
 from memory import telemetry
 from memory.extraction.answers import as_json
-from memory.extraction.contract import Usage
 from memory.extraction.errors import ModelRejected
 
 HIDDEN = "nostream"
@@ -29,24 +28,18 @@ HIDDEN = "nostream"
 _BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"})
 
 
-class CallBudgetSpent(Exception):  # noqa: N818 - a signal, not a failure of the model
-    """An engine asked for one more call than it may make."""
-
-
 class Calls(AsyncCallbackHandler):
-    """Counts, bounds and keeps the calls of one extraction.
+    """Counts and keeps the calls of one extraction.
 
     Args:
         limit: Calls at most.
     """
 
-    raise_error = True  # without it LangChain logs the exception of a callback and makes the call
     run_inline = True
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.count = 0
-        self.usage = Usage()
         self.measured: telemetry.ModelCall | None = None
         self.answers: list[AIMessage] = []
         self.errors: list[Exception] = []
@@ -59,9 +52,7 @@ class Calls(AsyncCallbackHandler):
     async def on_chat_model_start(
         self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
     ) -> None:
-        """Count a call, or refuse it."""
-        if self.left <= 0:
-            raise CallBudgetSpent
+        """Count a call."""
         self.count += 1
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -73,15 +64,13 @@ class Calls(AsyncCallbackHandler):
 
     async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
         """Keep an error: what runs in between may swallow it."""
-        if isinstance(error, Exception) and not isinstance(error, CallBudgetSpent):
+        if isinstance(error, Exception):
             self.errors.append(error)
 
     def spend(self, usage: Any, *names: str) -> None:
-        """Add up the tokens of one call of a model, with what the provider calls it."""
-        if usage:
-            if self.measured is not None:
-                self.measured.spent(usage, *names)
-            self.usage += Usage(usage.get("input_tokens") or 0, usage.get("output_tokens") or 0)
+        """Count the tokens of one call of a model, with what the provider calls it."""
+        if self.measured is not None:
+            self.measured.spent(usage, *names)
 
 
 def is_broken_off(message: AIMessage) -> bool:

@@ -83,8 +83,8 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         briefing: What it was shown.
 
     Returns:
-        What holds, what was refused and why, and the clauses that no label covers. Usage and calls are left for the
-        engine to fill in.
+        What holds, what was refused and why, and the clauses that no label covers. Calls are left for the engine to
+        count.
     """
     checker = _Checker(briefing)
     payload = answer.payload
@@ -139,7 +139,6 @@ class _Checker:
     briefing: Briefing
     rejected: list[Rejected] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
-    labels: Counter[int] = field(default_factory=Counter)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
@@ -203,7 +202,6 @@ class _Checker:
         told: dict[tuple[int, ...], list[_Located]] = {}
         for fact in facts:
             told.setdefault(fact.numbers, []).append(fact)
-            self.labels.update(fact.numbers)
         # of two facts in one clause each has the sentence that tells it from the other, or they are one in its words
         apart = {numbers for numbers, group in told.items() if len(group) > 1 and all(map(self._is_apart, group))}
         taken: dict[str, Operation] = {}

@@ -145,18 +145,6 @@ class Rejected:
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Tokens spent."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        """Add up."""
-        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
-
-
-@dataclass(frozen=True)
 class Extraction:
     """What one invocation taught.
 
@@ -171,7 +159,6 @@ class Extraction:
         keywords_refused: What the model sent for them that is of no use. It costs no fact and leaves `complete` as it
             is: nothing that was said is lost with it.
         rejected: What the model sent and a check refused.
-        usage: Tokens of all calls.
         calls: How many model calls it took.
         complete: Whether the model saw every word of the user's and everything it sent is in the other fields. False
             when something was rejected, its answer broke off, or a message of the user's had to be cut or left out.
@@ -185,7 +172,6 @@ class Extraction:
     keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keywords_refused: tuple[Rejected, ...] = ()
     rejected: tuple[Rejected, ...] = ()
-    usage: Usage = field(default_factory=Usage)
     calls: int = 0
     complete: bool = True
 

@@ -73,7 +73,7 @@ class Engine(ABC):
             raise DeadlineExceeded(f"the model did not answer within {deadline:g} seconds") from None
         # word for word against what was shown: too long for the event loop, on which everybody's turns run
         checked = await asyncio.to_thread(check, answer, briefing)
-        return replace(checked, usage=calls.usage, calls=calls.count)
+        return replace(checked, calls=calls.count)
 
     async def _answer(self, briefing: Briefing, calls: Calls) -> Answer:
         failed: Answer | None = None

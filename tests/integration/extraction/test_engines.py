@@ -103,8 +103,6 @@ async def test_what_holds_is_returned_with_real_ids(
     assert result.episode.goal == "Moved to Da Nang"
     assert [(c.field, c.value) for c in result.profile_changes] == [("location", "Da Nang")]
     assert (result.summary, result.complete, result.calls, result.rejected) == ("User moved.", True, 1, ())
-    assert result.usage.input_tokens > 0
-    assert result.usage.output_tokens > 0
     shown = openai_server.chats()[0].text
     assert "f1: I live in Hanoi" in shown
     assert f"[1] {HOME}" in shown
@@ -238,7 +236,6 @@ async def test_a_truncated_answer_keeps_its_whole_items(
     assert [unread.text for unread in result.unread] == [NO_MEAT]
     assert "could not be read" in result.rejected[0].reason
     assert (result.complete, result.calls) == (False, 1)
-    assert result.usage.output_tokens > 0
 
 
 @pytest.mark.parametrize(
