@@ -139,6 +139,7 @@ class _Checker:
     briefing: Briefing
     rejected: list[Rejected] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
+    labels: Counter[int] = field(default_factory=Counter)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
@@ -202,6 +203,7 @@ class _Checker:
         told: dict[tuple[int, ...], list[_Located]] = {}
         for fact in facts:
             told.setdefault(fact.numbers, []).append(fact)
+            self.labels.update(fact.numbers)
         # of two facts in one clause each has the sentence that tells it from the other, or they are one in its words
         apart = {numbers for numbers, group in told.items() if len(group) > 1 and all(map(self._is_apart, group))}
         taken: dict[str, Operation] = {}
