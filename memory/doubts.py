@@ -23,10 +23,14 @@ async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryRe
     if not any(_of(value) for value in facts.values()):
         return list(results)
     others = await others_of(store, user_id, facts)
-    return [
-        item.model_copy(update={"doubts": doubts_of(item.payload, others)}) if item.id in facts else item
-        for item in results
-    ]
+    return [_with_doubts(item, others) if item.id in facts else item for item in results]
+
+
+def _with_doubts(item: MemoryResultItem, others: Mapping[str, Mapping[str, Any]]) -> MemoryResultItem:
+    told = doubts_of(item.payload, others)
+    forgotten = [id_ for id_ in _of(item.payload) if id_ not in others]
+    payload = {**item.payload, "doubts": [*(doubt.id for doubt in told), *forgotten]}
+    return item.model_copy(update={"doubts": told, "payload": payload})
 
 
 async def others_of(
@@ -46,13 +50,21 @@ async def others_of(
 
 
 def doubts_of(value: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]]) -> tuple[Doubt, ...]:
-    """Return what a fact is in doubt about; of what has been forgotten nothing is told.
+    """Return what a fact is in doubt about now; of what has been forgotten nothing is told.
+
+    A fact that it needs speaks against it while that is over, any other one while that is believed: either may have
+    changed since, as when a branch of the conversation is left.
 
     Args:
         value: The fact, as JSON.
         others: Facts, by id.
     """
-    told = [(id_, others[id_]) for id_ in _of(value) if id_ in others]
+    needs = set(value.get("needs") or ())
+    told = [
+        (id_, others[id_])
+        for id_ in _of(value)
+        if id_ in others and bool(others[id_].get("current", True)) is (id_ not in needs)
+    ]
     return tuple(Doubt(id=id_, text=str(other["text"]), since=_since(value, other)) for id_, other in told)
 
 
