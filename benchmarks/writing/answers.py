@@ -96,7 +96,9 @@ def find(expression: str, known: Mapping[str, str], said: Sequence[Line] = ()) -
     """
     pattern = Pattern(says=(expression,))
     plain = {id_: normalise(text) for id_, text in known.items()}
-    meant = [line for line in reversed(said) if pattern.matches(line.quote) or pattern.matches(line.sentence)]
+    # of two facts with one quote, the one whose sentence says it
+    meant = [line for line in reversed(said) if pattern.matches(line.sentence)]
+    meant += [line for line in reversed(said) if pattern.matches(line.quote) and line not in meant]
     wordings = [normalise(text) for line in meant for text in (line.sentence, line.quote)]
     exact = [id_ for words in wordings for id_, text in plain.items() if text == words or text.endswith(f": {words}")]
     fitting = sorted((id_ for id_, text in known.items() if pattern.matches(text)), key=lambda id_: len(known[id_]))

@@ -128,6 +128,8 @@ def test_a_target_is_found_in_whatever_words_it_is_kept() -> None:
     assert find("i live in oslo", {"m1": "Linh hates flying.", "m2": "User lives in Oslo."}, lines) == "m2"
     assert find("user lives", {"f1": "I live in Oslo", "f2": "I live in Oslo, and User lives on bread."}, lines) == "f1"
     assert find("linh hates", {"f1": "about Linh: My sister Linh hates flying"}, lines) == "f1"
+    both = [line.model_copy(update={"quote": "in Oslo, as Linh does"}) for line in lines]
+    assert find("oslo", {"f1": "Linh hates flying.", "f2": "User lives in Oslo."}, both) == "f2"
     assert find("a boat", {"f1": "I live in Oslo"}, lines) is None
 
 
