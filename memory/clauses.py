@@ -19,7 +19,7 @@ MAX_CLAUSE = 400
 _EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
 _SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
 _JOINT = re.compile(
-    rf",\s+|,(?=[{UNSPACED}])|[，；]|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
+    rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
     rf"|(?:\s*(?:{_SYMBOL}|{_EMOTICON})\s*)+"
     # in a script without spaces a space is punctuation
     rf"|(?<=[{UNSPACED}])[ \u3000]+(?=[{UNSPACED}])"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -69,6 +69,11 @@ def word_ends(text: str) -> list[tuple[str, int]]:
     [('o', 1), ('hue', 5), ('a', 8)]
     """
     return [(fold(word[0]), word.end()) for word in _WORD.finditer(unicodedata.normalize("NFKC", text))]
+
+
+def word_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a text begin and end."""
+    return (found.span() for found in _WORD.finditer(text))
 
 
 def content_words(text: str) -> list[str]:

@@ -27,7 +27,7 @@ from memory.extraction.contract import (
     TranscriptMessage,
     Unread,
 )
-from memory.extraction.evidence import are_linked, denies_instead, is_borne_out, may_stand_for, names_instead
+from memory.extraction.evidence import are_linked, denies_instead, divided, is_borne_out, may_stand_for, names_instead
 from memory.extraction.examples import own_dates, repeats_example
 from memory.extraction.keywords import words_for
 from memory.extraction.proposal import (
@@ -48,7 +48,7 @@ from memory.origins import Origin, lowest
 from memory.records import normalise
 from memory.statements import is_pleasantry, may_state
 from memory.when import resolve
-from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
+from memory.wording import Vocabulary, content_words, names, numbers, share, words
 
 MAX_ABOUT = 80
 MAX_TEXT = 300
@@ -59,6 +59,9 @@ MAX_SUMMARY = 500
 MAX_TITLE = 80
 MAX_OUTCOME = 900
 _MAX_NEEDS = 8
+_NAMED = 0.8
+"""Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
+
 _MAX_RAW = 1_000
 
 _ITEM_WORDS = 4
@@ -88,8 +91,8 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     """
     checker = _Checker(briefing)
     payload = answer.payload
-    facts = checker.each(payload.get("facts"), ProposedFact, checker.located, MAX_FACTS)
     others = checker.each(payload.get("others"), ProposedOther, checker.set_aside, MAX_CLAUSES)
+    facts = checker.each(payload.get("facts"), ProposedFact, checker.located, MAX_FACTS)
     changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
     ops = checker.operations(facts)
     profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
@@ -140,6 +143,7 @@ class _Checker:
     rejected: list[Rejected] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
     labels: Counter[int] = field(default_factory=Counter)
+    questions: set[int] = field(default_factory=set)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
@@ -187,7 +191,9 @@ class _Checker:
         cited = self._cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
         if proposed.rel != "forget":
-            clauses = tuple(one for one in clauses if not one.clause.asks)
+            # a clause that asks may tell something too, if the model says both of it
+            asks = {number for number in cited if self.briefing.clauses[number].clause.asks} - self.questions
+            clauses = tuple(self.briefing.clauses[number] for number in cited if number not in asks)
         if not clauses:
             raise _Refused("its clause asks")
         return _Located(proposed, raw, cited, clauses)
@@ -196,6 +202,8 @@ class _Checker:
         cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
         if not cited:
             raise _Refused("it cites a clause that does not exist")
+        if proposed.kind == "question":
+            self.questions.update(cited)
         return cited
 
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
@@ -204,14 +212,19 @@ class _Checker:
         for fact in facts:
             told.setdefault(fact.numbers, []).append(fact)
             self.labels.update(fact.numbers)
-        # of two facts in one clause each has the sentence that tells it from the other, or they are one in its words
-        apart = {numbers for numbers, group in told.items() if len(group) > 1 and all(map(self._is_apart, group))}
+        parts: dict[int, str] = {}
+        for group in told.values():
+            if len(group) > 1 and all(map(self._is_apart, group)):
+                parts |= {id(fact): fact.sentence for fact in group}
+            elif len(group) > 1:
+                divided_ = divided(group[0].quote, [fact.sentence for fact in group])
+                parts |= {id(fact): part for fact, part in zip(group, divided_, strict=True)}
         taken: dict[str, Operation] = {}
         made: list[tuple[_Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
         for fact in sorted(facts, key=lambda fact: fact.numbers):
             try:
-                operation = self._operation(fact, apart=fact.numbers in apart)
+                operation = self._operation(fact, parts.get(id(fact), ""))
             except _Refused as refused:
                 self.refuse(fact.raw, str(refused))
                 continue
@@ -226,10 +239,10 @@ class _Checker:
         # what a fact needs may be said behind it
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
 
-    def _operation(self, fact: _Located, *, apart: bool) -> Operation:
+    def _operation(self, fact: _Located, part: str) -> Operation:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
-        text, origin = self._text(fact, apart=apart)
+        text, origin = (part, Origin.USER) if part else self._text(fact)
         # an imported message says no more than the file that it is from
         origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)
@@ -257,7 +270,7 @@ class _Checker:
             valid_to=when.valid_to,
         )
 
-    def _text(self, fact: _Located, *, apart: bool) -> tuple[str, Origin]:
+    def _text(self, fact: _Located) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or the sentence that was made of it."""
         quote, sentence = fact.quote, fact.sentence
         around = self._sentence(fact)
@@ -265,7 +278,7 @@ class _Checker:
             return self._answered(fact, sentence)
         # an item such as "a small dog" says nothing without the rest of its sentence
         item = length(quote) < _ITEM_WORDS and around != quote and share(quote, [sentence]) == 1
-        if apart or (item and self._stands(fact, around)):
+        if item and self._stands(fact, around):
             return sentence, Origin.USER
         return quote, Origin.USER
 
@@ -484,7 +497,7 @@ def _about(about: str, shown: Sequence[str]) -> str:
     name = " ".join(about.split())
     if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
         return "user"
-    if missing(name, shown):
+    if content_words(name) and share(name, shown) < _NAMED:
         return "user"
     # "she" is no name; "An" is one, though it is a word as well
     is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))

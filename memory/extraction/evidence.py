@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from memory.hallucination import Told
 from memory.language import denial_of
-from memory.wording import content_words, linking_words, missing
+from memory.wording import Vocabulary, content_words, linking_words, missing, word_spans
 
 _MAX_NOVEL = 2
 _MAX_NOVEL_SHARE = 0.34
@@ -57,6 +58,39 @@ def may_stand_for(sentence: str, words: str, about: str = "") -> bool:
         return False
     denied, stated = denial_of(words), denial_of(sentence)
     return denied is not None and stated is not None and denied == stated
+
+
+def divided(words: str, sentences: Sequence[str]) -> list[str]:
+    """Return a clause in as many parts as sentences were made of it, each part the user's own words for one of them.
+
+    A part begins behind the last word that tells the sentence before it from the others, so that no word is left out
+    and none is in two parts.
+
+    Args:
+        words: The clause.
+        sentences: What a model made of it.
+
+    Returns:
+        The parts, in the order of the sentences; the whole clause for each where they cannot be told apart.
+
+    >>> divided("Vivo en Granada y toco la gaita", ["Toca la gaita.", "Vive en Granada."])
+    ['y toco la gaita', 'Vivo en Granada']
+    >>> divided("I like tea but never coffee", ["User likes tea.", "User likes coffee."])
+    ['I like tea', 'but never coffee']
+    """
+    own = [Vocabulary(missing(one, [other for other in sentences if other is not one])) for one in sentences]
+    spans = list(word_spans(words))
+    told = [[at for at, (begin, end) in enumerate(spans) if words[begin:end] in mine] for mine in own]
+    order = sorted(range(len(sentences)), key=lambda place: told[place][:1])
+    firsts = [told[place][0] for place in order if told[place]]
+    if len(firsts) < len(sentences) or len(set(firsts)) < len(firsts):
+        return [words] * len(sentences)
+    begins = [0]
+    for before, place in pairwise(order):
+        last = max(at for at in told[before] if at < told[place][0])
+        begins.append(spans[last][1])
+    parts = dict(zip(order, (words[a:b].strip() for a, b in pairwise([*begins, len(words)])), strict=True))
+    return [parts[place] for place in range(len(sentences))]
 
 
 def denies_instead(words: str, known: str) -> bool:
