@@ -529,7 +529,6 @@ class Turns:
         existing = [
             ExistingMemory(
                 id=fact.id,
-                kind="fact",
                 text=fact.text,
                 about=fact.about,
                 at=fact.said_at,

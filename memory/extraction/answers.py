@@ -10,9 +10,10 @@ from typing import Any
 
 from memory.extraction.proposal import FIELDS
 
-_THINK, _THOUGHT = "<think>", "</think>"
+_THOUGHT = "</think>"
+_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _SPACE = re.compile(r"[\s,]*")
-_KEY = re.compile(r'\s*"(\w+)"\s*:\s*')
+_KEY = re.compile(r'[\s,]*"(\w+)"\s*:\s*')
 _LAST = "keywords"
 """Comes last and holds index words only: an answer that breaks off there is whole for everything else."""
 
@@ -106,16 +107,9 @@ def _objects(body: str) -> Iterator[tuple[dict[str, Any] | None, int, int]]:
 
 
 def _without_thinking(text: str) -> str:
-    said, opened, rest = text.partition(_THINK)
-    kept = [said]
-    while opened:
-        thought, closed, after = rest.partition(_THOUGHT)
-        if not closed:
-            kept += [opened, thought]
-            break
-        said, opened, rest = after.partition(_THINK)
-        kept.append(said)
-    return "".join(kept)
+    # up to where the last thought ends, every one that begins ends: unfinished ones would each be looked for anew
+    head, end, rest = text.rpartition(_THOUGHT)
+    return _THINKING.sub("", head + end) + rest
 
 
 def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], str]:
@@ -123,7 +117,7 @@ def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], st
     payload: dict[str, Any] = {}
     torn = ""
     at = start + 1
-    while key := _KEY.match(body, _skip(body, at)):
+    while key := _KEY.match(body, at):
         at = key.end()
         try:
             value, at = _DECODER.raw_decode(body, at)
@@ -141,15 +135,10 @@ def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], st
 
 def _items(body: str, at: int) -> tuple[list[Any], int]:
     items: list[Any] = []
-    while True:
-        at = _skip(body, at)
+    while gap := _SPACE.match(body, at):
         try:
-            item, at = _DECODER.raw_decode(body, at)
+            item, at = _DECODER.raw_decode(body, gap.end())
         except (ValueError, RecursionError):
-            return items, at
+            break
         items.append(item)
-
-
-def _skip(body: str, at: int) -> int:
-    match = _SPACE.match(body, at)
-    return match.end() if match else at
+    return items, at

@@ -101,7 +101,7 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
     own = [own_words(message.text) if message.role == "user" else message.text for message in told]
     said = {place: _clauses(own[place], place) for place, m in enumerate(told) if m.role == "user" and not m.context}
     open_ = _that_fit(said)
-    targets = {f"f{i}": m for i, m in enumerate((m for m in existing[:MAX_EXISTING] if m.kind == "fact"), 1)}
+    targets = {f"f{i}": m for i, m in enumerate(existing[:MAX_EXISTING], 1)}
     clauses: dict[int, Numbered] = {}
     shown: list[str] = []
     lines: list[str] = []

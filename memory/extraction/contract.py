@@ -40,11 +40,10 @@ class TranscriptMessage:
 
 @dataclass(frozen=True)
 class ExistingMemory:
-    """Something already known. Those of kind `fact` may be changed or ended; the others are only shown.
+    """A fact that is known, and may be changed or ended.
 
     Args:
         id: The record's id.
-        kind: The record's kind.
         text: What it says.
         about: Whom a fact is about.
         at: When it was last said.
@@ -52,7 +51,6 @@ class ExistingMemory:
     """
 
     id: str
-    kind: str
     text: str
     about: str = "user"
     at: datetime | None = None

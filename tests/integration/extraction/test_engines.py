@@ -41,8 +41,8 @@ TRANSCRIPT = [
     TranscriptMessage("msg-b", "assistant", "Da Nang is lovely. You probably like fish?"),
 ]
 KNOWN = [
-    ExistingMemory("fact-home", "fact", "I live in Hanoi"),
-    ExistingMemory("fact-tea", "fact", "I like tea"),
+    ExistingMemory("fact-home", "I live in Hanoi"),
+    ExistingMemory("fact-tea", "I like tea"),
 ]
 HOME, NO_MEAT = "I moved from Hanoi to Da Nang.", "I don't eat meat."
 

@@ -20,9 +20,7 @@ def shown(said: Said | str, known: Sequence[str | ExistingMemory] = ()) -> Brief
     """Return what a model is shown of messages, id-1 and so on, and of facts, fact-1 and so on."""
     spoken: Said = [("user", said)] if isinstance(said, str) else said
     messages = [TranscriptMessage(f"id-{i}", role, text, TUESDAY) for i, (role, text) in enumerate(spoken, 1)]
-    existing = [
-        ExistingMemory(f"fact-{i}", "fact", one) if isinstance(one, str) else one for i, one in enumerate(known, 1)
-    ]
+    existing = [ExistingMemory(f"fact-{i}", one) if isinstance(one, str) else one for i, one in enumerate(known, 1)]
     return brief(messages, existing)
 
 

@@ -93,15 +93,9 @@ def test_no_word_of_the_users_is_neither_shown_nor_hidden(text: str) -> None:
     assert said == "".join("".join(ends_of(own_words(text))).split())
 
 
-def test_only_facts_can_be_changed() -> None:
-    known = [ExistingMemory("p", "profile", "name: An"), ExistingMemory("x", "fact", "User likes tea")]
-    briefing = brief([TranscriptMessage("a", "user", "hi")], known)
-    assert {alias: memory.id for alias, memory in briefing.targets.items()} == {"f1": "x"}
-
-
 def test_a_memory_tells_whom_it_is_about_and_when_it_was_said() -> None:
     at = datetime(2026, 3, 3, tzinfo=UTC)
-    known = [ExistingMemory("x", "fact", "She hates flying", about="Linh", at=at), ExistingMemory("y", "fact", "I ski")]
+    known = [ExistingMemory("x", "She hates flying", about="Linh", at=at), ExistingMemory("y", "I ski")]
     briefing = brief([TranscriptMessage("a", "user", "hi")], known)
     assert memories_in(briefing.memories) == {"f1": "about Linh: She hates flying (2026-03-03)", "f2": "I ski"}
     assert brief([TranscriptMessage("a", "user", "hi")], []).memories == ""
@@ -146,6 +140,6 @@ def test_no_message_can_close_its_fence_or_forge_another(texts: list[tuple[str, 
 
 @given(st.text(max_size=80) | st.sampled_from(FORGED), st.text(max_size=30) | st.sampled_from(FORGED))
 def test_no_memory_can_forge_another(text: str, about: str) -> None:
-    known = [ExistingMemory("x", "fact", text, about=about), ExistingMemory("y", "fact", "I ski")]
+    known = [ExistingMemory("x", text, about=about), ExistingMemory("y", "I ski")]
     rows = brief([TranscriptMessage("a", "user", "hi")], known).memories.split("\n")
     assert [row.partition(":")[0] for row in rows[1:-1]] == ["f1", "f2"]

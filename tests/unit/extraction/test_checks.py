@@ -483,7 +483,7 @@ def test_an_episode_and_a_summary_are_bounded() -> None:
 
 
 def test_what_a_memory_is_about_is_told_with_it() -> None:
-    known = ExistingMemory("fact-1", "fact", "She hates flying", about="Linh")
+    known = ExistingMemory("fact-1", "She hates flying", about="Linh")
     said = "Linh loves flying by now."
     result = judged([("tool", "page()"), ("user", said)], proposal([fact(1, "", "changes", "f1")]), (known,))
     assert only(result).relation == "changes"

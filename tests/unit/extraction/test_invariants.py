@@ -74,7 +74,7 @@ json_values = st.recursive(
 
 
 def outcome(said: Any, payload: Any) -> tuple[Briefing, Extraction]:
-    known = [ExistingMemory(f"fact-{i}", "fact", text) for i, text in enumerate(KNOWN, 1)]
+    known = [ExistingMemory(f"fact-{i}", text) for i, text in enumerate(KNOWN, 1)]
     briefing = shown(said, known)
     return briefing, check(read_answer(json.dumps(payload)), briefing)
 
@@ -189,9 +189,7 @@ def test_an_example_of_the_instructions_is_no_fact_and_no_reading(said: str, exa
 
 def test_the_most_that_can_be_asked_to_be_checked_is_checked_soon() -> None:
     known = [
-        ExistingMemory(
-            f"fact-{i}", "fact", f"I own book number {i} " * 80, also=tuple(f"my {i} {n} " * 300 for n in range(22))
-        )
+        ExistingMemory(f"fact-{i}", f"I own book number {i} " * 80, also=tuple(f"my {i} {n} " * 300 for n in range(22)))
         for i in range(MAX_EXISTING)
     ]
     said = [("user", "I own book number 7 and it is green. " * 60)]

@@ -29,7 +29,7 @@ def judged(text: str, *entries: Any, known: tuple[str, ...] = (), at: datetime |
         TranscriptMessage("said", "user", text, at, enrich=True),
         TranscriptMessage("answer", "assistant", "Surfing is great!", SAID_AT, enrich=True),
     ]
-    existing = [ExistingMemory(f"fact-{i}", "fact", fact) for i, fact in enumerate(known)]
+    existing = [ExistingMemory(f"fact-{i}", fact) for i, fact in enumerate(known)]
     return check(Answer(proposal(keywords=list(entries))), brief(messages, existing))
 
 

@@ -34,7 +34,7 @@ def request(model: BaseChatModel) -> tuple[list[BaseMessage], str]:
             TranscriptMessage("q", "user", "I moved to Rome last week. My sister hates flying there.", AT),
             TranscriptMessage("a", "assistant", "Congratulations on the move! I will keep that in mind.", AT),
         ],
-        [ExistingMemory(str(place), "fact", text, at=AT) for place, text in enumerate(KNOWN)],
+        [ExistingMemory(str(place), text, at=AT) for place, text in enumerate(KNOWN)],
     )
     schema = strict_schema([*briefing.targets, *briefing.earlier], (), clauses=len(briefing.clauses))
     wrapped = {"type": "json_schema", "json_schema": {"name": "extraction", "strict": True, "schema": schema}}
