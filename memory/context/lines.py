@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from memory.clauses import length
 from memory.context.fencing import flat
 from memory.interface import Doubt
 from memory.origins import LABELS, Origin
@@ -21,6 +22,9 @@ _TIMES = {"on": "event_at", "since": "valid_from", "until": "valid_to"}
 """The times that a fact tells of, beside the day on which it was said."""
 
 _MAX_NAME = 80
+
+_FEW_WORDS = 4
+"""Words of a fact that may say too little by themselves: fewer than this, as "and a dog"."""
 
 _MAX_READ = 100_000
 """Characters of a message that are told apart in what is said and what is shown; nobody types as many."""
@@ -50,7 +54,10 @@ def render_line(
         quoted: Whether the text is what a message of the user's only shows.
     """
     origin = Origin.QUOTED if quoted and origin_of(payload) is Origin.USER else origin_of(payload)
-    told = f"- [{_head(payload, kind, origin, times=times)}] {labelled(payload, flat(text, limit), origin)}"
+    reading = str(payload.get("reading") or "")
+    # a few words are read with the sentence that a model made of them
+    whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
+    told = f"- [{_head(payload, kind, origin, times=times)}] {labelled(payload, flat(whole, limit), origin)}"
     against = [_against(doubt) for doubt in doubts]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])

@@ -27,7 +27,7 @@ from memory.extraction.contract import (
     TranscriptMessage,
     Unread,
 )
-from memory.extraction.evidence import are_linked, denies_instead, divided, is_borne_out, may_stand_for, names_instead
+from memory.extraction.evidence import are_linked, denies_instead, divided, is_borne_out, names_instead
 from memory.extraction.examples import own_dates, repeats_example
 from memory.extraction.keywords import words_for
 from memory.extraction.proposal import (
@@ -63,9 +63,6 @@ _NAMED = 0.8
 """Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
 
 _MAX_RAW = 1_000
-
-_ITEM_WORDS = 4
-"""Words of a clause that may be an item of its sentence: fewer than this."""
 
 _ANSWER_WORDS = 3
 """Words of a clause that may say nothing without the question that it answers: fewer than this."""
@@ -214,9 +211,7 @@ class _Checker:
             self.labels.update(fact.numbers)
         parts: dict[int, str] = {}
         for group in told.values():
-            if len(group) > 1 and all(map(self._is_apart, group)):
-                parts |= {id(fact): fact.sentence for fact in group}
-            elif len(group) > 1:
+            if len(group) > 1:
                 divided_ = divided(group[0].quote, [fact.sentence for fact in group])
                 parts |= {id(fact): part for fact, part in zip(group, divided_, strict=True)}
         taken: dict[str, Operation] = {}
@@ -271,24 +266,10 @@ class _Checker:
         )
 
     def _text(self, fact: _Located) -> tuple[str, Origin]:
-        """Return what is kept of a fact, and who vouches for it: the clause, or the sentence that was made of it."""
-        quote, sentence = fact.quote, fact.sentence
-        around = self._sentence(fact)
-        if length(quote) < _ANSWER_WORDS and around == quote:
-            return self._answered(fact, sentence)
-        # an item such as "a small dog" says nothing without the rest of its sentence
-        item = length(quote) < _ITEM_WORDS and around != quote and share(quote, [sentence]) == 1
-        if item and self._stands(fact, around):
-            return sentence, Origin.USER
-        return quote, Origin.USER
-
-    def _is_apart(self, fact: _Located) -> bool:
-        return self._stands(fact, fact.quote)
-
-    def _stands(self, fact: _Located, words: str) -> bool:
-        """Return whether the model's sentence may be kept in the place of the user's words."""
-        about = _about(fact.proposed.about, [fact.quote, *self._context(fact)])
-        return len(fact.sentence) <= MAX_TEXT and may_stand_for(fact.sentence, words, "" if about == "user" else about)
+        """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
+        if length(fact.quote) < _ANSWER_WORDS and self._sentence(fact) == fact.quote:
+            return self._answered(fact, fact.sentence)
+        return fact.quote, Origin.USER
 
     def _sentence(self, fact: _Located) -> str:
         """Return the clauses of the sentence that a fact is in."""
@@ -359,10 +340,11 @@ class _Checker:
         alone = relation not in ("ends", "forget") or all(self.labels[number] == 1 for number in fact.numbers)
         meant = (linked or (alone and not self.briefing.tainted)) and not names_instead(quote, put, others)
         if relation == "same":
-            if denies_instead(quote, put[0]):
+            if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
                 return "unsure"
             # a number that the fact does not have is no repetition of it
-            return "same" if meant and numbers(quote) <= set[str]().union(*map(numbers, put)) else "new"
+            new = numbers(quote) - set(re.findall(r"\d+", fact.proposed.when))
+            return "same" if meant and new <= set[str]().union(*map(numbers, put)) else "new"
         if relation not in _CHANGING or (meant and origin is Origin.USER):
             return relation
         if relation in ("ends", "forget"):

@@ -1,8 +1,7 @@
 """What may be believed of a label: the user's own words first, a model's sentence only where words bear it out.
 
 No language is understood here. Code sees which words, numbers and names stand where; what they mean is the model's to
-say. Where a language has a file, a sentence that denies what its clause does not (or the other way round) is not taken:
-data about a language may only lower what is believed, never raise it.
+say. Data about a language may only lower what is believed, never raise it.
 """
 
 from __future__ import annotations
@@ -37,27 +36,6 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
     novel = missing(told, sources)
     wanted = len(set(content_words(told)))
     return len(novel) <= max(_MAX_NOVEL, _MAX_NOVEL_SHARE * wanted) and len(novel) < max(wanted, 1)
-
-
-def may_stand_for(sentence: str, words: str, about: str = "") -> bool:
-    """Return whether a sentence may be kept in the place of the words that it was made of: it has no word of its own.
-
-    Only in a language whose denials are known: in others a sentence that leaves out a "not" looks like any other.
-
-    Args:
-        sentence: What a model made of them.
-        words: The user's words.
-        about: Whom it is about, as the user named them elsewhere.
-
-    >>> said = "I like tea and cake"
-    >>> may_stand_for("The user likes tea.", said), may_stand_for("User eats tea.", said)
-    (True, False)
-    """
-    told = without_user(sentence)
-    if not content_words(told) or missing(told, [words, about]) or not is_borne_out(sentence, [words, about]):
-        return False
-    denied, stated = denial_of(words), denial_of(sentence)
-    return denied is not None and stated is not None and denied == stated
 
 
 def divided(words: str, sentences: Sequence[str]) -> list[str]:

@@ -112,10 +112,12 @@ def test_words_that_do_not_stand_together_are_not_shown_as_if_they_did() -> None
     assert unread(result) == ["My brother has a boat."]
 
 
-def test_several_facts_of_one_clause_have_a_sentence_each_beside_the_words() -> None:
+def test_several_facts_of_one_clause_have_its_words_between_them_and_readings() -> None:
     said = "I like tea and my cat is called Miu."
     result = judged(said, proposal([fact(1, "User likes tea."), fact(1, "User's cat is called Miu.")]))
-    assert [(o.text, o.quote) for o in result.ops] == [("User likes tea.", said), ("User's cat is called Miu.", said)]
+    texts = ["I like tea", "and my cat is called Miu."]
+    assert [(o.text, o.quote) for o in result.ops] == [(text, said) for text in texts]
+    assert [o.reading for o in result.ops] == ["User likes tea.", "User's cat is called Miu."]
     assert result.complete
 
 
@@ -502,7 +504,8 @@ def test_what_a_memory_is_about_is_told_with_it() -> None:
             ("El usuario bebe té.", "El usuario bebe café."),
             ["Bebo té", "pero nunca bebo café"],
         ),
-        ("I have a cat and a dog", ("User has a cat.", "User has a dog."), ["User has a cat.", "User has a dog."]),
+        ("I have a cat and a dog", ("User has a cat.", "User has a dog."), ["I have a cat", "and a dog"]),
+        ("If I were rich I would sail", ("User is rich.", "User sails."), ["If I were rich", "I would sail"]),
     ],
 )
 def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences: Any, texts: list[str]) -> None:
