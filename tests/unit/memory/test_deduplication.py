@@ -1,0 +1,116 @@
+"""Facts in other words become one where a model says so, and nothing of them is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+
+from memory.changes import write
+from memory.consolidation import Asker
+from memory.deduplication import Deduplicated, deduplicate
+from memory.extraction.contract import Operation
+from memory.facts import fact_changes, load_facts, write_facts
+from memory.origins import Origin
+from memory.reconcile import to_fact
+from memory.records import Fact, fact_id, now
+from tests.support.databases import WordEmbeddings
+from tests.support.scripted_model import ScriptedModel
+
+
+def store() -> InMemoryStore:
+    return InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
+
+
+async def say(memory: InMemoryStore, *texts: str, **more: Any) -> None:
+    for text in texts:
+        operation = Operation("new", text, source_ids=(f"said: {text}",), **more)
+        await write_facts(memory, "ann", [operation], at=now(), session_id="s", agent_id="a")
+
+
+async def run(memory: InMemoryStore, same: list[str]) -> tuple[Deduplicated, ScriptedModel]:
+    model = ScriptedModel(script=[json.dumps({"same": same})])
+    return await deduplicate(memory, "ann", asker=Asker(model, 5.0)), model
+
+
+async def facts(memory: InMemoryStore, *texts: str) -> list[Fact]:
+    stored = await load_facts(memory, "ann", (), [fact_id("user", text) for text in texts])
+    return [stored[fact_id("user", text)] for text in texts]
+
+
+def test_what_is_the_same_becomes_a_wording_of_the_earlier_and_its_support() -> None:
+    async def go() -> None:
+        memory = store()
+        await say(memory, "I work as a doctor", "I am a doctor at work", "I like tea")
+        done, model = await run(memory, ["p1"])
+        assert done.merged == ["I am a doctor at work"]
+        kept, gone = await facts(memory, "I work as a doctor", "I am a doctor at work")
+        assert (kept.current, kept.support, [one.text for one in kept.wordings]) == (True, 2, ["I am a doctor at work"])
+        assert (gone.current, gone.superseded_by) == (False, kept.id)
+        assert len(model.prompts) == 1
+        [tea] = await facts(memory, "I like tea")
+        assert (tea.current, tea.wordings) == (True, ())
+        # nothing is new since
+        again, asked = await run(memory, ["p1"])
+        assert (again.calls, asked.prompts) == (0, [])
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I have 2 cats at home", "I have 3 cats at home"),
+        ("I eat meat at home", "I do not eat meat at home"),
+    ],
+)
+def test_what_differs_in_a_number_or_a_denial_is_not_even_asked_about(one: str, other: str) -> None:
+    async def go() -> None:
+        memory = store()
+        await say(memory, one, other)
+        done, model = await run(memory, ["p1"])
+        assert (done.merged, model.prompts) == ((), [])
+        assert all(fact.current for fact in await facts(memory, one, other))
+
+    asyncio.run(go())
+
+
+def test_what_the_model_does_not_name_stays_two() -> None:
+    async def go() -> None:
+        memory = store()
+        await say(memory, "I work as a doctor", "I am a doctor at work")
+        done, _ = await run(memory, ["p7"])
+        assert (done.merged, done.calls) == ([], 1)
+        assert all(fact.current for fact in await facts(memory, "I work as a doctor", "I am a doctor at work"))
+
+    asyncio.run(go())
+
+
+def test_what_depends_on_a_duplicate_depends_on_what_is_kept_and_is_in_no_doubt() -> None:
+    async def go() -> None:
+        memory = store()
+        await say(memory, "I work as a doctor", "I am a doctor at work")
+        needed = fact_id("user", "I am a doctor at work")
+        await say(memory, "My commute is short", needs=(needed,))
+        await run(memory, ["p1"])
+        [commute] = await facts(memory, "My commute is short")
+        assert (commute.needs, commute.doubts) == ((fact_id("user", "I work as a doctor"),), ())
+
+    asyncio.run(go())
+
+
+def test_a_fact_that_was_said_by_somebody_less_trusted_is_left_apart() -> None:
+    async def go() -> None:
+        memory = store()
+        await say(memory, "I work as a doctor")
+        imported = Operation("new", "I am a doctor at work", source_ids=("file",))
+        fact = to_fact(imported, said_at=now(), at=now(), session_id="s", agent_id="a")
+        fact = fact.model_copy(update={"origin": Origin.IMPORT})
+        await write(memory, await fact_changes(memory, "ann", [Fact.from_value(fact.to_value())]))
+        done, model = await run(memory, ["p1"])
+        assert (done.merged, model.prompts) == ((), [])
+
+    asyncio.run(go())
