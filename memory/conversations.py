@@ -85,7 +85,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         # what was kept word for word, and has now been read in its conversation
         known_now = {**{fact.id: fact for fact in verbatim}, **{fact.id: fact for fact in facts}}
         still = drafts.parts_of(unread, verbatim)
-        kept, gone = settle_verbatim(still, known_now.values(), open_)
+        kept, gone = await asyncio.to_thread(settle_verbatim, still, known_now.values(), open_)
         changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         changes += await fact_changes(store, turns.user_id, [*facts, *kept])
         if extraction.episode is not None and turns.memory.policy.use_episodic:

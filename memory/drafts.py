@@ -9,7 +9,7 @@ from datetime import datetime
 from memory.episodes import episode_text
 from memory.extraction import EpisodeDraft, Unread
 from memory.origins import Origin, lowest
-from memory.reconcile import said_again
+from memory.reconcile import known_as, said_again
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, normalise, record_id
 from memory.statements import may_state, statements
 
@@ -125,15 +125,18 @@ def settle_verbatim(
         those to delete.
     """
     facts = {fact.id: fact for fact in stored}
-    changed = []
+    changed: dict[str, Fact] = {}
     for fact in kept:
-        known = facts.get(fact.id)
-        now = fact.model_copy(update={"unread": True}) if known is None else said_again(known, fact)
+        known = known_as(fact, facts.get(fact.id), facts.values())
+        if known is None:
+            changed[fact.id] = fact.model_copy(update={"unread": True})
+            continue
+        now = said_again(changed.get(known.id, known), fact)
         if now != known:
-            changed.append(now)
+            changed[now.id] = now
     ids = {fact.id for fact in kept}
     gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
-    return changed, gone
+    return list(changed.values()), gone
 
 
 def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:

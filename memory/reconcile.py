@@ -111,13 +111,12 @@ class _Batch:
             return
         new = to_fact(operation, said_at=when, at=self.at, session_id=self.session_id, agent_id=self.agent_id)
         if operation.relation == "same" and target is not None:
-            self._state(target, new, settles=True)
+            self._state(self._known(new, target), new, settles=True)
             return
-        known = self._merged(new.id)
-        fact = self._state(known, new, settles=operation.relation != "unsure")
+        fact = self._state(self._known(new), new, settles=operation.relation != "unsure")
         # what bears nothing out raises no doubt either
         is_taken = set(new.source_ids) <= set(fact.source_ids)
-        if operation.relation in ("changes", "corrects", "unsure") and is_taken and not self._is_retry(new):
+        if operation.relation in ("changes", "corrects", "unsure") and is_taken and not self._is_retry(fact.id, new):
             self._change(fact, operation, when)
 
     def link(self) -> None:
@@ -131,9 +130,13 @@ class _Batch:
                 if id_ not in needed.needed_by:
                     self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
 
-    def _is_retry(self, new: Fact) -> bool:
+    def _known(self, new: Fact, meant: Fact | None = None) -> Fact | None:
+        """Return the fact that says already what is said."""
+        return known_as(new, self._merged(new.id), self.facts.values(), meant)
+
+    def _is_retry(self, id_: str, new: Fact) -> bool:
         """Return whether a statement has been applied before, and what came of it has been decided."""
-        before = self.stored.get(new.id)
+        before = self.stored.get(id_)
         return before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
 
     def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
@@ -248,6 +251,33 @@ def retire(
     )
 
 
+def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact | None = None) -> Fact | None:
+    """Return the fact that says already what is said, in these words or in these as well; None where none does.
+
+    Args:
+        said: A fact as it is said.
+        same: The fact that has these words for its own.
+        facts: All facts that are known.
+        meant: The fact that it says in other words.
+    """
+    about, words = normalise(said.about), normalise(said.text)
+    put_so = (fact for fact in facts if fact.wordings and words in ways(fact) and fact != same)
+    others = [fact for fact in put_so if normalise(fact.about) == about]
+    known = [same, *others] if same is not None else others
+    # what was taken in before belongs where it went
+    heard = (fact for fact in known if set(said.source_ids) <= set(fact.source_ids))
+    if found := next(heard, meant):
+        return found
+    # what others say of what is known adds nothing to it, be it over or not
+    anew = known if said.origin is not Origin.USER else [fact for fact in known if fact.current]
+    return next(iter(anew), same)
+
+
+def ways(fact: Fact) -> set[str]:
+    """Return how a fact is put, as texts are compared."""
+    return {normalise(fact.text), *(normalise(wording.text) for wording in fact.wordings)}
+
+
 def doubted(dependants: Iterable[Fact], ended: Iterable[Fact]) -> list[Fact]:
     """Return the facts that depend on others that have ended, in doubt about those.
 
@@ -279,10 +309,11 @@ def said_again(fact: Fact, new: Fact) -> Fact:
         return fact
     update: dict[str, Any] = {"source_ids": sources, "said_at": max(fact.said_at, new.said_at)}
     if sources != fact.source_ids and new.origin is Origin.USER:
-        update["support"] = fact.support + len(sources) - len(fact.source_ids)
+        # what nobody says any more has the support of nobody
+        before = 0 if fact.is_withdrawn else fact.support
+        update["support"] = before + len(sources) - len(fact.source_ids)
     if new.text and normalise(new.text) != normalise(fact.text):
-        wording = Wording(text=new.text, said_at=new.said_at, source_ids=new.source_ids)
-        update["wordings"] = (*fact.wordings, wording)[-_MAX_WORDINGS:]
+        update["wordings"] = _with_wording(fact.wordings, new)
     if fact.verbatim and not new.verbatim:
         # a model has read now what was kept as it was said
         update |= {"verbatim": False, "unread": False, "about": new.about}
@@ -300,6 +331,16 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact, new.created_at)
     return fact.model_copy(update=update)
+
+
+def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]:
+    """Return the ways to put a fact with one more, which is the latest; one that is known has more sources."""
+    words = normalise(new.text)
+    known = [wording for wording in wordings if normalise(wording.text) == words]
+    sources = [source for wording in known for source in wording.source_ids]
+    said_at = max([new.said_at, *(wording.said_at for wording in known)])
+    latest = Wording(text=new.text, said_at=said_at, source_ids=tuple(dict.fromkeys([*sources, *new.source_ids])))
+    return (*(wording for wording in wordings if wording not in known), latest)[-_MAX_WORDINGS:]
 
 
 def revived(fact: Fact, at: datetime) -> dict[str, Any]:

@@ -44,8 +44,8 @@ from memory.forgotten import TurnUnsaid, read_forgotten
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.origins import Origin, lowest
-from memory.reconcile import reconcile, said_again
-from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, now, record_id
+from memory.reconcile import reconcile, said_again, ways
+from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, normalise, now, record_id
 from memory.related import related_facts
 from memory.scopes import steps_to_experience
 from memory.scopes.experience import step_id
@@ -559,13 +559,15 @@ class Turns:
         read = {message.id for message in messages}
         unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
         more = await _more_said(unread, messages)
+        # what is put in these words, beside its own, is said again
+        words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
+        spoken = [*(fact.id for fact in unread), *(fact.id for fact in related if not words.isdisjoint(ways(fact)))]
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
             if not mine:
                 return TurnReport(calls=extraction.calls), []
             store = self.memory.store
-            spoken = [fact.id for fact in unread]
             stored = await load_facts(store, self.user_id, extraction.ops, spoken, verbatim_in=self.session_id)
             facts = await asyncio.to_thread(
                 reconcile,
@@ -576,7 +578,8 @@ class Turns:
                 agent_id=self.agent_id,
                 said=said,
             )
-            kept, gone = settle_verbatim(unread, {**stored, **{fact.id: fact for fact in facts}}.values(), read)
+            known = {**stored, **{fact.id: fact for fact in facts}}
+            kept, gone = await asyncio.to_thread(settle_verbatim, unread, known.values(), read)
             facts = list({fact.id: fact for fact in (*facts, *kept)}.values())
             changes = [delete(self.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
             changes += await fact_changes(store, self.user_id, facts)

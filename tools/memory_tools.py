@@ -417,7 +417,11 @@ async def _facts_told(access: _Access, facts: Sequence[Fact]) -> list[str]:
     """Return a line a fact, with what those in doubt are in doubt about."""
     values = {fact.id: fact.to_value() for fact in facts}
     others = await others_of(access.memory.store, access.user_id, values)
-    return [render_line(value, value["text"], doubts=doubts_of(value, others)) for value in values.values()]
+    doubts = {id_: doubts_of(value, others) for id_, value in values.items()}
+    return [
+        render_line({**value, "doubts": [doubt.id for doubt in doubts[id_]]}, value["text"], doubts=doubts[id_])
+        for id_, value in values.items()
+    ]
 
 
 def _told(episode: Episode) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
@@ -72,6 +73,11 @@ class Thread:
         found = await self.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
         return sorted(item.value["text"] for item in found if item.value["current"] is current)
 
+    async def fact(self, text: str) -> dict[str, Any]:
+        found = await self.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
+        [value] = [item.value for item in found if item.value["text"] == text]
+        return value
+
     async def said(self) -> list[str]:
         found = await self.store.asearch(
             scope_namespace("ann", MemoryScope.DIALOG), filter={"kind": "message"}, limit=100
@@ -85,13 +91,15 @@ class Thread:
         return str([message.text for message in self.model.prompts[-1]])
 
 
-def agent(kind: str, store: BaseStore, model: ScriptedModel, **policy: Any) -> Graph:
+def agent(
+    kind: str, store: BaseStore, model: ScriptedModel, small: BaseChatModel | None = None, **policy: Any
+) -> Graph:
     rules = {"extraction": "inline", "read_timeout": 30, **policy}
     if kind == "middleware":
-        memory = MemoryMiddleware(policy=rules)
+        memory = MemoryMiddleware(policy=rules, small_model=small)
         return create_agent(model, [], middleware=[memory], store=store, checkpointer=InMemorySaver())
     config = AgentConfig(name="tester", manager="react_mem", memory=MemoryPolicy.model_validate(rules))
-    resolved = resolve_agent(config, model=model, small_model=ExtractiveChatModel(), tools=())
+    resolved = resolve_agent(config, model=model, small_model=small or ExtractiveChatModel(), tools=())
     return build_agent(resolved, store=store, checkpointer=InMemorySaver())
 
 
@@ -164,11 +172,17 @@ async def test_what_is_said_elsewhere_too_stays_with_less_support(talk: Thread) 
     await talk.say("My name is Ann.")
     await talk.say(HUE)
     await talk.say("I like tea.", at=await talk.before(HUE))
-    [fact] = [
-        item.value
-        for item in await talk.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
-        if item.value["text"] == HUE
-    ]
+    fact = await talk.fact(HUE)
+    assert fact["current"]
+    assert fact["support"] == len(fact["source_ids"]) == 1
+
+
+async def test_what_was_taken_back_and_is_said_elsewhere_has_the_support_of_that(talk: Thread) -> None:
+    await talk.say("My name is Ann.")
+    await talk.say(HUE)
+    await talk.say("I like tea.", at=await talk.before(HUE))
+    await talk.named("2").say(HUE)
+    fact = await talk.fact(HUE)
     assert fact["current"]
     assert fact["support"] == len(fact["source_ids"]) == 1
 

@@ -129,6 +129,26 @@ async def test_fifteen_paraphrases_of_five_facts_are_five_facts(store: BaseStore
     assert sorted(map(sorted, ways)) == sorted(map(sorted, PARAPHRASES.values()))
 
 
+@pytest.mark.parametrize("labelled", [True, False])
+async def test_words_in_which_a_fact_is_known_are_no_new_fact_whatever_the_model_says(
+    store: BaseStore, labelled: bool
+) -> None:
+    class Unknowing(Reader):
+        async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
+            said = [message for message in messages if message.role == "user" and not message.context]
+            if labelled:
+                return Extraction(ops=tuple(self.read(message, None) for message in said))
+            return Extraction(unread=tuple(Unread(message.text, message.id) for message in said), complete=False)
+
+    await write(store, "one", list(MEANS))
+    for number, text in enumerate(LATER):
+        one = turns(store, f"again-{number}", Unknowing())
+        await say(one, text)
+        await one.extract()
+    kept = await facts(store)
+    assert [(fact["support"], len(fact["wordings"]), fact["verbatim"]) for fact in kept] == [(5, 2, False)] * 5
+
+
 async def test_and_so_they_are_when_five_write_at_once(store: BaseStore) -> None:
     await write(store, "first", FIRST)
     await asyncio.gather(*(write(store, str(place), LATER[place::5]) for place in range(5)))
