@@ -101,7 +101,7 @@ class _Batch:
     at: datetime
     session_id: str
     agent_id: str
-    needing: dict[str, dict[str, None]] = field(default_factory=dict)
+    needing: dict[tuple[str, str], None] = field(default_factory=dict)
 
     def apply(self, operation: Operation, when: datetime) -> None:
         """Apply one operation, said at a time."""
@@ -121,14 +121,13 @@ class _Batch:
 
     def link(self) -> None:
         """Let facts that are needed know those that need them; what is not there cannot be needed."""
-        for id_, needs in self.needing.items():
-            gone = {need for need in needs if need not in self.facts} | {id_}
-            fact = self.facts[id_]
-            if gone & set(fact.needs):
-                self._keep(fact.model_copy(update={"needs": tuple(need for need in fact.needs if need not in gone)}))
-            for needed in [self.facts[need] for need in needs if need not in gone]:
-                if id_ not in needed.needed_by:
-                    self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
+        for id_, need in self.needing:
+            fact, needed = self.facts[id_], self.facts.get(need)
+            if needed is None or need == id_:
+                if need in fact.needs:
+                    self._keep(fact.model_copy(update={"needs": tuple(one for one in fact.needs if one != need)}))
+            elif id_ not in needed.needed_by:
+                self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
 
     def _known(self, new: Fact, meant: Fact | None = None) -> Fact | None:
         """Return the fact that says already what is said."""
@@ -193,7 +192,7 @@ class _Batch:
         fact = new if known is None else said_again(known, new)
         self._keep(fact)
         if new.needs:
-            self.needing.setdefault(fact.id, {}).update(dict.fromkeys(new.needs))
+            self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
         again = known is not None and not set(new.source_ids) <= {*known.source_ids}
         if again and settles and new.origin is Origin.USER:
             self._settle(fact, new.said_at)
