@@ -7,8 +7,10 @@ is set apart before (`memory.own_words`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from memory.language import UNSPACED
 from memory.statements import sentences
@@ -28,6 +30,13 @@ _DENSE = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 _ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）]*$")
 
+_QUOTATION = re.compile(
+    r"“[^“”]{6,}”|«[^«»]{6,}»|„[^„“”]{6,}[“”]|「[^「」]{4,}」|『[^『』]{4,}』|【[^【】]{4,}】|(?<!\w)\"[^\"\n]{6,}\"(?!\w)"
+    r"|(?<!\w)'[^'\n]{6,}'(?!\w)|‘[^‘’\n]{6,}’(?!\w)"
+)
+_QUOTED = 0.8
+"""Share of a clause between quotation marks from which it is a quotation, and not a title or a motto in a sentence."""
+
 _MIN_WORDS = 2
 _MIN_DENSE = 1.5
 """Words on both sides of a joint that is cut at, and those of a script without spaces, three letters: fewer are an item
@@ -45,6 +54,7 @@ class Clause:
         text: The words.
         sentence: The number of its sentence within the message.
         asks: Whether it ends a sentence that ends in a question mark.
+        quoted: Whether nearly all of it stands between quotation marks: somebody's words, or words as such.
         spaced: Whether white space stands before it.
     """
 
@@ -52,6 +62,7 @@ class Clause:
     sentence: int
     asks: bool
     spaced: bool = True
+    quoted: bool = False
 
 
 def cut(text: str) -> list[Clause]:
@@ -71,6 +82,7 @@ def cut(text: str) -> list[Clause]:
     """
     found: list[Clause] = []
     number = end = 0
+    quotes = [quote.span() for quote in _QUOTATION.finditer(text)]
     for line in text.splitlines():
         for sentence in sentences(line):
             parts = [piece for part in _parts(sentence) for piece in _bounded(part)]
@@ -78,8 +90,8 @@ def cut(text: str) -> list[Clause]:
             for place, part in enumerate(parts, start=1):
                 begin = text.index(part, end)
                 spaced = begin == 0 or text[begin - 1].isspace()
-                found.append(Clause(part, number, asks and place == len(parts), spaced))
                 end = begin + len(part)
+                found.append(Clause(part, number, asks and place == len(parts), spaced, _is_within(quotes, begin, end)))
             number += 1
     return found
 
@@ -100,11 +112,25 @@ def _parts(sentence: str) -> list[str]:
         before = sentence[max(begin, joint.start() - _LOOK) : joint.start()]
         after = sentence[joint.end() : joint.end() + _LOOK]
         following = _JOINT.search(after, 1)
-        if _says_something(before) and _says_something(after[: following.start()] if following else after):
+        following_part = after[: following.start()] if following else after
+        # "I'm from Hue, ideas?": one word may ask
+        asks = following is None and _ASKS.search(sentence) and joint.end() + _LOOK >= len(sentence)
+        if _says_something(before) and (_says_something(following_part) or (asks and length(after) > 0)):
             parts.append(sentence[begin : joint.end()].strip())
             begin = joint.end()
     parts.append(sentence[begin:].strip())
     return [part for part in parts if part]
+
+
+def _is_within(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:
+    """Return whether nearly all of a stretch is within some spans, which are in order."""
+    first = bisect_left(spans, begin, key=lambda span: span[1])
+    covered = 0
+    for one, other in islice(spans, first, None):
+        if one >= end:
+            break
+        covered += min(other, end) - max(one, begin)
+    return covered >= _QUOTED * (end - begin)
 
 
 def _says_something(text: str) -> bool:

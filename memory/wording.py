@@ -22,6 +22,8 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _COMMON_START = 4
 """Letters that two forms of a word begin with: "live" and "lives", "reise" and "reisen"."""
 
+_SPACED = tuple(one for one in LANGUAGES if not one.unspaced)
+
 _MIN_LINK = 4
 """Letters of a word that links: in a language without a file shorter ones are mostly function words."""
 
@@ -131,6 +133,11 @@ def share(text: str, known: Iterable[str]) -> float:
 
 
 @lru_cache(maxsize=1024)
+def _may_link(word: str) -> bool:
+    # a language with a file has its function words left out already, and the words of some are short: Vietnamese
+    return len(word) >= _MIN_LINK or word.isdigit() or any(one.letters and one.letters.search(word) for one in _SPACED)
+
+
 def linking_words(text: str) -> frozenset[str]:
     """Return what links a text with others on the same matter: the beginnings of its longer words, numbers, names.
 
@@ -139,7 +146,7 @@ def linking_words(text: str) -> frozenset[str]:
     >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
     (['hue', 'live'], ['住在', '在河', '河内'])
     """
-    found = {fold(word)[:_STEM] for word in content_words(text) if len(word) >= _MIN_LINK or word.isdigit()}
+    found = {fold(word)[:_STEM] for word in content_words(text) if _may_link(word)}
     found |= {fold(name)[:_STEM] for name in names(text)}
     for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
         found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}

@@ -27,7 +27,14 @@ from memory.extraction.contract import (
     TranscriptMessage,
     Unread,
 )
-from memory.extraction.evidence import are_linked, denies_instead, divided, is_borne_out, names_instead
+from memory.extraction.evidence import (
+    are_linked,
+    before_question,
+    denies_instead,
+    divided,
+    is_borne_out,
+    names_instead,
+)
 from memory.extraction.examples import own_dates, repeats_example
 from memory.extraction.keywords import words_for
 from memory.extraction.proposal import (
@@ -46,7 +53,7 @@ from memory.gate import answered
 from memory.language import denial_of
 from memory.origins import Origin, lowest
 from memory.records import normalise
-from memory.statements import is_pleasantry, may_state
+from memory.statements import is_pleasantry, is_question, is_request, may_state
 from memory.when import resolve
 from memory.wording import Vocabulary, content_words, names, numbers, share, words
 
@@ -89,6 +96,7 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     checker = _Checker(briefing)
     payload = answer.payload
     others = checker.each(payload.get("others"), ProposedOther, checker.set_aside, MAX_CLAUSES)
+    checker.note(payload.get("facts"))
     facts = checker.each(payload.get("facts"), ProposedFact, checker.located, MAX_FACTS)
     changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
     ops = checker.operations(facts)
@@ -141,6 +149,7 @@ class _Checker:
     covered: set[int] = field(default_factory=set)
     labels: Counter[int] = field(default_factory=Counter)
     questions: set[int] = field(default_factory=set)
+    sentences: dict[int, str] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
@@ -184,16 +193,36 @@ class _Checker:
             raise _Refused("it cites several messages")
         return found
 
+    def note(self, items: Any) -> None:
+        """Note which sentences the model made of each clause."""
+        for item in items[:MAX_FACTS] if isinstance(items, list) else ():
+            cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
+            for number in cited[:MAX_CLAUSES] if isinstance(cited, list) and isinstance(text, str) else ():
+                if isinstance(number, int):
+                    self.sentences[number] = f"{self.sentences.get(number, '')} {text[:MAX_TEXT]}"
+
     def located(self, proposed: ProposedFact, raw: Any) -> _Located:
         cited = self._cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
         if proposed.rel != "forget":
-            # a clause that asks may tell something too, if the model says both of it
-            asks = {number for number in cited if self.briefing.clauses[number].clause.asks} - self.questions
-            clauses = tuple(self.briefing.clauses[number] for number in cited if number not in asks)
+            clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
         if not clauses:
-            raise _Refused("its clause asks")
+            raise _Refused("its clause asks or quotes")
         return _Located(proposed, raw, cited, clauses)
+
+    def _telling(self, number: int, sentence: str) -> Numbered | None:
+        """Return what of a clause can state something: not a question, nor a quotation."""
+        numbered = self.briefing.clauses[number]
+        clause = numbered.clause
+        if clause.quoted or (not clause.asks and _asks(clause.text) and _asks(sentence or clause.text)):
+            return None
+        if not clause.asks or number in self.questions:
+            # a clause that asks may tell something too, if the model says both of it
+            return numbered
+        told = before_question(clause.text, self.sentences.get(number, ""))
+        if not told or _asks(told):
+            return None
+        return replace(numbered, clause=replace(clause, text=told, asks=False))
 
     def set_aside(self, proposed: ProposedOther, raw: Any) -> tuple[int, ...]:
         cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
@@ -205,6 +234,7 @@ class _Checker:
 
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
         """Return what the facts come to."""
+        facts = [self._besides(fact, facts) for fact in facts]
         told: dict[tuple[int, ...], list[_Located]] = {}
         for fact in facts:
             told.setdefault(fact.numbers, []).append(fact)
@@ -212,7 +242,8 @@ class _Checker:
         parts: dict[int, str] = {}
         for group in told.values():
             if len(group) > 1:
-                divided_ = divided(group[0].quote, [fact.sentence for fact in group])
+                whole = max((fact.quote for fact in group), key=len)
+                divided_ = divided(whole, [fact.sentence for fact in group])
                 parts |= {id(fact): part for fact, part in zip(group, divided_, strict=True)}
         taken: dict[str, Operation] = {}
         made: list[tuple[_Located, Operation]] = []
@@ -233,6 +264,16 @@ class _Checker:
             made.append((fact, operation))
         # what a fact needs may be said behind it
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
+
+    @staticmethod
+    def _besides(fact: _Located, facts: Sequence[_Located]) -> _Located:
+        """Return a fact without the clauses that another one, which has no others, stands on."""
+        theirs = {n for other in facts if set(other.numbers) < set(fact.numbers) for n in other.numbers}
+        own = [place for place, number in enumerate(fact.numbers) if number not in theirs]
+        if not own or len(own) == len(fact.numbers) or len(fact.clauses) != len(fact.numbers):
+            return fact
+        numbers_ = tuple(fact.numbers[place] for place in own)
+        return replace(fact, numbers=numbers_, clauses=tuple(fact.clauses[place] for place in own))
 
     def _operation(self, fact: _Located, part: str) -> Operation:
         proposed, quote = fact.proposed, fact.quote
@@ -430,7 +471,8 @@ class _Checker:
         """Return the clauses that no label covers or that were not shown, those that stand together as one."""
         open_ = [one for number, one in self.briefing.clauses.items() if number not in self.covered]
         left = sorted([*open_, *self.briefing.hidden], key=lambda one: (one.message, one.place))
-        runs = _runs([one for one in left if not one.clause.asks], within_sentences=True)
+        open_ = [one for one in left if not (one.clause.asks or one.clause.quoted)]
+        runs = _runs(open_, within_sentences=True)
         return [Unread(joined(one.clause for one in run), self.briefing.messages[run[0].message].id) for run in runs]
 
 
@@ -472,6 +514,11 @@ def _distinct(operations: Sequence[Operation]) -> list[Operation]:
 def _fact_of(operation: Operation) -> str:
     """Return the id of the fact that an operation leaves what it says in."""
     return operation.target_id if operation.relation == "same" and operation.target_id else operation.id
+
+
+def _asks(text: str) -> bool:
+    """Return whether a text asks or demands something by the words of a language that has a file."""
+    return is_question(text) or is_request(text)
 
 
 def _about(about: str, shown: Sequence[str]) -> str:

@@ -71,6 +71,33 @@ def divided(words: str, sentences: Sequence[str]) -> list[str]:
     return [parts[place] for place in range(len(sentences))]
 
 
+def before_question(words: str, sentence: str) -> str:
+    """Return the beginning of a clause that asks, as far as sentences were made of it; empty where none were.
+
+    >>> before_question("I start at three and which bread can I bake?", "User starts at three.")
+    'I start at three'
+    >>> before_question("Should I move to Berlin?", "User moves to Berlin.")
+    ''
+    """
+    said = Vocabulary(content_words(without_user(sentence)))
+    spans = list(word_spans(words))
+    told = [
+        place
+        for place, (begin, end) in enumerate(spans)
+        if content_words(words[begin:end]) and words[begin:end] in said
+    ]
+    if len(told) < _MIN_TOLD or len(spans) - told[-1] - 1 < _MIN_ASKED:
+        return ""
+    head = words[: spans[told[-1]][1]]
+    # what else it says would be the question: "should I", "debería"
+    return head if is_borne_out(sentence, [head]) and not missing(head, [sentence]) else ""
+
+
+_MIN_TOLD = 2
+_MIN_ASKED = 3
+"""Words of a clause that a sentence was made of, and words behind them that ask, at least."""
+
+
 def denies_instead(words: str, known: str) -> bool:
     """Return whether a text has all the words of a known fact and denies what that states, or the other way round.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memory.clauses import cut
 from memory.extraction import ExistingMemory
 from memory.extraction.proposal import MAX_FACTS
 from memory.origins import Origin
@@ -61,7 +62,7 @@ def test_a_reading_may_name_what_the_user_named_before() -> None:
 def test_a_clause_that_asks_is_no_fact_and_is_not_kept(said: str, asks: int) -> None:
     result = judged(said, proposal([fact(asks, said)]))
     assert result.ops == ()
-    assert reasons(result) == ["its clause asks"]
+    assert reasons(result) == ["its clause asks or quotes"]
     assert not any("?" in words or "？" in words for words in unread(result))
     assert judged(said, proposal([fact(asks, said)], profile=[field(asks, "location", "Berlin")])).profile_changes == ()
 
@@ -513,9 +514,28 @@ def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences:
     assert [operation.text for operation in result.ops] == texts
 
 
-def test_a_clause_that_asks_and_tells_is_a_fact_only_if_the_model_says_both() -> None:
+def test_of_a_clause_that_asks_at_its_end_what_stands_before_is_a_fact() -> None:
     said = "I start at three in the morning and what bread can I bake?"
     labels = [fact(1, "User starts at three in the morning.")]
-    assert judged(said, proposal(labels)).ops == ()
-    both = proposal(labels, [{"c": [1], "kind": "question"}])
-    assert [operation.text for operation in judged(said, both).ops] == [said]
+    assert [operation.text for operation in judged(said, proposal(labels)).ops] == ["I start at three in the morning"]
+    asked = judged("Should I start at three in the morning?", proposal([fact(1, "User starts at three.")]))
+    assert asked.ops == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "“I am allergic to bees.”",
+        "Translate: 「私は二児の母で、京都に住んでいます」",
+        "my brother wrote: «Vivo en Cancún hasta el lunes»",
+    ],
+)
+def test_a_clause_between_quotation_marks_teaches_nothing(said: str) -> None:
+    everything = [fact(number, text) for number, text in enumerate([said, said, said], 1)]
+    believed = judged(said, proposal(everything[: len(cut(said))]))
+    assert all(operation.text in ("Translate:", "my brother wrote:") for operation in believed.ops)
+
+
+def test_a_request_without_a_mark_is_no_fact_if_the_models_sentence_is_one_too() -> None:
+    said = "what can I do tonight with leeks"
+    assert judged(said, proposal([fact(1, said)])).ops == ()
