@@ -22,6 +22,7 @@ from memory.records import MAX_INDEXED_CHARS, now
 from memory.retrieval.fusion import ALL_ARMS, Arm
 from memory.retrieval.question import Question, read_question
 from memory.retrieval.recall import Recall, RecallOp, RecallStore, recall
+from memory.saying import texts_in
 from memory.speakers import speakers_of
 
 _ASKED = 3
@@ -29,6 +30,9 @@ _ASKED = 3
 
 _FOUND = 50
 """What an arm may find for each: many times what a prompt has."""
+
+_PATIENCE = 5.0
+"""Seconds for all of it: what was forgotten is forgotten, and whoever asked for it waits."""
 
 _SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
 
@@ -131,6 +135,7 @@ async def read_again(
         return item.key in removed or says(item)
 
     checks: list[Check] = []
+    until = asyncio.get_running_loop().time() + _PATIENCE
     looks = {
         "scopes": _scopes(store, user_id, hit),
         "arms": _arms(store, user_id, hit, asked),
@@ -140,7 +145,8 @@ async def read_again(
     }
     for name, looking in looks.items():
         try:
-            checks += [check async for check in looking]
+            async with asyncio.timeout_at(until):
+                checks += [check async for check in looking]
         except Exception as error:  # of a store or an embedder, whatever it raises
             log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
             checks.append(Check(name=name, problem=cause_of(error)))
@@ -184,9 +190,12 @@ async def _arm(
 
 async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
     found = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    yield _check(
-        "links", [item.key for item in found if item.key in gone or any(id_ in str(item.value) for id_ in gone)]
-    )
+    yield _check("links", await asyncio.to_thread(_naming, found, gone))
+
+
+def _naming(links: Iterable[Item], gone: Collection[str]) -> list[str]:
+    """Return which links are of some records, or lead to one of them."""
+    return [item.key for item in links if item.key in gone or any(text in gone for text in texts_in(item.value))]
 
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
@@ -195,10 +204,10 @@ async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Ch
 
 
 async def _export(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
-    lines = [json.loads(line) async for line in portability.export_user(store, user_id)]
-    records = [(line["in"], line["record"]) for line in lines if "record" in line]
+    lines = [line async for line in portability.export_user(store, user_id)]
 
     def hits() -> list[str]:
+        records = [(one["in"], one["record"]) for one in map(json.loads, lines) if "record" in one]
         return [str(value.get("id")) for place, value in records if hit(_item(value, place, str(value.get("id"))))]
 
     yield _check("export", await asyncio.to_thread(hits))
