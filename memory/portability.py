@@ -6,12 +6,13 @@ themselves are not in it; what was said in them is.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from langgraph.store.base import BaseStore, GetOp
+from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import ValidationError
 
 from memory.changes import Change, put_pending
@@ -29,7 +30,8 @@ VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
 
 _BATCH = 1_000
-"""Records of one write: LangGraph's own PostgreSQL store takes 65,535 parameters at most, six a record."""
+"""Records of one write, and of one step of an export: LangGraph's own PostgreSQL store takes 65,535 parameters at most,
+six a record."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,10 @@ async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
         user_id: The owner.
     """
     yield _line(_HEADER)
-    for item in await everything(store, user_id):
-        yield _line({"in": item.namespace[2], "record": item.value})
+    items = await everything(store, user_id)
+    for start in range(0, len(items), _BATCH):
+        for line in await asyncio.to_thread(_lines, items[start : start + _BATCH]):
+            yield line
 
 
 async def import_user(
@@ -136,7 +140,7 @@ def _taken_in(value: Mapping[str, Any]) -> dict[str, Any]:
     'import'
     """
     value = {**value, "origin": Origin.IMPORT.value}
-    match value["kind"]:
+    match value.get("kind"):
         case "profile":
             fields = value.get("fields", {})
             value["fields"] = {
@@ -155,6 +159,10 @@ def _taken_in(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _vouched(part: Mapping[str, Any]) -> dict[str, Any]:
     return {**part, "origin": Origin.IMPORT.value}
+
+
+def _lines(items: Iterable[Item]) -> list[str]:
+    return [_line({"in": item.namespace[2], "record": item.value}) for item in items]
 
 
 def _line(value: Mapping[str, Any]) -> str:

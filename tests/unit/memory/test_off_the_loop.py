@@ -11,7 +11,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory import erasure, forgetting
+from memory import erasure, forgetting, portability, receipts
 from memory.branches import following, noticing
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy
@@ -49,6 +49,8 @@ async def fork(one: Turns) -> None:
     [
         (forgetting, "erasing", forget),
         (forgetting, "Unsaid", forget),
+        (receipts, "_naming", forget),
+        (portability, "_lines", forget),
         (erasure, "forgetting", delete),
         (following, "believed", fork),
         (following, "fall", fork),
