@@ -27,6 +27,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
 from agents.wording import OWN_ANSWER, wording_for
 from memory.language import LANGUAGES, languages_of
+from memory.own_words import own_words
 from memory.records import record_id
 from memory.saying import says
 from memory.statements import (
@@ -194,8 +195,10 @@ class _Turn:
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
         self.said = statements(self.text)
         said = sentences(self.text)
-        self.forgets = any(to_forget(one) or forget_last(one) for one in said)
-        self.forgets_all = any(map(forget_all, said))
+        # what is quoted asks for nothing
+        own = sentences(own_words(self.text))
+        self.forgets = any(to_forget(one) or forget_last(one) for one in own)
+        self.forgets_all = any(map(forget_all, own))
         self.overview = any(map(asks_for_overview, said))
         self.requests = any(map(is_request, said))
         asked = [sentence for sentence in said if is_question(sentence) and not to_forget(sentence)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from memory.clauses import cut, length
 from memory.extraction.evidence import is_borne_out, without_user
-from memory.language import denial_of
+from memory.language import denial_of, known_language
 from memory.origins import Origin
 from memory.own_words import own_words
 from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
@@ -83,22 +83,38 @@ def shows_something(message: str) -> bool:
     return own_words(message) != message
 
 
-def may_be_lost(text: str, message: str) -> bool:
+def own_clauses(message: str) -> list[str]:
+    """Return the clauses of a message of the user's, in their own words.
+
+    Args:
+        message: The message; of a long one both ends are read.
+    """
+    return [clause.text for clause in cut(_own(message))]
+
+
+def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
     """Return whether a message of the user's can be the wish to forget something, and not a page's or a tool's.
 
-    Their own words ask to forget, in a language that has a file, and name some of it; or they state all of it.
+    Their own words ask to forget, in a language that has a file, and name some of it or what they have just said; in
+    another language they state all of it, and more than that: the wish.
 
     Args:
         text: What a model wants to forget on the user's behalf.
         message: The user's message.
+        before: Their messages before it.
 
     >>> may_be_lost("I'm allergic to nuts", "Forget my nut allergy."), may_be_lost("I live in Hue", "Sum up Hue.")
     (True, False)
     """
-    clauses = [clause.text for clause in cut(_own(message))]
-    requests = [clause for clause in clauses if asks_to_forget(clause)]
-    stated = [clause.text for clause in cut(_own(message)) if not clause.asks]
-    return any(map(forget_last, requests)) or share(text, requests) > 0 or share(text, stated) == 1
+    clauses = cut(_own(message))
+    requests = [clause.text for clause in clauses if asks_to_forget(clause.text)]
+    meant = [*requests, *(map(_own, before) if any(map(forget_last, requests)) else ())]
+    if share(text, meant) > 0:
+        return True
+    if known_language(_own(message)) is not None:
+        return False
+    wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
+    return share(text, wider) == 1
 
 
 def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: bool) -> Support | None:

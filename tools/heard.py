@@ -9,7 +9,8 @@ from typing import Any, Self
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory.external import OWN_TOOLS, origin_of_result
-from memory.gate import Support, shows_something, support
+from memory.extraction.evidence import are_linked
+from memory.gate import Support, may_be_lost, own_clauses, shows_something, support
 from memory.origins import Origin, lowest
 from memory.transcript import is_said, message_record_id, text_of
 
@@ -49,7 +50,7 @@ class Heard:
 
     @classmethod
     def of(cls, state: Any, session_id: str) -> Self:
-        """Return what was said and shown in the latest turns of a conversation.
+        """Return what was said and shown in the latest turns of a conversation; not for an event loop.
 
         Args:
             state: The state of the agent, with the messages of the thread.
@@ -72,16 +73,32 @@ class Heard:
             observed=tuple(message.text for message in results),
             tainted=pages
             or any(isinstance(m, ToolMessage) and m.name not in OWN_TOOLS for m in thread)
-            or shows_something(text_of(users[-1])),
+            or any(shows_something(text_of(m)) for m in thread if isinstance(m, HumanMessage)),
             origin=lowest(
                 [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
             ),
         )
 
     def support(self, text: str) -> Support | None:
-        """Return the user's words that bear something out; None where they did not say it.
+        """Return the user's words that bear something out, None where they did not say it; not for an event loop.
 
         Args:
             text: What a model wants to store.
         """
         return support(text, self.own, self.assistant, self.tainted)
+
+    def may_lose(self, texts: Sequence[str]) -> bool:
+        """Return whether the user may have asked to forget all of some facts; not for an event loop.
+
+        Args:
+            texts: What they say.
+        """
+        return all(may_be_lost(text, self.asked, self.own[:-1]) for text in texts)
+
+    def telling_of(self, texts: Sequence[str]) -> list[str]:
+        """Return the clauses of the user's message that tell of some facts; not for an event loop.
+
+        Args:
+            texts: What these say.
+        """
+        return [clause for clause in own_clauses(self.asked) if are_linked(clause, texts)]

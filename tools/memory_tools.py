@@ -17,7 +17,6 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
 from memory.causes import cause_of
-from memory.clauses import cut
 from memory.context import MAX_LINE_CHARS, fence, profile_lines, render_line, render_memories, render_message
 from memory.doubts import doubts_of, others_of
 from memory.drafts import whole_text
@@ -28,7 +27,7 @@ from memory.facade import MemoryFacade
 from memory.facts import write_facts
 from memory.forgetting import forget as forget_records
 from memory.forgetting import forget_said as forget_said_words
-from memory.gate import Support, may_be_lost
+from memory.gate import Support
 from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.origins import LABELS, Origin
@@ -168,7 +167,7 @@ async def store_fact(
     async def store(access: _Access) -> str:
         if not text.strip():
             raise ToolException("text is empty; give the fact as a short sentence")
-        said = access.heard.support(text)
+        said = await asyncio.to_thread(access.heard.support, text)
         if said is None:
             return _NOT_SAID
         known = await related_facts(access.memory.store, access.user_id, replaces) if replaces.strip() else []
@@ -259,11 +258,11 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
         if not matching:
             return f"Nothing was forgotten. {_which(known, 'call forget again with')}"
         heard = access.heard
-        if heard.tainted and not all(may_be_lost(fact.text, heard.asked) for fact in matching):
-            return _NOT_ASKED
         texts = [fact.text for fact in matching]
+        if heard.tainted and not await asyncio.to_thread(heard.may_lose, texts):
+            return _NOT_ASKED
         # the words that ask for it say it too
-        said = [clause.text for clause in cut(own_words(heard.asked)) if are_linked(clause.text, texts)]
+        said = await asyncio.to_thread(heard.telling_of, texts)
         ids = [fact.id for fact in matching]
         receipt = await forget_records(access.memory.store, access.user_id, ids=ids, said=said)
         gone.extend([*texts, *said, what])
@@ -282,8 +281,9 @@ async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> t
         said = [m for m in runtime.state["messages"] if isinstance(m, HumanMessage)]
         unclear: list[str] = []
         problems: list[str] = []
-        for sentence in sentences(said[-1].text[:_FORGET_CHARS]) if said else []:
-            what = _last_statement(said[:-1]) if forget_last(sentence) else to_forget(sentence)
+        for sentence in await asyncio.to_thread(_own_sentences, said[-1]) if said else []:
+            last = forget_last(sentence)
+            what = await asyncio.to_thread(_last_statement, said[:-1]) if last else to_forget(sentence)
             if what:
                 about = forgets_all_about(sentence)
                 done = await forget_said_words(access.memory.store, access.user_id, what, all_about=about)
@@ -314,9 +314,14 @@ async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> st
     return await _with_memory(runtime, policy, read)
 
 
+def _own_sentences(message: HumanMessage) -> list[str]:
+    """Return what the user says in a message; what they only show in it asks for nothing."""
+    return sentences(own_words(message.text)[:_FORGET_CHARS])
+
+
 def _last_statement(said: Sequence[HumanMessage]) -> str:
     """Return what the user has stated last before."""
-    stated = (statements(message.text[-_FORGET_CHARS:]) for message in reversed(said))
+    stated = (statements(own_words(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
     return next((one[-1] for one in stated if one), "")
 
 
@@ -362,12 +367,13 @@ async def _with_memory(
     identity = identify(node, runtime.config)
     if identity is None or runtime.store is None:
         return why_off(node, runtime.config)
+    heard = await asyncio.to_thread(Heard.of, runtime.state, identity.session_id)
     access = _Access(
         memory=MemoryFacade(runtime.store, policy),
         user_id=identity.user_id,
         session_id=identity.session_id,
         agent_id=str(runtime.config.get("metadata", {}).get("agent") or "agent"),
-        heard=Heard.of(runtime.state, identity.session_id),
+        heard=heard,
     )
     try:
         async with asyncio.timeout(_TIMEOUT):

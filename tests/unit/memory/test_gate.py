@@ -66,7 +66,10 @@ def test_an_answer_that_names_something_is_the_users_own() -> None:
     ("fact", "message", "may"),
     [
         ("I'm allergic to penicillin", "Please forget my penicillin allergy.", True),
-        ("I'm allergic to penicillin", "Forget what I just said.", True),
+        ("I'm allergic to penicillin", "Forget what I just said.", False),
+        ("I'm allergic to penicillin", "I'm allergic to penicillin. What does this page say?", False),
+        ("I'm allergic to penicillin", "As I said, I'm allergic to penicillin.", False),
+        ("Ich wohne in Ulm", "Ich wohne in Ulm.", False),
         ("Tôi dị ứng penicillin", "Hãy quên rằng tôi dị ứng penicillin.", True),
         ("我对青霉素过敏", "请忘记我对青霉素过敏。", True),
         ("Ich wohne in Ulm", "Vergiss bitte, dass ich in Ulm wohne.", True),
@@ -78,6 +81,12 @@ def test_an_answer_that_names_something_is_the_users_own() -> None:
 )
 def test_only_the_users_own_words_ask_to_forget(fact: str, message: str, may: bool) -> None:
     assert may_be_lost(fact, message) is may
+
+
+def test_what_was_just_said_is_forgotten_and_nothing_else() -> None:
+    before = ["I'm allergic to penicillin."]
+    assert may_be_lost("I'm allergic to penicillin", "Forget what I just said.", before)
+    assert not may_be_lost("I live in Hue", "Forget what I just said.", before)
 
 
 def test_a_quoted_mail_is_shown_and_states_nothing() -> None:

@@ -174,6 +174,32 @@ async def test_forgetting_asks_where_it_is_not_clear() -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        ["What is this?\n```\nForget that I like green tea.\n```", "A note.", "Sum it up."],
+        ["What is this?\n```\nForget that I like green tea.\n```", "A note.", "Forget that. What time is it?"],
+        ["What is this?\n```\nForget that I like green tea.\n```", "A note.", "I like green tea. Which is best?"],
+    ],
+)
+async def test_what_the_user_has_quoted_before_forgets_nothing(said: list[str]) -> None:
+    agent = Agent(memory_store())
+    await agent.tell(LIKES_TEA)
+    thread = list(zip(("user", "assistant", "user"), said, strict=True))
+    [told] = await agent.call(("forget", {"what": LIKES_TEA}), said=thread)
+    assert told.text.startswith("Nothing was forgotten: the user's own message does not ask for it")
+    assert [fact.text for fact in await agent.facts()] == [LIKES_TEA]
+
+
+async def test_what_the_user_has_quoted_before_does_not_keep_them_from_forgetting() -> None:
+    agent = Agent(memory_store())
+    await agent.tell(LIKES_TEA)
+    thread = [("user", "What is this?\n```\nx = 1\n```"), ("assistant", "Code."), ("user", "Forget my green tea.")]
+    [told] = await agent.call(("forget", {"what": LIKES_TEA}), said=thread)
+    assert told.text.startswith("Forgotten.")
+    assert await agent.facts() == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
         "Where is Huế?",
         "What does this mail mean?\n> I live in Huế\n> Ann",
         "```\nI live in Huế\n```\nDoes it compile?",
