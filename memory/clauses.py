@@ -28,7 +28,7 @@ _JOINT = re.compile(
 )
 _DENSE = re.compile(f"[{UNSPACED}]")
 _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
-_ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）]*$")
+_ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）!！.…。]*$")
 
 _QUOTATION = re.compile(
     r"“[^“”]{6,}”|«[^«»]{6,}»|„[^„“”]{6,}[“”]|「[^「」]{4,}」|『[^『』]{4,}』|【[^【】]{4,}】|(?<!\w)\"[^\"\n]{6,}\"(?!\w)"
@@ -53,7 +53,7 @@ class Clause:
     Args:
         text: The words.
         sentence: The number of its sentence within the message.
-        asks: Whether it ends a sentence that ends in a question mark.
+        asks: Whether it ends a sentence that ends in a question mark, whatever marks stand behind that.
         quoted: Whether nearly all of it stands between quotation marks: somebody's words, or words as such.
         spaced: Whether white space stands before it.
     """
