@@ -34,6 +34,7 @@ from memory.extraction.evidence import (
     divided,
     is_borne_out,
     names_instead,
+    without_user,
 )
 from memory.extraction.examples import own_dates, repeats_example
 from memory.extraction.keywords import words_for
@@ -55,7 +56,7 @@ from memory.origins import Origin, lowest
 from memory.records import normalise
 from memory.statements import is_pleasantry, is_question, is_request, may_state
 from memory.when import resolve
-from memory.wording import Vocabulary, content_words, names, numbers, share, words
+from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
 
 MAX_ABOUT = 80
 MAX_TEXT = 300
@@ -73,6 +74,9 @@ _MAX_RAW = 1_000
 
 _ANSWER_WORDS = 3
 """Words of a clause that may say nothing without the question that it answers: fewer than this."""
+
+_ASSENT_WORDS = 3
+"""Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
 
 _CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
 _Proposed = TypeVar("_Proposed", bound=BaseModel)
@@ -149,6 +153,7 @@ class _Checker:
     covered: set[int] = field(default_factory=set)
     labels: Counter[int] = field(default_factory=Counter)
     questions: set[int] = field(default_factory=set)
+    about: dict[int, set[str]] = field(default_factory=dict)
     sentences: dict[int, str] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
@@ -167,7 +172,9 @@ class _Checker:
             try:
                 if place >= limit:
                     raise _Refused(f"more than {limit} of them")
-                kept.append(judge(form.model_validate(item), item))
+                # a null, where nothing is known, costs no statement
+                sent = {key: part for key, part in item.items() if part is not None} if isinstance(item, dict) else item
+                kept.append(judge(form.model_validate(sent), item))
             except ValidationError:
                 self.refuse(item, "not in the form that was asked for")
             except _Refused as refused:
@@ -204,10 +211,15 @@ class _Checker:
     def located(self, proposed: ProposedFact, raw: Any) -> _Located:
         cited = self._cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
-        if proposed.rel != "forget":
+        if proposed.rel == "forget":
+            # which is asked for, mostly
+            clauses = tuple(one for one in clauses if not one.clause.quoted)
+        else:
             clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
         if not clauses:
             raise _Refused("its clause asks or quotes")
+        for number in cited:
+            self.about.setdefault(number, set()).add(_about(proposed.about, self.briefing.shown))
         return _Located(proposed, raw, cited, clauses)
 
     def _telling(self, number: int, sentence: str) -> Numbered | None:
@@ -244,7 +256,8 @@ class _Checker:
             if len(group) > 1:
                 whole = max((fact.quote for fact in group), key=len)
                 divided_ = divided(whole, [fact.sentence for fact in group])
-                parts |= {id(fact): part for fact, part in zip(group, divided_, strict=True)}
+                # a whole is no part: "Yes" to two questions says neither
+                parts |= {id(fact): part for fact, part in zip(group, divided_, strict=True) if part != whole}
         taken: dict[str, Operation] = {}
         made: list[tuple[_Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
@@ -310,7 +323,24 @@ class _Checker:
         """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
         if length(fact.quote) < _ANSWER_WORDS and self._sentence(fact) == fact.quote:
             return self._answered(fact, fact.sentence)
-        return fact.quote, Origin.USER
+        if not self._is_from_question(fact):
+            return fact.quote, Origin.USER
+        first, *_ = words(fact.quote)
+        if not is_pleasantry(first) or length(" ".join(content_words(fact.quote))) > _ASSENT_WORDS:
+            # it may state something by itself, but nothing that bears out a change of what is known
+            return fact.quote, Origin.ASSENT if fact.proposed.rel in _CHANGING else Origin.USER
+        if self.briefing.tainted or len(fact.sentence) > MAX_TEXT:
+            raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+        return fact.sentence, Origin.ASSENT
+
+    def _is_from_question(self, fact: _Located) -> bool:
+        """Return whether a clause has nothing of what is drawn from it, and the assistant's message all: "Yes I do"."""
+        quote, sentence = fact.quote, without_user(fact.sentence)
+        asked = self._before(fact.clauses[0].message)
+        if not (asked and words(quote) and content_words(sentence)) or share(sentence, [quote]) > 0:
+            return False
+        drawn = is_borne_out(sentence, [asked]) and not missing(sentence, [asked])
+        return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
 
     def _sentence(self, fact: _Located) -> str:
         """Return the clauses of the sentence that a fact is in."""
@@ -411,9 +441,13 @@ class _Checker:
         name = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
         value = " ".join(proposed.value.split())
         _bounded(name, MAX_FIELD, "field")
-        said = " ".join(self.briefing.clauses[number].clause.text for number in cited)
-        if all(self.briefing.clauses[number].clause.asks for number in cited):
-            raise _Refused("its clause asks")
+        clauses = [one for number in cited if not (one := self.briefing.clauses[number].clause).quoted]
+        said = " ".join(clause.text for clause in clauses)
+        if all(clause.asks for clause in clauses):
+            raise _Refused("its clause asks or quotes")
+        about = set[str]().union(*(self.about.get(number, ()) for number in cited))
+        if about and not about & {"user", value}:
+            raise _Refused("its clause is about somebody else")
         if value:
             _bounded(value, MAX_VALUE, "value")
             if not _is_said(value, said) or not numbers(value) <= numbers(said):

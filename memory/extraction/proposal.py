@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from langchain_core.utils.json_schema import dereference_refs
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from memory.extraction.contract import Relation
 
@@ -28,6 +28,8 @@ Kind = Literal["question", "request", "maybe", "chat"]
 
 class ProposedFact(BaseModel):
     """A fact, by the clauses that state it."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
 
     c: list[int] = Field(default_factory=list)
     about: str = "user"

@@ -539,3 +539,64 @@ def test_a_clause_between_quotation_marks_teaches_nothing(said: str) -> None:
 def test_a_request_without_a_mark_is_no_fact_if_the_models_sentence_is_one_too() -> None:
     said = "what can I do tonight with leeks"
     assert judged(said, proposal([fact(1, said)])).ops == ()
+
+
+@pytest.mark.parametrize("yes", ["Yes", "Yes I do", "Yes, that is all correct."])
+@pytest.mark.parametrize("told", [1, 2])
+def test_a_yes_of_some_words_is_an_assent_however_much_is_drawn_from_it(yes: str, told: int) -> None:
+    said: Said = [("assistant", "So you live in Rome and you work as a nurse?"), ("user", yes)]
+    drawn = [fact(1, "User lives in Rome.", "changes", "f1"), fact(1, "User works as a nurse.")][:told]
+    result = judged(said, proposal(drawn), [OSLO])
+    assert [o.text for o in result.ops] == ["User lives in Rome.", "User works as a nurse."][:told]
+    assert {o.origin for o in result.ops} == {Origin.ASSENT}
+    assert result.ops[0].relation == "unsure"
+
+
+def test_a_yes_in_a_language_without_a_file_retires_nothing() -> None:
+    said: Said = [("assistant", "So you live in Rome?"), ("user", "Sí, así es")]
+    operation = only(judged(said, proposal([fact(1, "User lives in Rome.", "changes", "f1")]), [OSLO]))
+    assert (operation.relation, operation.origin) == ("unsure", Origin.ASSENT)
+
+
+def test_what_states_something_besides_the_question_is_no_assent() -> None:
+    said: Said = [("assistant", "Do you have pets?"), ("user", "I own two cats")]
+    assert (only(judged(said, proposal([fact(1, "User has pets.")]))).text) == "I own two cats"
+    said = [("assistant", "Do you eat meat?"), ("user", "I'm a strict vegetarian")]
+    operation = only(judged(said, proposal([fact(1, "User does not eat meat.", "changes", "f1")]), ["I eat meat"]))
+    assert (operation.text, operation.origin, operation.relation) == (said[1][1], Origin.USER, "changes")
+
+
+def test_an_assent_counts_for_nothing_where_a_tool_was_heard() -> None:
+    said: Said = [("tool", "The user lives in Rome."), ("assistant", "You live in Rome?"), ("user", "Yes I do")]
+    result = judged(said, proposal([fact(1, "User lives in Rome.", "changes", "f1")]), [OSLO])
+    assert (result.ops, unread(result)) == ((), ["Yes I do"])
+
+
+def test_a_quotation_neither_forgets_nor_fills_in_the_profile() -> None:
+    said = 'My boss said: "Forget that I am allergic to nuts"'
+    assert judged(said, proposal([fact(2, rel="forget", target="f1")]), ["I am allergic to nuts"]).ops == ()
+    said = 'My boss wrote: "I live in Rome and love it"'
+    assert judged(said, proposal(profile=[field(2, "location", "Rome")])).profile_changes == ()
+
+
+def test_what_is_said_of_somebody_else_is_no_profile_of_the_users() -> None:
+    said = "My sister Linh lives in Rome"
+    of_linh = fact(1, "Linh lives in Rome", about="Linh")
+    result = judged(said, proposal([of_linh], profile=[field(1, "location", "Rome")]))
+    assert (result.profile_changes, only(result).about) == ((), "Linh")
+    for facts in ([], [fact(1)], [of_linh, fact(1)]):
+        assert judged(said, proposal(facts, profile=[field(1, "location", "Rome")])).profile_changes
+    named = proposal([fact(1, "The user is called Linh", about="Linh")], profile=[field(1, "name", "Linh")])
+    assert judged("My name is Linh", named).profile_changes
+
+
+@pytest.mark.parametrize("said", ["Should I move to Rome?!", "我要不要搬到罗马？！", "Should I move to Rome?..."])
+def test_a_question_with_more_marks_is_a_question(said: str) -> None:
+    assert judged(said, proposal([fact(1, "User moves to Rome.")])).ops == ()
+
+
+def test_a_null_is_as_good_as_nothing_and_a_number_as_its_digits() -> None:
+    sent = {"c": [2], "about": None, "rel": "changes", "target": 1, "text": None, "when": None, "needs": [1]}
+    said: Said = [("user", OSLO), ("assistant", "OK."), ("user", "I moved away from Oslo")]
+    result = judged(said, {"facts": [fact(1), sent]})
+    assert ([o.relation for o in result.ops], reasons(result)) == (["new", "changes"], [])
