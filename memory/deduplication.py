@@ -38,6 +38,9 @@ _NEIGHBOURS = 4
 _ALIKE = 0.5
 """Share of words in common from which two facts are asked about, whatever place vectors give them."""
 
+_LAST = "\uffff"
+"""An id behind all others, for a note that has none."""
+
 _LOOKED = "deduplication"
 """The key, among the bookkeeping of a user, of how far the facts have been looked at."""
 
@@ -70,9 +73,8 @@ async def deduplicate(store: BaseStore, user_id: str, *, asker: Asker) -> Dedupl
         asker: Asks a model.
     """
     item = await store.aget(meta_namespace(user_id), _LOOKED)
-    since = datetime.fromisoformat(item.value["at"]) if item is not None else None
-    new = await _new_facts(store, user_id, since)
-    pairs = await _pairs(store, user_id, new)
+    since = (datetime.fromisoformat(item.value["at"]), str(item.value.get("id", _LAST))) if item is not None else None
+    new, pairs = await _pairs(store, user_id, await _new_facts(store, user_id, since))
     if not pairs:
         await _note(store, user_id, new)
         return Deduplicated()
@@ -91,8 +93,8 @@ async def deduplicate(store: BaseStore, user_id: str, *, asker: Asker) -> Dedupl
     return Deduplicated(merged, 1)
 
 
-async def _new_facts(store: BaseStore, user_id: str, since: datetime | None) -> list[Fact]:
-    """Return the believed facts that came since the last run, the oldest first."""
+async def _new_facts(store: BaseStore, user_id: str, since: tuple[datetime, str] | None) -> list[Fact]:
+    """Return the believed facts that came since the last run, the oldest first; what was written together by id."""
     found: list[Fact] = []
     page: list[SearchItem] = []
     while not found or len(page) == _PAGE:
@@ -106,34 +108,39 @@ async def _new_facts(store: BaseStore, user_id: str, since: datetime | None) -> 
         if not page:
             break
         found += [Fact.from_value(item.value) for item in page]
-    new = [fact for fact in found if not fact.verbatim and (since is None or fact.created_at > since)]
-    return sorted(new, key=lambda fact: (fact.created_at, fact.id))[:_NEW]
+    new = [fact for fact in found if not fact.verbatim and (since is None or _place(fact) > since)]
+    return sorted(new, key=_place)[:_NEW]
+
+
+def _place(fact: Fact) -> tuple[datetime, str]:
+    return fact.created_at, fact.id
 
 
 _PAGE = 500
 _BELIEVED = {"kind": "fact", "current": True}
 
 
-async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
-    """Return the pairs of an earlier fact and a new one that may say the same."""
+async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
+    """Return the new facts for whose pairs there is room, and the pairs of an earlier fact and one of them."""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     searches = [SearchOp(namespace, filter=_BELIEVED, limit=_NEIGHBOURS, query=fact.text) for fact in new]
     answers = cast("list[list[SearchItem]]", await store.abatch(searches)) if searches else []
     return await asyncio.to_thread(_alike, new, [[Fact.from_value(item.value) for item in one] for one in answers])
 
 
-def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> list[tuple[Fact, Fact]]:
+def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
     pairs: dict[frozenset[str], tuple[Fact, Fact]] = {}
-    for fact, neighbours in zip(new, near, strict=True):
+    for looked, (fact, neighbours) in enumerate(zip(new, near, strict=True)):
+        if len(pairs) + _NEIGHBOURS > _MAX_PAIRS:
+            # the others are left for the next run
+            return new[:looked], list(pairs.values())
         # the nearest of all, and those that share words: a fact is nearest to itself
         others = [one for one in neighbours if one.id != fact.id]
         for place, other in enumerate(others):
             if _may_be_one(fact, other) and (place == 0 or share(fact.text, _ways(other)) >= _ALIKE):
-                pairs.setdefault(
-                    frozenset((fact.id, other.id)),
-                    (other, fact) if (other.created_at, other.id) < (fact.created_at, fact.id) else (fact, other),
-                )
-    return list(pairs.values())[:_MAX_PAIRS]
+                earlier, later = sorted((fact, other), key=_place)
+                pairs.setdefault(frozenset((fact.id, other.id)), (earlier, later))
+    return new, list(pairs.values())
 
 
 def _ways(fact: Fact) -> list[str]:
@@ -183,7 +190,7 @@ async def _merge(store: BaseStore, user_id: str, kept_id: str, other_id: str) ->
 async def _note(store: BaseStore, user_id: str, new: Sequence[Fact]) -> None:
     """Note how far the facts have been looked at."""
     if new:
-        at = {"at": new[-1].created_at.isoformat()}
+        at = {"at": new[-1].created_at.isoformat(), "id": new[-1].id}
         await write(store, [PutOp(meta_namespace(user_id), _LOOKED, at, index=False)])
 
 

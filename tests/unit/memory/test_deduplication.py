@@ -114,3 +114,22 @@ def test_a_fact_that_was_said_by_somebody_less_trusted_is_left_apart() -> None:
         assert (done.merged, model.prompts) == ((), [])
 
     asyncio.run(go())
+
+
+def test_no_pair_is_passed_over_where_many_facts_are_written_at_once() -> None:
+    async def go() -> None:
+        memory = store()
+        things = [f"{first}{second}" for first in "bdfgklmn" for second in ("ado", "emi", "oru", "upa", "ixe")]
+        said = [text for thing in things for text in (f"I collect old {thing}", f"Old {thing} I collect")]
+        operations = [Operation("new", text, source_ids=(f"said: {text}",)) for text in said]
+        await write_facts(memory, "ann", operations, at=now(), session_id="s", agent_id="a")
+        asked = []
+        for _ in range(40):
+            done, model = await run(memory, [])
+            asked += [str(prompt) for prompt in model.prompts]
+            if not done.calls:
+                break
+        assert done.calls == 0
+        assert [text for text in said if not any(text in prompt for prompt in asked)] == []
+
+    asyncio.run(go())
