@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory.clauses import cut, length
-from memory.extraction.evidence import is_borne_out, without_user
+from memory.extraction.evidence import are_linked, is_borne_out, without_user
 from memory.language import denial_of, known_language
 from memory.origins import Origin
 from memory.own_words import own_words
@@ -83,15 +83,6 @@ def shows_something(message: str) -> bool:
     return own_words(message) != message
 
 
-def own_clauses(message: str) -> list[str]:
-    """Return the clauses of a message of the user's, in their own words.
-
-    Args:
-        message: The message; of a long one both ends are read.
-    """
-    return [clause.text for clause in cut(_own(message))]
-
-
 def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
     """Return whether a message of the user's can be the wish to forget something, and not a page's or a tool's.
 
@@ -115,6 +106,25 @@ def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
         return False
     wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
     return share(text, wider) == 1
+
+
+def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
+    """Return the clauses of a message of the user's that ask to forget something, and so say it too.
+
+    In a language with a file these are told from what the user says besides; in others all count that name some of it.
+
+    Args:
+        texts: What is forgotten.
+        message: The user's message; of a long one both ends are read.
+
+    >>> wishes_to_forget(["I like green tea"], "Forget my green tea. I painted the kitchen green.")
+    ['Forget my green tea.']
+    """
+    own = _own(message)
+    linked = [clause.text for clause in cut(own) if are_linked(clause.text, texts)]
+    if known_language(own) is None:
+        return linked
+    return [one for one in linked if asks_to_forget(one) or any(share(text, [one]) == 1 for text in texts)]
 
 
 def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: bool) -> Support | None:

@@ -9,8 +9,7 @@ from typing import Any, Self
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory.external import OWN_TOOLS, origin_of_result
-from memory.extraction.evidence import are_linked
-from memory.gate import Support, may_be_lost, own_clauses, shows_something, support
+from memory.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
 from memory.origins import Origin, lowest
 from memory.transcript import is_said, message_record_id, text_of
 
@@ -96,9 +95,9 @@ class Heard:
         return all(may_be_lost(text, self.asked, self.own[:-1]) for text in texts)
 
     def telling_of(self, texts: Sequence[str]) -> list[str]:
-        """Return the clauses of the user's message that tell of some facts; not for an event loop.
+        """Return the clauses with which the user asks to forget some facts; not for an event loop.
 
         Args:
             texts: What these say.
         """
-        return [clause for clause in own_clauses(self.asked) if are_linked(clause, texts)]
+        return wishes_to_forget(texts, self.asked)

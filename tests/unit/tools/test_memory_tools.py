@@ -188,6 +188,22 @@ async def test_what_the_user_has_quoted_before_forgets_nothing(said: list[str]) 
     assert [fact.text for fact in await agent.facts()] == [LIKES_TEA]
 
 
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Forget that I like green tea. I painted my kitchen green.", "I painted my kitchen green."),
+        ("I painted my kitchen green. Please forget that I like green tea.", "I painted my kitchen green."),
+    ],
+)
+async def test_what_the_user_says_beside_their_wish_is_kept(said: str, kept: str) -> None:
+    agent = Agent(memory_store())
+    await agent.tell(LIKES_TEA)
+    assert (await agent.ask("forget", said=said, what=LIKES_TEA)).startswith("Forgotten.")
+    everything = await agent.everything()
+    assert kept in everything
+    assert "green tea" not in everything
+
+
 async def test_what_the_user_has_quoted_before_does_not_keep_them_from_forgetting() -> None:
     agent = Agent(memory_store())
     await agent.tell(LIKES_TEA)
