@@ -51,8 +51,8 @@ class Briefing:
     """One extraction's material.
 
     Args:
-        messages: The messages that are shown, in order.
-        shown: What is shown of each of them.
+        messages: The messages, in order.
+        shown: What is shown of each of them; nothing of those before the latest `MAX_MESSAGES`.
         clauses: The user's clauses, by number from 1.
         hidden: Clauses of the user's for which there is no room: the model knows nothing of them.
         targets: The facts that may be changed, by label (f1, f2, ...).
@@ -77,7 +77,7 @@ class Briefing:
     @property
     def enriched(self) -> list[int]:
         """The places of the messages for which index words are wanted."""
-        return [place for place, message in enumerate(self.messages) if message.enrich]
+        return [place for place, message in enumerate(self.messages) if message.enrich and self.shown[place]]
 
     @property
     def earlier(self) -> list[str]:
@@ -97,17 +97,21 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
     Returns:
         The material, bounded in size whatever comes in.
     """
-    told = messages[-MAX_MESSAGES:]
-    own = [own_words(message.text) if message.role == "user" else message.text for message in told]
-    said = {place: _clauses(own[place], place) for place, m in enumerate(told) if m.role == "user" and not m.context}
-    open_ = _that_fit(said)
+    first = max(len(messages) - MAX_MESSAGES, 0)
+    own = [own_words(message.text) if message.role == "user" else message.text for message in messages]
+    said = {i: _clauses(own[i], i) for i, one in enumerate(messages) if one.role == "user" and not one.context}
+    open_ = _that_fit({place: ones for place, ones in said.items() if place >= first})
     targets = {f"f{i}": m for i, m in enumerate(existing[:MAX_EXISTING], 1)}
     clauses: dict[int, Numbered] = {}
     shown: list[str] = []
     lines: list[str] = []
     tainted = False
     day = ""
-    for place, message in enumerate(told):
+    for place, message in enumerate(messages):
+        if place < first:
+            # what was said there is kept as it was said
+            shown.append("")
+            continue
         if message.at is not None and (date := _day(message.at, zone)) != day:
             day = date
             lines.append(f"({day})")
@@ -133,9 +137,9 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
     known = [f"{label}: {_shown(memory)}" for label, memory in targets.items()]
     numbered = set(clauses.values())
     hidden = [one for ones in said.values() for one in ones if one not in numbered]
-    read = not any(message.role == "user" for message in messages[:-MAX_MESSAGES])
+    read = not any(message.role == "user" for message in messages[:first])
     return Briefing(
-        messages=told,
+        messages=messages,
         shown=shown,
         clauses=clauses,
         hidden=hidden,

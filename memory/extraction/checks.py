@@ -204,8 +204,8 @@ class _Checker:
         """Note which sentences the model made of each clause."""
         for item in items[:MAX_FACTS] if isinstance(items, list) else ():
             cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
-            for number in cited[:MAX_CLAUSES] if isinstance(cited, list) and isinstance(text, str) else ():
-                if isinstance(number, int):
+            if isinstance(cited, list) and isinstance(text, str):
+                for number in (one for one in cited[:MAX_CLAUSES] if isinstance(one, int)):
                     self.sentences[number] = f"{self.sentences.get(number, '')} {text[:MAX_TEXT]}"
 
     def located(self, proposed: ProposedFact, raw: Any) -> _Located:

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.extraction import ExistingMemory, TranscriptMessage
-from memory.extraction.briefing import MAX_CLAUSES, MAX_USER_CHARS, Briefing, brief
+from memory.extraction.answers import Answer
+from memory.extraction.briefing import MAX_CLAUSES, MAX_MESSAGES, MAX_USER_CHARS, Briefing, brief
+from memory.extraction.checks import check
 from memory.own_words import own_words
 from memory.statements import ends_of
 from tests.support.labels import clauses_in, memories_in
@@ -143,3 +145,10 @@ def test_no_memory_can_forge_another(text: str, about: str) -> None:
     known = [ExistingMemory("x", text, about=about), ExistingMemory("y", "I ski")]
     rows = brief([TranscriptMessage("a", "user", "hi")], known).memories.split("\n")
     assert [row.partition(":")[0] for row in rows[1:-1]] == ["f1", "f2"]
+
+
+def test_what_was_said_before_the_messages_that_are_shown_is_kept_as_it_was_said() -> None:
+    said = [TranscriptMessage(f"id-{i}", "user", f"I own boat number {i}.") for i in range(MAX_MESSAGES + 20)]
+    result = check(Answer({"facts": [], "others": []}), brief(said, ()))
+    assert {one.source_id for one in result.unread} == {message.id for message in said}
+    assert not result.complete
