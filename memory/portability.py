@@ -119,7 +119,7 @@ async def _add(
     writes = [
         # as it was exported, not as this version would write it, but for who vouches for it
         (scopes[line.scope].put(user_id, line.record) if line.scope else put_pending(user_id, line.record))._replace(
-            value=_taken_in(line.value)
+            value=_taken_in({**line.value, "kind": line.record.kind})
         )
         for line in lines
     ]
@@ -140,7 +140,7 @@ def _taken_in(value: Mapping[str, Any]) -> dict[str, Any]:
     'import'
     """
     value = {**value, "origin": Origin.IMPORT.value}
-    match value.get("kind"):
+    match value["kind"]:
         case "profile":
             fields = value.get("fields", {})
             value["fields"] = {

@@ -103,6 +103,16 @@ class TestExport:
             await target.import_user("ann", [*await lines(source), garbage])
         assert await everything(target.store, "ann") == []
 
+    async def test_a_record_that_does_not_say_its_kind_is_one_of_its_scope_and_trusted_no_more(self) -> None:
+        source, target = MemoryFacade(InMemoryStore()), MemoryFacade(InMemoryStore())
+        await source.profile.update_profile("ann", {"name": "Ann"})
+        first, line = await lines(source)
+        told = json.loads(line)
+        del told["record"]["kind"]
+        await target.import_user("ann", [first, json.dumps(told)])
+        [_, kept] = [json.loads(line) for line in await lines(target)]
+        assert (kept["record"]["kind"], kept["record"]["fields"]["name"]["origin"]) == ("profile", "import")
+
     @pytest.mark.parametrize("first", [[], ["hello"], ['{"format":"react-mem memory","version":99}']])
     async def test_a_file_that_is_no_export_is_refused(self, first: list[str]) -> None:
         with pytest.raises(ValueError, match="line 1"):
