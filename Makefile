@@ -39,6 +39,7 @@ check: $(INSTALLED) ## Lint, format, types, and which package may import which
 
 bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.writing --json benchmarks/results/writing.json
+	$(BIN)/python -m benchmarks.poison --json benchmarks/results/poison.json
 	$(BIN)/python -m benchmarks.locomo --data benchmarks/stress --ablate --json benchmarks/results/stress.json \
 	    --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 100000 --json benchmarks/results/tenants.json
