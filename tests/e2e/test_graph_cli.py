@@ -21,7 +21,7 @@ async def test_memories_and_links_are_written_as_what_they_are_wanted_for(
 ) -> None:
     page = tmp_path / "graph.html"
     said = (await run("graph", "--out", str(page))).stdout
-    assert "User lives in Hu\\u1ebf" in page.read_text(encoding="utf-8")
+    assert "I live in Hu\\u1ebf" in page.read_text(encoding="utf-8")
     report = await read("graph", "--out", str(page))
     assert said.strip() == f"{report['memories']} memories and {report['links']} links are in {page}"
     drawn = json.loads((await run("graph", "--format", "json")).stdout)
@@ -33,7 +33,7 @@ async def test_memories_and_links_are_written_as_what_they_are_wanted_for(
     }
     names = {node["id"]: node["name"] for node in drawn["nodes"]}
     told = {(names[link["source"]], link["kind"], names[link["target"]]) for link in drawn["links"]}
-    assert ("User lives in Huế", "timeline", "User lives in Đà Nẵng") in told
+    assert ("I live in Huế", "timeline", "I live in Đà Nẵng") in told
     assert "I moved" in names.values()
     other = tmp_path / "graph.graphml"
     await run("graph", "--out", str(other))

@@ -79,6 +79,7 @@ CHANGED: dict[str, Any] = {
     "keywords": True,
     "learn": "traces",
     "resolve_concepts": "model",
+    "deduplicate": "off",
     "consolidate": "rules",
     "extraction_timeout": 33.0,
     "recover_after": 44.0,
