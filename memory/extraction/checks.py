@@ -54,7 +54,7 @@ from memory.gate import answered
 from memory.language import denial_of
 from memory.origins import Origin, lowest
 from memory.records import normalise
-from memory.statements import is_pleasantry, is_question, is_request, may_state
+from memory.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
 from memory.when import resolve
 from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
 
@@ -153,6 +153,7 @@ class _Checker:
     covered: set[int] = field(default_factory=set)
     labels: Counter[int] = field(default_factory=Counter)
     questions: set[int] = field(default_factory=set)
+    ending: set[int] = field(default_factory=set)
     about: dict[int, set[str]] = field(default_factory=dict)
     sentences: dict[int, str] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
@@ -218,6 +219,8 @@ class _Checker:
             clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
         if not clauses:
             raise _Refused("its clause asks or quotes")
+        if proposed.rel in _CHANGING:
+            self.ending.update(cited)
         for number in cited:
             self.about.setdefault(number, set()).add(_about(proposed.about, self.briefing.shown))
         return _Located(proposed, raw, cited, clauses)
@@ -454,10 +457,14 @@ class _Checker:
                 raise _Refused("the user's words do not say it")
             if denial_of(said) and not denial_of(value):
                 raise _Refused("the user denies it")
-        elif self.briefing.tainted and not are_linked(said, [name]):
+        elif not are_linked(said, [name]) and (self.briefing.tainted or not self._ends_something(cited, said)):
             raise _Refused("the user's words do not name what is to be cleared")
         self.covered.update(cited)
         return ProfileChange(field=name, value=value, source_ids=(message.id,))
+
+    def _ends_something(self, cited: Sequence[int], said: str) -> bool:
+        """Return whether clauses say that something is over: an empty value is what a small model fills a form with."""
+        return not self.ending.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
 
     def episode(self, proposed: ProposedEpisode, raw: Any) -> EpisodeDraft:
         _bounded(proposed.goal, MAX_PART, "goal")

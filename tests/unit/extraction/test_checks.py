@@ -600,3 +600,12 @@ def test_a_null_is_as_good_as_nothing_and_a_number_as_its_digits() -> None:
     said: Said = [("user", OSLO), ("assistant", "OK."), ("user", "I moved away from Oslo")]
     result = judged(said, {"facts": [fact(1), sent]})
     assert ([o.relation for o in result.ops], reasons(result)) == (["new", "changes"], [])
+
+
+def test_an_empty_value_clears_a_field_only_where_the_words_end_something() -> None:
+    clearing = field(1, "location", "")
+    assert judged("I like tea", proposal(profile=[clearing])).profile_changes == ()
+    assert judged("I don't live in Oslo any more", proposal(profile=[clearing])).profile_changes
+    assert judged("Please forget my location", proposal(profile=[clearing])).profile_changes
+    moved_out = proposal([fact(1, rel="ends", target="f1")], profile=[clearing])
+    assert judged("Dejé Oslo ayer", moved_out, [OSLO]).profile_changes
