@@ -34,7 +34,7 @@ def repeats_example(sentence: str, shown: Sequence[str]) -> bool:
 def own_dates(proposed: str) -> str:
     """Return a time that a model proposes; nothing where a date in it is one of an example's.
 
-    >>> own_dates("2019-05.."), own_dates("2026-03-10")
+    >>> own_dates("2019-05.."), own_dates("1953-03-10")
     ('2019-05..', '')
     """
     return "" if _dates().intersection(proposed.split("..")) else proposed
