@@ -295,6 +295,8 @@ class _Checker:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
         text, origin = (part, Origin.USER) if part else self._text(fact)
+        if is_pleasantry(text) and origin is Origin.USER:
+            raise _Refused("it says nothing lasting")
         # an imported message says no more than the file that it is from
         origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)

@@ -38,6 +38,10 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
     return len(novel) <= max(_MAX_NOVEL, _MAX_NOVEL_SHARE * wanted) and len(novel) < max(wanted, 1)
 
 
+_POINTS = " \t,;:.!?…、，；：。！？"
+"""What ends the part before, where a clause is divided."""
+
+
 def divided(words: str, sentences: Sequence[str]) -> list[str]:
     """Return a clause in as many parts as sentences were made of it, each part the user's own words for one of them.
 
@@ -67,7 +71,9 @@ def divided(words: str, sentences: Sequence[str]) -> list[str]:
     for before, place in pairwise(order):
         last = max(at for at in told[before] if at < told[place][0])
         begins.append(spans[last][1])
-    parts = dict(zip(order, (words[a:b].strip() for a, b in pairwise([*begins, len(words)])), strict=True))
+    parts = dict(
+        zip(order, (words[a:b].lstrip(_POINTS).strip() for a, b in pairwise([*begins, len(words)])), strict=True)
+    )
     return [parts[place] for place in range(len(sentences))]
 
 

@@ -609,3 +609,9 @@ def test_an_empty_value_clears_a_field_only_where_the_words_end_something() -> N
     assert judged("Please forget my location", proposal(profile=[clearing])).profile_changes
     moved_out = proposal([fact(1, rel="ends", target="f1")], profile=[clearing])
     assert judged("Dejé Oslo ayer", moved_out, [OSLO]).profile_changes
+
+
+def test_a_greeting_is_no_fact_and_leaves_no_mark_before_the_next() -> None:
+    labels = [fact([1, 2], "Hi!"), fact([1, 2], "User is Daniel and teaches chemistry in Leeds.")]
+    result = judged("Hi! I'm Daniel and I teach chemistry in Leeds.", proposal(labels))
+    assert [operation.text for operation in result.ops] == ["I'm Daniel and I teach chemistry in Leeds."]
