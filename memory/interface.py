@@ -5,12 +5,13 @@ Graphs and tools know `Memory` and the models of this module; nobody but the mem
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from memory.external import ExternalSearch
 from memory.profile_schema import ProfileSchema
@@ -180,6 +181,9 @@ def _written_off(value: Any) -> Any:
 
 _Off = BeforeValidator(_written_off)
 
+_REMOVED = frozenset({"keywords"})
+"""Settings of earlier versions."""
+
 
 class MemoryPolicy(BaseModel):
     """What an agent reads and writes: the `memory:` block of its YAML. Every field has a default that works."""
@@ -250,11 +254,6 @@ class MemoryPolicy(BaseModel):
         1800.0, ge=0, description="Seconds of quiet after which a conversation counts as ended, and is concluded."
     )
     engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
-    keywords: bool = Field(
-        False,
-        description="Whether the extraction call also names words that find a message and that it does not say: "
-        "categories, who is meant. Some 150 tokens more in it and 80 out of it; what it adds depends on the model.",
-    )
     learn: Annotated[Literal["off", "model", "traces"], _Off] = Field(
         "off",
         description="How `maintenance` learns skills from what the agent did: never, in the small model's words, or "
@@ -279,6 +278,16 @@ class MemoryPolicy(BaseModel):
     recover_after: float = Field(
         120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_removed(cls, data: Any) -> Any:
+        """Ignore settings that are no more, so that a file that names them still loads."""
+        if not isinstance(data, Mapping) or not _REMOVED & data.keys():
+            return data
+        names = ", ".join(sorted(_REMOVED & data.keys()))
+        warnings.warn(f"These memory settings are no more and are ignored; remove them: {names}", stacklevel=2)
+        return {name: value for name, value in data.items() if name not in _REMOVED}
 
     @property
     def extracts(self) -> bool:

@@ -116,8 +116,8 @@ class Message(Record):
     """One message of a conversation; `text` is cut for the index, `content` is whole.
 
     Args:
-        keywords: Words that find it which it does not say: categories, who pronouns mean, dates resolved. For the index
-            only: never shown to the model or the user as something said.
+        keywords: Words that find it which it does not say, of a message that an earlier version gave some. For the
+            index only: never shown to the model or the user as something said.
         after: The record of the message before it in the thread: the branches of a conversation follow from it
             (`memory.branches`). Empty where nobody noted it.
     """

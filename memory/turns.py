@@ -35,7 +35,6 @@ from memory.extraction import (
     ExtractionError,
     Extractor,
     TranscriptMessage,
-    wants_keywords,
 )
 from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
@@ -514,8 +513,6 @@ class Turns:
                 role=m.role,
                 text=drafts.whole_text(m),
                 at=m.created_at,
-                # what was said before has its words from its own turn
-                enrich=self.memory.policy.keywords and m.id in known and wants_keywords(m.text),
                 context=m.id not in known,
                 origin=m.origin,
             )
@@ -551,8 +548,6 @@ class Turns:
         related: Sequence[Fact],
         worker: str,
     ) -> TurnReport:
-        for refused in extraction.keywords_refused:
-            log.debug("index words not taken: %s", refused.reason)
         stamp = Stamp(self.session_id, self.agent_id, now())
         # what is drawn from a message before the turn was said then, and not now
         said = {message.id: message for message in shown}
@@ -595,8 +590,6 @@ class Turns:
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, messages, stamp)
                 changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
-            enriched = await self._messages_of(set(_sources(mine)) & set(extraction.keywords))
-            changes += [put(self.user_id, MemoryScope.DIALOG, m) for m in _enriched(enriched, extraction)]
             learnt, refused = await self._profile(extraction, stamp, said)
             changes += learnt
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
@@ -712,16 +705,6 @@ def _sources(turns: Sequence[PendingTurn]) -> list[str]:
 def last_id(thread: Sequence[BaseMessage]) -> str | None:
     """Return the mark up to which memory has a conversation once it has stored these messages: the last it stores."""
     return next((str(message.id) for message in reversed(thread) if is_said(message)), None)
-
-
-def _enriched(messages: Sequence[Message], extraction: Extraction) -> list[Message]:
-    """Return the messages whose index words are new; a later extraction replaces those of an earlier one."""
-    words = {id_: ", ".join(terms) for id_, terms in extraction.keywords.items()}
-    return [
-        message.model_copy(update={"keywords": words[message.id]})
-        for message in messages
-        if words.get(message.id, message.keywords) != message.keywords
-    ]
 
 
 def _is_news(fact: Fact, before: Fact | None) -> bool:

@@ -20,10 +20,9 @@ no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say 
 Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
 server; `disk_bytes_per_memory` is tables and indexes by the turn.
 
-`--ablate`, `--fit`, `--graph` and `--keywords` look at our own search: without each arm, and with one alone; with
-weights of the arms that are fitted anew, and held out (benchmarks/locomo/fit.py); with links between the turns as
-another arm; and with words for the index that a model has made. Their metrics are ours, as
-`without.lexical.recall@10`, `fit.held_out.recall@10`, `graph.with.recall@10` and `keywords.with.recall@10`.
+`--ablate`, `--fit` and `--graph` look at our own search: without each arm, and with one alone; with weights of the
+arms that are fitted anew, and held out (benchmarks/locomo/fit.py); and with links between the turns as another arm.
+Their metrics are ours, as `without.lexical.recall@10`, `fit.held_out.recall@10` and `graph.with.recall@10`.
 `graph.difference` is in recall@10, question by question: `mean.multi_hop` between the ends `low.` and `high.` of its
 95 % bootstrap interval over questions.
 
@@ -40,7 +39,7 @@ import asyncio
 import importlib.util
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -51,7 +50,6 @@ from benchmarks.locomo import fit, graph, peers
 from benchmarks.locomo.charts import save_plots
 from benchmarks.locomo.dataset import Conversation, load
 from benchmarks.locomo.embedding import SharedEmbeddings, VectorFile
-from benchmarks.locomo.keywords import compare, read_keywords
 from benchmarks.locomo.mem0_peer import open_mem0
 from benchmarks.locomo.metrics import by_group
 from benchmarks.locomo.react_mem import NAME, ReactMem, open_react_mem
@@ -80,7 +78,7 @@ WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_by
 ABLATED = ("recall@10", "all_evidence@10", "mrr", "p50_ms")
 BY_GROUP = "recall@10"
 
-ABLATIONS, FIT, GRAPH, KEYWORDS = "", "fit", "graph", "keywords"
+ABLATIONS, FIT, GRAPH = "", "fit", "graph"
 
 Rows = dict[str, dict[str, float]]
 
@@ -93,13 +91,11 @@ class Wanted:
         ablations: Whether ours is asked again without each arm, and with each.
         fit: Whether its weights are fitted anew.
         graph: Whether it is asked again with links between the turns.
-        keywords: Index words by turn of the first conversation; nothing for no such comparison.
     """
 
     ablations: bool = False
     fit: bool = False
     graph: bool = False
-    keywords: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -185,11 +181,6 @@ async def _compare(
     if wanted.graph:
         progress = stage("links between turns", 2 * number + len(conversations))
         found[GRAPH] = await graph.compare(memory, conversations, embeddings, progress)
-    if wanted.keywords:
-        # last, because the words stay
-        first = conversations[0]
-        progress = stage("index words", 2 * len(first.questions))
-        found[KEYWORDS] = await compare(memory, first, wanted.keywords, embeddings, progress)
     return found
 
 
@@ -221,9 +212,6 @@ def show(measured: Measured, about: str) -> None:
         ends = {end: by_group(found, end) for end in ("low", "mean", "high")}
         rows = {group: {end: ends[end][group] for end in ends} for group in ends["mean"]}
         print_table("What that adds to recall@10: the mean in its 95 % interval", list(ends), rows)
-    if compared := measured.ours.get(KEYWORDS):
-        print_table("Index words, on the first conversation", QUALITY, compared)
-        _print_groups(compared)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -252,14 +240,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         if arguments.save_plots:
             require_matplotlib()
         conversations = load(arguments.data)
-        words = read_keywords(arguments.keywords, conversations[0]) if arguments.keywords else {}
         model = load_embedding_model(arguments.embedding)
     except (ValueError, RuntimeError) as error:
         parser.error(str(error))
     if arguments.fit and len(conversations) < 2:
         parser.error("--fit: there is one conversation, and it cannot be held out of itself; give more data")
 
-    wanted = Wanted(arguments.ablate, arguments.fit, arguments.graph, words)
+    wanted = Wanted(arguments.ablate, arguments.fit, arguments.graph)
     measured = asyncio.run(run(conversations, names, model, wanted, arguments.vectors))
     turns = sum(1 for conversation in conversations for _ in conversation.turns)
     number = sum(len(conversation.questions) for conversation in conversations)
@@ -309,12 +296,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fit", action="store_true", help="fit the arms' weights anew, and hold out each conversation")
     parser.add_argument("--graph", action="store_true", help="ask again with links between the turns as an arm")
-    parser.add_argument(
-        "--keywords",
-        type=Path,
-        metavar="FILE",
-        help="compare without and with these index words of the first conversation's turns, as {turn id: words}",
-    )
     parser.add_argument("--save-plots", type=Path, metavar="DIR", help="draw recall@10 into this folder")
     return parser
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -13,11 +13,9 @@ from benchmarks.locomo.databases import disk_bytes, new_database
 from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup
-from memory.changes import put
 from memory.facade import MemoryFacade
 from memory.graph.rebuilding import link_alike, relink
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.records import Message
 from memory.storage import StorageSettings, open_storage
 from memory.storage.postgres import MemoryStore
 from memory.transcript import message_record_id
@@ -55,25 +53,6 @@ class ReactMem:
             messages = [as_message(turn, session) for turn in session.turns]
             self._turn_ids |= {message_record_id(session_id, message): str(message.id) for message in messages}
             await self._facade.dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
-
-    async def add_keywords(self, conversation: Conversation, words: Mapping[str, str]) -> None:
-        """Give turns their index words, as the extraction does once a model has read them.
-
-        Args:
-            conversation: As it was written.
-            words: By turn.
-        """
-        owner, scope = conversation.owner, MemoryScope.DIALOG
-        for session in conversation.sessions:
-            session_id = _session_id(conversation, session)
-            given = {
-                message_record_id(session_id, as_message(turn, session)): words[turn.id]
-                for turn in session.turns
-                if turn.id in words
-            }
-            stored = await self._facade.records(owner, scope, given)
-            enriched = [Message.from_value({**stored[id_], "keywords": said}) for id_, said in given.items()]
-            await self._facade.apply([put(owner, scope, message) for message in enriched])
 
     async def link(self, conversation: Conversation) -> None:
         """Link all turns of a conversation: each with the next one, and with those that say something like it."""

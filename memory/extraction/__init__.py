@@ -25,7 +25,6 @@ from memory.extraction.errors import (
     ModelRejected,
     ModelUnavailable,
 )
-from memory.extraction.keywords import wants_keywords
 from memory.extraction.stand_ins import ExtractorsInTurn
 
 __all__ = [
@@ -44,7 +43,6 @@ __all__ = [
     "TranscriptMessage",
     "Unread",
     "create_extractor",
-    "wants_keywords",
 ]
 
 ENGINES = ("structured", "langmem")

@@ -14,8 +14,6 @@ _THOUGHT = "</think>"
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
 _SPACE = re.compile(r"[\s,]*")
 _KEY = re.compile(r'[\s,]*"(\w+)"\s*:\s*')
-_LAST = "keywords"
-"""Comes last and holds index words only: an answer that breaks off there is whole for everything else."""
 
 _DECODER = json.JSONDecoder()
 
@@ -47,8 +45,7 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
         broken_off: Whether the model says that it was cut short.
 
     Returns:
-        What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover, or an entry
-        of the index words where it breaks off among them, which loses nothing else.
+        What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover.
 
     >>> read_answer('Sure: {"summary": "ok"}').payload
     {'summary': 'ok'}
@@ -62,13 +59,10 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
     for value, start, end in _objects(body):
         if value is None:
             payload, leftovers, torn = _salvage(body, start)
-            if torn in ("", _LAST) and payload.keys() >= set(FIELDS) - {_LAST}:
-                # nothing that was said is lost: what was cut is an entry that the checks refuse
-                known = payload.get(_LAST, [])
-                payload[_LAST] = [*(known if isinstance(known, list) else [known]), *leftovers]
-                return Answer(payload, raw=text)
-            if any(payload.values()):
-                return Answer(payload, leftovers, raw=text, broken_off=True)
+            # all that is missing of an answer that has every field is its last bracket
+            lost = torn or bool(leftovers) or not payload.keys() >= set(FIELDS)
+            if any(payload.values()) or not lost:
+                return Answer(payload, leftovers, raw=text, broken_off=lost)
             problem = "its JSON is malformed"
         elif payload := {key: value[key] for key in FIELDS if key in value}:
             more = [as_json({key: part}) for key, part in value.items() if key not in FIELDS]
@@ -112,20 +106,19 @@ def _without_thinking(text: str) -> str:
     return _THINKING.sub("", head + end) + rest
 
 
-def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], str]:
-    """Read an object that breaks off: whole fields, whole items of the array it breaks off in, and its name."""
+def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], bool]:
+    """Read an object that breaks off: whole fields, whole items of an array, and whether it is within a field."""
     payload: dict[str, Any] = {}
-    torn = ""
+    torn = False
     at = start + 1
     while key := _KEY.match(body, at):
         at = key.end()
         try:
             value, at = _DECODER.raw_decode(body, at)
         except (ValueError, RecursionError):
-            torn = key[1]
-            if body[at : at + 1] == "[" and torn in FIELDS:
-                items, at = _items(body, at + 1)
-                payload[torn] = items
+            torn = True
+            if body[at : at + 1] == "[" and key[1] in FIELDS:
+                payload[key[1]], at = _items(body, at + 1)
             break
         if key[1] in FIELDS:
             payload[key[1]] = value

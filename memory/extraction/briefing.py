@@ -75,11 +75,6 @@ class Briefing:
     zone: tzinfo = UTC
 
     @property
-    def enriched(self) -> list[int]:
-        """The places of the messages for which index words are wanted."""
-        return [place for place, message in enumerate(self.messages) if message.enrich and self.shown[place]]
-
-    @property
     def earlier(self) -> list[str]:
         """The numbers of clauses that a later message of the user's may change, as labels."""
         last = max((numbered.message for numbered in self.clauses.values()), default=0)

@@ -37,16 +37,13 @@ from memory.extraction.evidence import (
     without_user,
 )
 from memory.extraction.examples import own_dates, repeats_example
-from memory.extraction.keywords import words_for
 from memory.extraction.proposal import (
     MAX_FACTS,
-    MAX_KEYWORDS,
     MAX_LESSONS,
     MAX_PROFILE_CHANGES,
     MAX_STEPS,
     ProposedEpisode,
     ProposedFact,
-    ProposedKeyword,
     ProposedOther,
     ProposedProfileChange,
 )
@@ -107,9 +104,6 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
     episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
     summary = checker.summary(payload.get("summary"))
-    index = _Checker(briefing)
-    entries = index.each(payload.get("keywords"), ProposedKeyword, lambda entry, _: entry, MAX_KEYWORDS)
-    keywords = words_for(entries, briefing, index.refuse)
     for leftover in answer.leftovers:
         checker.refuse(leftover, "it could not be read")
     checker.covered.update(number for numbers_ in others for number in numbers_)
@@ -119,8 +113,6 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         episode=episode[0] if episode else None,
         profile_changes=tuple(profile),
         summary=summary,
-        keywords=keywords,
-        keywords_refused=tuple(index.rejected),
         rejected=tuple(checker.rejected),
         complete=briefing.whole and not answer.broken_off and not checker.rejected,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, Protocol
 
@@ -24,7 +24,6 @@ class TranscriptMessage:
         role: Who says it.
         text: What it says.
         at: When; the model is shown the day.
-        enrich: Whether words are wanted that find it and that it does not say.
         context: Whether it has been read before, and only shows what the others refer to: it teaches nothing again.
         origin: Who vouches for it: an answer that was made of a tool's result or a page is no more than that.
     """
@@ -33,7 +32,6 @@ class TranscriptMessage:
     role: Role
     text: str
     at: datetime | None = None
-    enrich: bool = False
     context: bool = False
     origin: Origin = Origin.USER
 
@@ -152,10 +150,6 @@ class Extraction:
         episode: What was attempted, if anything was.
         profile_changes: Checked changes, each field at most once.
         summary: What was asked, done and its result; empty when the model gave none that is usable.
-        keywords: Words that find a message and that it does not say, by the message's id: for the index only, because
-            nobody said them.
-        keywords_refused: What the model sent for them that is of no use. It costs no fact and leaves `complete` as it
-            is: nothing that was said is lost with it.
         rejected: What the model sent and a check refused.
         calls: How many model calls it took.
         complete: Whether the model saw every word of the user's and everything it sent is in the other fields. False
@@ -167,8 +161,6 @@ class Extraction:
     episode: EpisodeDraft | None = None
     profile_changes: tuple[ProfileChange, ...] = ()
     summary: str = ""
-    keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    keywords_refused: tuple[Rejected, ...] = ()
     rejected: tuple[Rejected, ...] = ()
     calls: int = 0
     complete: bool = True

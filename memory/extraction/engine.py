@@ -34,7 +34,6 @@ class Engine(ABC):
     def __init__(self, model: BaseChatModel, profile: Mapping[str, str]) -> None:
         self.model = without_retries(model)
         self.profile = profile
-        self._keywords = load_prompt("extract_keywords")
         self._repair = load_prompt("extract_repair")
         self._secrets = secrets_of(model)
 
@@ -45,10 +44,6 @@ class Engine(ABC):
             return text
         fields = "\n".join(f"- {name}: {description}" for name, description in self.profile.items())
         return f"{text}\n\n{load_prompt('extract_profile').format(fields=fields)}"
-
-    def wanted_keywords(self, briefing: Briefing) -> str:
-        """Return what the model is told of the index words of these messages; nothing where none are wanted."""
-        return self._keywords if briefing.enriched else ""
 
     async def extract(
         self,

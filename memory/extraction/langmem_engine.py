@@ -37,14 +37,13 @@ class LangMemExtractor(Engine):
         prompt = self.instructions().replace("{", "{{").replace("}", "}}")
         create: Any = create_thread_extractor  # its annotation knows models by name only; it takes them as well
         self._extractor: Runnable[Any, Any] = create(
-            self.model, schema=Proposal, instructions=f"{prompt}\n\n{{keywords}}\n\n{{memories}}\n\n{{repair}}"
+            self.model, schema=Proposal, instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}"
         )
 
     async def ask(self, briefing: Briefing, calls: Calls, failed: Answer | None) -> Answer:
         """Ask for one tool call. See `Engine.ask`."""
         material = {
             "messages": [HumanMessage(briefing.transcript)],
-            "keywords": self.wanted_keywords(briefing),
             "memories": briefing.memories,
             "repair": self._repair.format(problem=failed.problem) if failed else "",
         }

@@ -20,8 +20,6 @@ MAX_FACTS = 40
 MAX_PROFILE_CHANGES = 10
 MAX_STEPS = 10
 MAX_LESSONS = 5
-MAX_MEANINGS = 3
-MAX_KEYWORDS = 40
 
 Kind = Literal["question", "request", "maybe", "chat"]
 
@@ -65,13 +63,6 @@ class ProposedEpisode(BaseModel):
     milestone: str = ""
 
 
-class ProposedKeyword(BaseModel):
-    """What a message tells of, and words to find it by."""
-
-    says: str = ""
-    means: list[str] = Field(default_factory=list, json_schema_extra={"maxItems": MAX_MEANINGS})
-
-
 class Proposal(BaseModel):
     """Record what this conversation teaches about the user. Call it exactly once, with everything in it."""
 
@@ -80,23 +71,18 @@ class Proposal(BaseModel):
     profile: list[ProposedProfileChange] = Field(default_factory=list)
     episode: ProposedEpisode | None = None
     summary: str = ""
-    # last: what breaks off here has lost nothing that was said
-    keywords: list[ProposedKeyword] = Field(default_factory=list)
 
 
 FIELDS = tuple(Proposal.model_fields)
 
 
-def strict_schema(
-    targets: Sequence[str], fields: Sequence[str] = (), *, clauses: int, enriched: int = 0
-) -> dict[str, Any]:
+def strict_schema(targets: Sequence[str], fields: Sequence[str] = (), *, clauses: int) -> dict[str, Any]:
     """Return the JSON schema of one call.
 
     Args:
         targets: The labels that may be a target.
         fields: The fields of the profile; empty for any.
         clauses: How many clauses there are to label.
-        enriched: For how many messages index words are asked.
 
     Returns:
         A schema that strict structured output accepts: no references, every property required, none beyond those.
@@ -113,12 +99,6 @@ def strict_schema(
         fact["rel"] = {"enum": ["new"]}
         del fact["target"]
         properties["facts"]["items"]["required"].remove("target")
-    if enriched:
-        # an entry is about 20 tokens, and a small model sends as many as it may
-        properties["keywords"]["maxItems"] = min(2 + 2 * enriched, MAX_KEYWORDS)
-    else:
-        del properties["keywords"]
-        schema["required"].remove("keywords")
     if fields:
         properties["profile"]["items"]["properties"]["field"] = {"enum": list(fields)}
     return {**schema, "title": "extraction"}

@@ -35,7 +35,6 @@ class StructuredExtractor(Engine):
             [*briefing.targets, *briefing.earlier],
             list(self.profile),
             clauses=len(briefing.clauses),
-            enriched=len(briefing.enriched),
         )
         text, broken_off = await fill(
             self.model, schema, self._messages(briefing, failed), calls, run_name="extract_memories"
@@ -44,7 +43,7 @@ class StructuredExtractor(Engine):
 
     def _messages(self, briefing: Briefing, failed: Answer | None) -> list[BaseMessage]:
         messages: list[BaseMessage] = [
-            SystemMessage("\n\n".join(filter(None, [self._instructions, self.wanted_keywords(briefing)]))),
+            SystemMessage(self._instructions),
             HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript]))),
         ]
         if failed is not None:

@@ -76,7 +76,6 @@ CHANGED: dict[str, Any] = {
     "debounce": 0.5,
     "quiet_after": 60.0,
     "engine": "langmem",
-    "keywords": True,
     "learn": "traces",
     "resolve_concepts": "model",
     "deduplicate": "off",

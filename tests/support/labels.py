@@ -93,16 +93,14 @@ def proposal(
     profile: Iterable[Mapping[str, Any]] = (),
     episode: Mapping[str, Any] | None = None,
     summary: str = "",
-    **more: Any,
 ) -> dict[str, Any]:
-    """Return a whole answer; `keywords` only where they were asked for."""
+    """Return a whole answer."""
     return {
         "facts": list(facts),
         "others": list(others),
         "profile": list(profile),
         "episode": episode,
         "summary": summary,
-        **more,
     }
 
 

@@ -9,7 +9,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -373,56 +372,6 @@ async def test_what_is_injected_stays_data(
     # LangMem puts a fence of the same name around everything
     assert shown.count("</conversation>") == (1 if engine == "structured" else 2)
     assert [line for line in shown.splitlines() if line.startswith("[")] == ["[1] look it up"]
-
-
-DATED = [
-    TranscriptMessage("msg-q", "assistant", "Did you surf with Lan?", datetime(2024, 5, 8, tzinfo=UTC)),
-    TranscriptMessage("msg-a", "user", "She surfed yesterday.", datetime(2024, 5, 8, tzinfo=UTC), enrich=True),
-    TranscriptMessage("msg-b", "assistant", "Nice!", datetime(2024, 5, 8, tzinfo=UTC)),
-]
-FOUND_BY = [
-    {"says": "surfed", "means": ["sport", "hobby"]},
-    {"says": "yesterday", "means": ["2024-05-07"]},
-    {"says": "She", "means": ["Lan"]},
-]
-
-
-async def test_the_same_call_gives_words_that_find_a_message(
-    extractor: Extractor, says: Callable[..., None], openai_server: OpenAIServer
-) -> None:
-    says(proposal(keywords=[*FOUND_BY, {"says": "skied", "means": ["sport"]}]))
-    result = await extractor.extract(DATED, [], deadline=20)
-    assert result.keywords == {"msg-a": ("sport", "hobby", "2024-05-07", "Lan")}
-    assert [refused.reason for refused in result.keywords_refused] == ["no message says what it explains"]
-    assert (result.complete, result.rejected, result.calls) == (True, (), 1)
-    shown = openai_server.chats()[0].text
-    assert "(Wed 2024-05-08)" in shown
-    assert "words they do not use" in shown
-
-
-async def test_where_no_words_are_wanted_none_are_asked_for(
-    extractor: Extractor, engine: str, says: Callable[..., None], openai_server: OpenAIServer
-) -> None:
-    says(proposal(keywords=[{"says": "Hanoi", "means": ["city"]}]))
-    result = await extract(extractor)
-    assert (result.keywords, result.complete) == ({}, True)
-    [asked] = openai_server.chats()
-    assert "words they do not use" not in asked.text
-    assert engine == "langmem" or "keywords" not in json.dumps(asked.body)
-
-
-async def test_an_answer_that_breaks_off_among_the_words_is_whole_for_everything_else(
-    extractor: Extractor, engine: str, openai_server: OpenAIServer
-) -> None:
-    text = json.dumps(proposal(keywords=FOUND_BY))
-    cut = text.index("2024-05-07")
-    if engine == "structured":
-        openai_server.add(Reply(text=text, truncate=cut))
-    else:
-        openai_server.add(Reply(tool_calls=[ToolCall("Proposal", text)], truncate=cut))
-    result = await extractor.extract(DATED, [], deadline=20)
-    assert result.keywords == {"msg-a": ("sport", "hobby")}
-    assert (result.summary, result.complete, result.rejected, result.calls) == ("User moved.", True, (), 1)
 
 
 async def test_nothing_of_it_reaches_the_users_stream(

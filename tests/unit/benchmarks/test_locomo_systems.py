@@ -174,9 +174,6 @@ def test_plots_are_drawn_from_the_result(tmp_path: Path) -> None:
         (["--data", "set.json", "--peers", "nobody"], "invalid choice: 'nobody'"),
         (["--data", "set.json", "--embedding", "nowhere:model"], "embedding model 'nowhere:model' cannot be loaded"),
         (["--data", "set.json", "--fit"], "--fit: there is one conversation"),
-        (["--data", "set.json", "--keywords", "missing.json"], "missing.json cannot be read"),
-        (["--data", "set.json", "--keywords", "set.json"], "set.json holds no index words"),
-        (["--data", "set.json", "--keywords", "words.json"], "has no turn 'D9:1'"),
     ],
 )
 def test_a_command_that_cannot_run_says_why(
@@ -188,7 +185,6 @@ def test_a_command_that_cannot_run_says_why(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "set.json", sample())
-    (tmp_path / "words.json").write_text('{"D1:1": "boat", "D9:1": "sport"}', encoding="utf-8")
     with pytest.raises(SystemExit) as stop:
         main([*arguments, "--json", "out.json"])
     assert stop.value.code == 2

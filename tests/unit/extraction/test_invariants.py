@@ -148,15 +148,11 @@ def test_every_clause_is_covered_or_unread(
 
 @given(json_values)
 def test_no_value_of_a_model_breaks_the_checks(value: Any) -> None:
-    for name in ("facts", "others", "profile", "episode", "summary", "keywords"):
+    for name in ("facts", "others", "profile", "episode", "summary"):
         result = judged("I love tea", {name: value})
         assert (result.ops, result.profile_changes) == ((), ())
         assert "I love tea" in [one.text for one in result.unread]
-        empty = (
-            value in (None, "", [], {}, 0, False)
-            or (name == "summary" and isinstance(value, str))
-            or name == "keywords"
-        )
+        empty = value in (None, "", [], {}, 0, False) or (name == "summary" and isinstance(value, str))
         assert empty or not result.complete or result.episode is not None
 
 

@@ -42,8 +42,7 @@ class GatedReader:
         await self._schedule.gate()
         teas = tuple(message.id for message in messages if "tea" in message.text)
         operation = Operation("new", "I like tea.", source_ids=teas)
-        words = {message.id: ("drink",) for message in messages if message.enrich}
-        return Extraction(ops=(operation,) if teas else (), keywords=words, summary="They spoke of tea.")
+        return Extraction(ops=(operation,) if teas else (), summary="They spoke of tea.")
 
 
 class Separate(dict[Any, asyncio.Lock]):

@@ -11,6 +11,7 @@ import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
+from pydantic import ValidationError
 
 from memory.claims import MAX_FAILURES
 from memory.conversations import end_conversation, quiet_conversations
@@ -26,8 +27,7 @@ from memory.extraction import (
 from memory.facade import MemoryFacade
 from memory.facts import write_facts
 from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import pending_namespace, scope_namespace, work_namespace
-from memory.records import Message
+from memory.namespaces import scope_namespace, work_namespace
 from memory.transcript import NOTICE
 from memory.turns import Turns
 
@@ -76,10 +76,6 @@ def allergic(message_id: str) -> Extraction:
 
 def living_in(city: str) -> Reading:
     return lambda message_id: Extraction(profile_changes=(ProfileChange("city", city, (message_id,)),))
-
-
-def found_by(*words: str) -> Reading:
-    return lambda message_id: Extraction(keywords={message_id: words})
 
 
 def turns(store: InMemoryStore, reader: Reader, session: str = "1", agent: str = "tester", **policy: Any) -> Turns:
@@ -274,45 +270,9 @@ async def test_a_turn_that_is_read_late_does_not_change_the_profile_back() -> No
     assert [before.value for before in profile.fields["city"].previous] == ["Hanoi"]
 
 
-async def test_a_message_is_kept_with_the_words_that_find_it_and_as_it_was_said() -> None:
-    store = InMemoryStore()
-    one = turns(store, Reader(found_by("sport", "Lan")))
-    await say(one, "She went surfing.")
-    before = await said(store)
-    await one.extract()
-    assert await said(store) == [{**before[0], "keywords": "sport, Lan"}, before[1]]
-
-
-async def test_a_second_extraction_replaces_the_words_of_the_first() -> None:
-    class Lossy(InMemoryStore):
-        """Loses the removal of a note that was drawn from, once, so that the turn is drawn from again."""
-
-        lost = True
-
-        async def abatch(self, ops: Any) -> Any:
-            batch = list(ops)
-            if not self.lost and any(getattr(op, "value", 0) is None for op in batch):
-                self.lost = True
-                batch = [op for op in batch if getattr(op, "value", 0) is not None]
-            return await super().abatch(batch)
-
-    store = Lossy()
-    await say(turns(store, Reader()), "She went surfing.")
-    store.lost = False
-    await turns(store, Reader(found_by("sport", "Lan"))).extract()
-    assert (await said(store))[0]["keywords"] == "sport, Lan"
-    [waiting] = await MemoryFacade(store).pending("ann")
-    await store.aput(pending_namespace("ann"), waiting["id"], {**waiting, "claimed_by": "", "claimed_until": None})
-    await turns(store, Reader(found_by("water"))).extract()
-    assert (await said(store))[0]["keywords"] == "water"
-
-
-@pytest.mark.parametrize("keywords", [True, False])
-async def test_words_are_wanted_for_what_a_turn_tells_where_the_policy_wants_them_and_each_message_is_dated(
-    keywords: bool,
-) -> None:
+async def test_a_model_is_shown_when_each_message_was_said_and_which_it_has_read() -> None:
     store, reader = InMemoryStore(), Reader()
-    one = turns(store, reader, keywords=keywords)
+    one = turns(store, reader)
     history: list[BaseMessage] = [HumanMessage("I went surfing.", id="q1"), AIMessage("Great!", id="a1")]
     await one.close(history, None)
     await one.extract()
@@ -320,36 +280,32 @@ async def test_words_are_wanted_for_what_a_turn_tells_where_the_policy_wants_the
     step = {"action": "look", "arguments": {}, "observation": "nothing", "error": ""}
     await one.close(history, "a1", [step])
     await one.extract()
-    assert [(m.role, m.text, m.enrich) for m in reader.shown if m.role != "tool"] == [
-        ("user", "I went surfing.", False),
-        ("assistant", "Great!", False),
+    assert [(m.role, m.text, m.context) for m in reader.shown if m.role != "tool"] == [
+        ("user", "I went surfing.", True),
+        ("assistant", "Great!", True),
         ("user", "Thanks!", False),
-        ("assistant", "Shall I look for a course?", keywords),
+        ("assistant", "Shall I look for a course?", False),
     ]
     assert all(m.at is not None for m in reader.shown if m.role != "tool")
-    assert not any(m.enrich for m in reader.shown if m.role == "tool")
 
 
-async def test_the_words_go_with_an_export_and_are_forgotten_with_their_message() -> None:
-    store = InMemoryStore()
-    one = turns(store, Reader(found_by("sport")))
-    await say(one, "She went surfing.")
-    await one.extract()
-    lines = [line async for line in one.memory.export_user("ann")]
-    await one.memory.import_user("bob", lines)
-    assert [value["keywords"] for value in await said(store, "bob")] == ["sport", ""]
-    await one.memory.delete_session("ann", "1")
-    assert "sport" not in repr(await store.asearch(("memory", "ann"), limit=100))
-
-
-async def test_what_was_exported_before_there_were_such_words_comes_back() -> None:
+async def test_words_that_an_earlier_version_gave_a_message_stay_and_are_forgotten_with_it() -> None:
     store = InMemoryStore()
     one = turns(store, Reader())
     await say(one, "She went surfing.")
-    lines = [line.replace('"keywords":"",', "") async for line in one.memory.export_user("ann")]
-    assert not any("keywords" in line for line in lines)
+    lines = [line async for line in one.memory.export_user("ann")]
+    lines = [line.replace('"keywords":""', '"keywords":"sport"') for line in lines]
     await one.memory.import_user("bob", lines)
-    assert [Message.from_value(value).keywords for value in await said(store, "bob")] == ["", ""]
+    assert [value["keywords"] for value in await said(store, "bob")] == ["sport", "sport"]
+    await one.memory.delete_session("bob", "1")
+    assert "sport" not in repr(await store.asearch(("memory", "bob"), limit=100))
+
+
+def test_a_setting_of_an_earlier_version_is_ignored_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="ignored; remove them: keywords"):
+        assert MemoryPolicy.model_validate({"keywords": True, "debounce": 9.0}) == MemoryPolicy(debounce=9.0)
+    with pytest.raises(ValidationError, match="keyword"):
+        MemoryPolicy.model_validate({"keyword": True})
 
 
 async def test_a_turn_that_ends_without_an_answer_to_keep_is_read_soon() -> None:
