@@ -22,6 +22,7 @@ from memory.records import Conversation, Level, Message, now, record_id
 from memory.transactions import transact
 from memory.turns import TurnReport, Turns
 from memory.when import zone_of
+from memory.wishes import wish_changes
 
 MAX_MESSAGES = 80
 """Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
@@ -73,9 +74,10 @@ async def end_conversation(turns: Turns) -> TurnReport:
         verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
         # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
         open_ = {source for fact in verbatim for source in fact.source_ids}
+        operations = [operation for operation in extraction.ops if open_ & set(operation.source_ids)]
         facts = await asyncio.to_thread(
             reconcile,
-            [operation for operation in extraction.ops if open_ & set(operation.source_ids)],
+            operations,
             stored,
             at=stamp.at,
             session_id=turns.session_id,
@@ -88,6 +90,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         kept, gone = await asyncio.to_thread(settle_verbatim, still, known_now.values(), open_)
         changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         changes += await fact_changes(store, turns.user_id, [*facts, *kept])
+        changes += wish_changes(turns.user_id, operations, said)
         if extraction.episode is not None and turns.memory.policy.use_episodic:
             made = drafts.episode(replace(extraction.episode, milestone=""), sources, stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
@@ -98,7 +101,8 @@ async def end_conversation(turns: Turns) -> TurnReport:
         return [fact.text for fact in facts if fact.current], changes
 
     stored = await transact(turns.memory.store, turns.user_id, step)
-    return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls)
+    granted = await turns.grant_wishes()
+    return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls) + granted
 
 
 async def _is_as_read(turns: Turns, id_: str, known: object, messages: Sequence[Message]) -> bool:

@@ -20,6 +20,7 @@ from memory.erasure import erasing, forget_caches
 from memory.forgotten import forgotten_changes
 from memory.interface import MemoryScope
 from memory.language.terms import terms
+from memory.namespaces import meta_namespace
 from memory.owned import everything, set_aside
 from memory.receipts import Receipt, Says, by_kind, read_again
 from memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
@@ -84,7 +85,9 @@ class _Done:
     says: Says = bool
 
 
-async def forget(store: BaseStore, user_id: str, *, ids: Sequence[str] = (), said: Sequence[str] = ()) -> Receipt:
+async def forget(
+    store: BaseStore, user_id: str, *, ids: Sequence[str] = (), said: Sequence[str] = (), note: str = ""
+) -> Receipt:
     """Forget records of a user for good, with what derives from them and the sentences that say them.
 
     Args:
@@ -93,11 +96,13 @@ async def forget(store: BaseStore, user_id: str, *, ids: Sequence[str] = (), sai
         ids: The records; a fact goes with its profile values, with the sentences of messages that said it, and with
             what retells these.
         said: Words of the user's that go as well wherever they stand, such as the clause that asks to forget it.
+        note: The key, among the owner's bookkeeping, of the note that asks for it: it goes in the same batch, and
+            where it is not there any more nothing is forgotten.
 
     Returns:
         What was removed, and what was found of it afterwards; nothing where there are no such records.
     """
-    return (await _forget(store, user_id, lambda _items: (_Wish(tuple(ids), tuple(said)), ()))).receipt
+    return (await _forget(store, user_id, lambda _items: (_Wish(tuple(ids), tuple(said)), ()), note)).receipt
 
 
 async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
@@ -117,15 +122,20 @@ async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: b
     return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
 
 
-async def _forget(store: BaseStore, user_id: str, wish: _Choose) -> Forgotten:
+async def _forget(store: BaseStore, user_id: str, wish: _Choose, note: str = "") -> Forgotten:
+    noted = (meta_namespace(user_id), note)
+
     async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
+        if note and await store.aget(*noted, refresh_ttl=False) is None:
+            # granted by somebody else: it may have been said anew since
+            return (_Done(), ()), []
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]
         wished, unclear = await asyncio.to_thread(wish, items)
         if not wished.ids and not wished.said:
             return (_Done(), unclear), []
         done, changes = await _forgetting(store, user_id, items, wished)
-        return (done, unclear), changes
+        return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
 
     done, unclear = await transact(store, user_id, step)
     forget_caches(store, user_id)

@@ -38,7 +38,6 @@ from memory.extraction import (
 )
 from memory.facade import MemoryFacade
 from memory.facts import fact_changes, load_facts
-from memory.forgetting import forget
 from memory.forgotten import TurnUnsaid, read_forgotten
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
@@ -57,6 +56,7 @@ from memory.transactions import Guard, GuardedStore, transact
 from memory.transcript import is_said, message_record_id, to_records, vouched
 from memory.unread import offer_unread
 from memory.when import zone_of
+from memory.wishes import grant_wishes, wish_changes
 from memory.work.items import Work, announce, put_work
 from memory.workers import worker_name
 
@@ -202,13 +202,21 @@ class Turns:
     async def extract(self) -> TurnReport:
         """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.
 
-        Two workers may do so at once: each turn is drawn from by one of them.
+        Two workers may do so at once: each turn is drawn from by one of them. What a crash left of the user's wishes
+        to forget comes first: what is said since stays.
 
         Returns:
             What changed.
         """
         worker = worker_name()
-        total = TurnReport()
+        total, ungranted = TurnReport(), None
+        try:
+            total = await self.grant_wishes()
+        except Exception as error:
+            # it is tried again; what was said is read meanwhile
+            log.warning("what the user asked to forget is still to be erased: %s", cause_of(error))
+            telemetry.count("degradations", part="forgetting")
+            ungranted = error
         if self.extractor is not None and self.memory.policy.extracts:
             await offer_unread(self.memory, self.user_id, self.agent_id)
         conversations = {self.session_id: self}
@@ -228,6 +236,8 @@ class Turns:
                 break
         for turns in conversations.values():
             total = total + await turns._sum_up()
+        if ungranted is not None:
+            raise ungranted
         return total
 
     async def _sum_up(self) -> TurnReport:
@@ -557,6 +567,7 @@ class Turns:
         # what is put in these words, beside its own, is said again
         words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
         spoken = [*(fact.id for fact in unread), *(fact.id for fact in related if not words.isdisjoint(ways(fact)))]
+        wished = wish_changes(self.user_id, extraction.ops, said)
 
         async def step() -> tuple[TurnReport, list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -591,7 +602,7 @@ class Turns:
                 made_summary = drafts.summary(extraction.summary, messages, stamp)
                 changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
             learnt, refused = await self._profile(extraction, stamp, said)
-            changes += learnt
+            changes += [*learnt, *wished]
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
             news = [fact for fact in facts if _is_news(fact, stored.get(fact.id))]
             report = TurnReport(
@@ -603,18 +614,13 @@ class Turns:
             return report, changes
 
         report = await transact(self.memory.store, self.user_id, step)
-        return report + await self._forget(extraction, said)
+        # it is no longer believed; now it goes for good
+        return report + await self.grant_wishes() if wished else report
 
-    async def _forget(self, extraction: Extraction, said: Mapping[str, Message]) -> TurnReport:
-        """Forget what the user asked to forget; it is no longer believed already."""
-        others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
-        wanted = [op for op in extraction.ops if op.relation == "forget" and op.target_id]
-        asked = [op for op in wanted if op.origin is Origin.USER and others.isdisjoint(op.source_ids)]
-        if not asked:
-            return TurnReport()
-        ids, quotes = ([str(op.target_id) for op in asked], [op.quote for op in asked])
-        receipt = await forget(self.memory.store, self.user_id, ids=ids, said=quotes)
-        return TurnReport(problem="; ".join(receipt.problems))
+    async def grant_wishes(self) -> TurnReport:
+        """Forget for good what the user asked to forget, now or before a crash."""
+        receipts = await grant_wishes(self.memory.store, self.user_id)
+        return TurnReport(problem="; ".join(problem for receipt in receipts for problem in receipt.problems))
 
     async def _keep_verbatim(
         self,

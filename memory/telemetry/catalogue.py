@@ -159,6 +159,7 @@ INSTRUMENTS = (
                 "reranker",
                 "store",
                 "extraction",
+                "forgetting",
                 "model",
                 "summary",
                 "web_search",
