@@ -18,9 +18,11 @@ from memory.branches import forgotten_branches, part_of
 from memory.changes import Change
 from memory.concepts import concepts_without
 from memory.dependents import SUPPORTED, fall
+from memory.erased import Sessions, checked
 from memory.forgotten import without_forgotten
 from memory.namespaces import links_namespace, meta_namespace
 from memory.owned import WHOLE, bookmarks, everything, set_aside
+from memory.receipts import Receipt
 from memory.records import BELIEVED, Profile, ProfileValue
 from memory.scopes.profile import split_fields, with_text
 from memory.speakers import forget_speakers, silenced
@@ -41,7 +43,7 @@ _LINKS = {
 
 async def delete_session(
     store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, session_id: str
-) -> None:
+) -> Receipt:
     """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
 
     Facts and skills that other conversations support keep that support; a fact that one of this conversation had
@@ -52,13 +54,18 @@ async def delete_session(
         checkpointer: Keeps the threads. A thread is deleted only if the owner has said something in it.
         user_id: The owner.
         session_id: The conversation.
+
+    Returns:
+        What was removed, and what was found of it afterwards.
     """
     marks = [item for item in await bookmarks(store, user_id) if item.value.get("thread_id") == session_id]
     items = await everything(store, user_id)
-    if checkpointer is not None and (marks or session_id in sessions_of(items)):
-        await checkpointer.adelete_thread(session_id)
+    threads = [session_id] if marks or session_id in sessions_of(items) else []
+    if checkpointer is not None:
+        for thread in threads:
+            await checkpointer.adelete_thread(thread)
 
-    async def step() -> tuple[None, list[Change]]:
+    async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
         owned = await everything(store, user_id)
         aside = await set_aside(store, user_id)
         said = [item for item in aside if item.value.get("kind") == "message"]
@@ -71,13 +78,14 @@ async def delete_session(
         gone = {(change.namespace, change.key) for change in changes if change.value is None}
         left = [item for item in owned if (item.namespace, item.key) not in gone]
         work = await forgotten_work(store, user_id, session_id)
-        return None, [*changes, *await silenced(store, user_id, left), *work]
+        return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work]
 
-    await transact(store, user_id, step)
+    before, changes = await transact(store, user_id, step)
     forget_caches(store, user_id)
+    return await checked(store, checkpointer, user_id, before, changes, session_id=session_id, threads=threads)
 
 
-async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> list[str]:
+async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> Sessions:
     """Forget everything about one user: every scope, pending work, threads, and where the terminal left off.
 
     Args:
@@ -86,7 +94,7 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
         user_id: The owner.
 
     Returns:
-        The conversations there were.
+        The conversations there were, with what was removed and what was found of it afterwards.
     """
     marks = await bookmarks(store, user_id)
     threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
@@ -95,18 +103,18 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
         for session_id in sessions:
             await checkpointer.adelete_thread(session_id)
 
-    async def step() -> tuple[None, list[Change]]:
+    async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
         links = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-        items = [*await everything(store, user_id), *await set_aside(store, user_id), *links, *marks]
-        gone = [PutOp(item.namespace, item.key, None) for item in items]
-        return None, [*gone, *await forgotten_work(store, user_id)]
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+        gone = [PutOp(item.namespace, item.key, None) for item in (*items, *links, *marks)]
+        return (items, gone), [*gone, *await forgotten_work(store, user_id)]
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
-    await transact(store, user_id, step)
+    before, changes = await transact(store, user_id, step)
     meta = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     await store.abatch([PutOp(item.namespace, item.key, None) for item in meta])
     forget_caches(store, user_id)
-    return sessions
+    return Sessions(sessions, await checked(store, checkpointer, user_id, before, changes, threads=sessions))
 
 
 def forget_caches(store: BaseStore, user_id: str) -> None:

@@ -19,6 +19,7 @@ from memory.causes import cause_of
 from memory.changes import Change, write
 from memory.correcting import correct_fact
 from memory.doubts import with_doubts
+from memory.erased import Sessions
 from memory.forgetting import forget
 from memory.forgotten import forgotten_in, forgotten_key
 from memory.graph.arm import with_links
@@ -217,7 +218,7 @@ class MemoryFacade:
         """
         await self._scopes[event.scope].write(event)
 
-    async def delete_session(self, user_id: str, session_id: str) -> None:
+    async def delete_session(self, user_id: str, session_id: str) -> Receipt:
         """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
 
         What other conversations support too keeps that support.
@@ -225,17 +226,21 @@ class MemoryFacade:
         Args:
             user_id: The owner.
             session_id: The conversation.
-        """
-        await erasure.delete_session(self.store, self._checkpointer, user_id, session_id)
 
-    async def forget_user(self, user_id: str) -> list[str]:
+        Returns:
+            What was removed, and what was found of it afterwards.
+        """
+        return await erasure.delete_session(self.store, self._checkpointer, user_id, session_id)
+
+    async def forget_user(self, user_id: str) -> Sessions:
         """Forget everything about one user: every scope, pending work, and the threads.
 
         Args:
             user_id: The owner.
 
         Returns:
-            The conversations there were: a caller whose threads are kept elsewhere deletes them there.
+            The conversations there were: a caller whose threads are kept elsewhere deletes them there. Its `receipt`
+            says what was removed, and what was found of it afterwards.
         """
         return await erasure.forget_user(self.store, self._checkpointer, user_id)
 

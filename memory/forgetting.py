@@ -22,7 +22,7 @@ from memory.interface import MemoryScope
 from memory.language.terms import terms
 from memory.namespaces import meta_namespace
 from memory.owned import everything, set_aside
-from memory.receipts import Receipt, Says, by_kind, read_again
+from memory.receipts import Receipt, Says, read_again, receipt_of
 from memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
 from memory.saying import Sayings, same, says
 from memory.scopes.profile import values_of
@@ -216,7 +216,9 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
     for change in _chains(items, texts_left, gone):
         changes[change.namespace, change.key] = change
     noted = [messages[id_] for id_ in sorted((unsaid.cut | gone) & messages.keys())]
-    done = _Done(_told(unsaid, wish), _receipt(items, changes.values(), unsaid), frozenset(gone), _still(unsaid))
+    done = _Done(
+        _told(unsaid, wish), receipt_of(items, changes.values(), unsaid.messages), frozenset(gone), _still(unsaid)
+    )
     return done, [*changes.values(), *await forgotten_changes(store, user_id, _by_session(noted))]
 
 
@@ -251,18 +253,6 @@ def _still(unsaid: Unsaid) -> Says:
         return unsaid.is_said(item)
 
     return still
-
-
-def _receipt(items: Sequence[Item], changes: Iterable[Change], unsaid: Unsaid) -> Receipt:
-    known = {(item.namespace, item.key): kind_of(item) for item in items}
-    written = [
-        (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
-    ]
-    return Receipt(
-        removed=by_kind((kind, change.key) for change, kind in written if change.value is None),
-        rewritten=by_kind((kind, change.key) for change, kind in written if change.value is not None),
-        messages=unsaid.messages,
-    )
 
 
 def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:

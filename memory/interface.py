@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
@@ -19,6 +19,9 @@ from memory.records import with_zone
 from memory.retrieval.fusion import ALL_ARMS, Arm
 from memory.retrieval.reranking import check_reranker
 from memory.summaries.settings import SummarySettings
+
+if TYPE_CHECKING:
+    from memory.receipts import Receipt
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
@@ -170,8 +173,8 @@ class Memory(Protocol):
     async def write(self, event: MemoryWriteEvent) -> None:
         """Remember one thing; writing the same thing again changes nothing."""
 
-    async def delete_session(self, user_id: str, session_id: str) -> None:
-        """Forget one conversation of one owner and what was derived from it alone."""
+    async def delete_session(self, user_id: str, session_id: str) -> Receipt:
+        """Forget one conversation of one owner and what was derived from it alone; return what was removed."""
 
 
 def _written_off(value: Any) -> Any:

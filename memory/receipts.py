@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from langgraph.store.base import BaseStore, Item
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memory import last_known, portability
 from memory.causes import cause_of
+from memory.changes import Change
 from memory.graph.arm import with_links
 from memory.interface import MemoryScope
 from memory.namespaces import links_namespace, scope_namespace
@@ -102,6 +104,25 @@ class Receipt(BaseModel):
         return f"{gone} removed, {less} rewritten; {len(self.checks)} checks, {left}"
 
 
+def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) -> Receipt:
+    """Return the receipt of some writes, of which nothing has been checked yet.
+
+    Args:
+        items: The records as they were; what else is written, such as bookkeeping, is no memory.
+        changes: The writes.
+        messages: How many messages of the user's said it.
+    """
+    known = {(item.namespace, item.key): str(item.value.get("kind", "")) for item in items}
+    written = [
+        (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
+    ]
+    return Receipt(
+        removed=by_kind((kind, change.key) for change, kind in written if change.value is None),
+        rewritten=by_kind((kind, change.key) for change, kind in written if change.value is not None),
+        messages=messages,
+    )
+
+
 def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return the ids of records by their kinds.
 
@@ -115,7 +136,12 @@ def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 async def read_again(
-    store: BaseStore, user_id: str, gone: Collection[str], says: Says, asked: Sequence[str]
+    store: BaseStore,
+    user_id: str,
+    gone: Collection[str],
+    says: Says,
+    asked: Sequence[str],
+    more: Mapping[str, AsyncIterator[Check]] = MappingProxyType({}),
 ) -> tuple[Check, ...]:
     """Look for what was forgotten wherever it could still be.
 
@@ -125,6 +151,7 @@ async def read_again(
         gone: The ids of the records that were removed.
         says: Returns whether a record still says it.
         asked: How it was put: what the arms are asked for.
+        more: More to look at, each by its name.
 
     Returns:
         A check for each scope, each arm of the search, the links, the caches of this process and the export.
@@ -142,11 +169,12 @@ async def read_again(
         "links": _links(store, user_id, removed),
         "caches": _caches(store, user_id, hit),
         "export": _export(store, user_id, hit),
+        **more,
     }
     for name, looking in looks.items():
         try:
             async with asyncio.timeout_at(until):
-                checks += [check async for check in looking]
+                checks += [one async for one in looking]
         except Exception as error:  # of a store or an embedder, whatever it raises
             log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
             checks.append(Check(name=name, problem=cause_of(error)))
@@ -157,7 +185,7 @@ async def _scopes(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Ch
     items = [*await everything(store, user_id), *await set_aside(store, user_id)]
     found = await asyncio.to_thread(lambda: [item for item in items if hit(item)])
     for name in dict.fromkeys([*map(str, MemoryScope), *sorted({item.namespace[2] for item in items})]):
-        yield _check(f"scope {name}", [item.key for item in found if item.namespace[2] == name])
+        yield check(f"scope {name}", [item.key for item in found if item.namespace[2] == name])
 
 
 async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str]) -> AsyncIterator[Check]:
@@ -185,12 +213,12 @@ async def _arm(
     missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in arms]
     found = [one.item for answer in recalled for one in answer.found]
     hits = await asyncio.to_thread(lambda: [item.key for item in found if hit(item)])
-    return _check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
+    return check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
 
 
 async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
     found = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    yield _check("links", await asyncio.to_thread(_naming, found, gone))
+    yield check("links", await asyncio.to_thread(_naming, found, gone))
 
 
 def _naming(links: Iterable[Item], gone: Collection[str]) -> list[str]:
@@ -200,7 +228,7 @@ def _naming(links: Iterable[Item], gone: Collection[str]) -> list[str]:
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
     kept = last_known.kept(store, user_id)
-    yield _check("cache last_known", [item.id for item in kept if hit(_item(item.payload, str(item.scope), item.id))])
+    yield check("cache last_known", [item.id for item in kept if hit(_item(item.payload, str(item.scope), item.id))])
 
 
 async def _export(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
@@ -210,7 +238,7 @@ async def _export(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Ch
         records = [(one["in"], one["record"]) for one in map(json.loads, lines) if "record" in one]
         return [str(value.get("id")) for place, value in records if hit(_item(value, place, str(value.get("id"))))]
 
-    yield _check("export", await asyncio.to_thread(hits))
+    yield check("export", await asyncio.to_thread(hits))
 
 
 def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:
@@ -218,6 +246,13 @@ def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:
     return Item(value=dict(value), key=key, namespace=("memory", "", scope), created_at=at, updated_at=at)
 
 
-def _check(name: str, ids: Iterable[str], problem: str = "") -> Check:
+def check(name: str, ids: Iterable[str], problem: str = "") -> Check:
+    """Return what one look has found.
+
+    Args:
+        name: Where was looked.
+        ids: What was found.
+        problem: Why it could not be looked at; empty where it was.
+    """
     found = list(dict.fromkeys(ids))
     return Check(name=name, hits=len(found), ids=tuple(found[:10]), problem=problem)

@@ -154,11 +154,11 @@ class Chat:
             thread_id = await sessions.new()
             self._console.print(Text("a new conversation", style="dim"))
         elif line == "/forget":
-            await sessions.forget()
+            receipt = await sessions.forget()
             if self._prompt is not None:
                 self._prompt.forget()
             thread_id = await sessions.new()
-            self._console.print(Text("forgotten", style="dim"))
+            self._console.print(Text(f"forgotten: {receipt.in_short()}", style="dim"))
         elif line == "/help":
             self._console.print(Text(HELP, style="dim"))
         elif line.split()[0] in COMMANDS:

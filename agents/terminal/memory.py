@@ -25,6 +25,7 @@ from agents.terminal.sessions import conversations_of
 from memory.context import labelled
 from memory.facade import MemoryFacade
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
+from memory.receipts import Receipt
 from memory.records import Fact
 from memory.storage import StorageSettings, open_storage
 
@@ -220,9 +221,12 @@ class _Command:
         item = await self._named(memory)
         if not await asyncio.to_thread(self._agreed, f"{item.source} {_short(item.id)}: {one_line(_text(item), 60)}"):
             return 1
-        receipt = await memory.forget(self._user, item.id)
-        data = {"forgotten": [item.id], **receipt.model_dump(mode="json"), "problems": list(receipt.problems)}
-        self._report(data, f"forgotten: {receipt.in_short()}")
+        return self._forgotten([item.id], await memory.forget(self._user, item.id))
+
+    def _forgotten(self, names: Sequence[str], receipt: Receipt, also: str = "") -> int:
+        """Show a receipt; return the exit code."""
+        data = {"forgotten": list(names), **receipt.model_dump(mode="json"), "problems": list(receipt.problems)}
+        self._report(data, f"forgotten{also}: {receipt.in_short()}")
         return 1 if receipt.problems else 0
 
     async def threads(self, memory: MemoryFacade) -> int:
@@ -307,12 +311,9 @@ class _Command:
         """Forget a conversation or the user."""
         session = self.arguments.session
         if session:
-            await memory.delete_session(self._user, session)
-            self._report({"forgotten": [session]}, "forgotten")
-        else:
-            sessions = await memory.forget_user(self._user)
-            self._report({"forgotten": sessions}, f"forgotten, {len(sessions)} conversations included")
-        return 0
+            return self._forgotten([session], await memory.delete_session(self._user, session))
+        sessions = await memory.forget_user(self._user)
+        return self._forgotten(sessions, sessions.receipt, f", {len(sessions)} conversations included")
 
     def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
         if self.arguments.json:

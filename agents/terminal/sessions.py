@@ -13,6 +13,7 @@ from agents.terminal.turn import Agent
 from memory.facade import MemoryFacade
 from memory.namespaces import encode, terminal_namespace
 from memory.owned import everything
+from memory.receipts import Receipt
 from memory.records import now
 from memory.work.ending import conclude_soon
 
@@ -94,7 +95,11 @@ class Sessions:
         """End a conversation: what it came to is remembered behind the next one."""
         await conclude_soon(self._store, self._user_id, thread_id)
 
-    async def forget(self) -> None:
-        """Forget all about the user: memories, threads, and which conversations there were, with every agent."""
+    async def forget(self) -> Receipt:
+        """Forget all about the user: memories, threads, and which conversations there were, with every agent.
+
+        Returns:
+            What was removed, and what was found of it afterwards.
+        """
         checkpointer: Any = self._agent.checkpointer
-        await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)
+        return (await MemoryFacade(self._store, checkpointer=checkpointer).forget_user(self._user_id)).receipt

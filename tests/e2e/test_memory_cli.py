@@ -225,7 +225,10 @@ async def test_forgetting_asks_and_reaches_the_thread(filled: Environment, run: 
     assert listed
     await run("forget", "--session", "tuesday", "--yes")
     assert await read("list") == listed
-    assert await read("forget", "--yes") == {"forgotten": ["monday"]}
+    receipt = await read("forget", "--yes")
+    assert (receipt["forgotten"], receipt["problems"]) == (["monday"], [])
+    assert receipt["removed"]["fact"]
+    assert {"scope semantic", "arm vector", "export", "threads"} <= {check["name"] for check in receipt["checks"]}
     assert await read("list") == []
     async with open_storage(settings) as storage:
         assert await storage.checkpointer.aget(config) is None

@@ -138,8 +138,10 @@ class TestDeleteSession:
         await memory.import_user("bob", await lines(memory))
         bobs = await lines(memory, "bob")
 
-        await memory.delete_session("ann", "monday")
+        receipt = await memory.delete_session("ann", "monday")
 
+        assert receipt.problems == ()
+        assert len(receipt.removed["message"]) == 2
         left = await everything(memory.store, "ann")
         assert "secret" not in str([item.value for item in left])
         assert "monday" not in str([item.value for item in left])

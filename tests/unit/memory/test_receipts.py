@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from memory import portability, receipts
+from memory.changes import Change
 from memory.facade import MemoryFacade
 from memory.forgetting import forget_said
+from memory.interface import MemoryScope
+from memory.namespaces import scope_namespace, work_namespace
+from memory.receipts import Receipt
+from tests.support.telling import tell
 
 
 async def test_what_takes_too_long_to_look_at_is_told_and_the_rest_is_forgotten(
@@ -30,3 +39,78 @@ async def test_what_takes_too_long_to_look_at_is_told_and_the_rest_is_forgotten(
     assert done.texts == ("I like green tea",)
     assert "export: TimeoutError" in done.receipt.problems
     assert await memory.semantic.history(user_id="ann") == []
+
+
+async def held(store: BaseStore) -> tuple[MemoryFacade, InMemorySaver]:
+    """Return a memory in which Ann has said something on two days, with the threads."""
+    threads = InMemorySaver()
+    memory = MemoryFacade(store, checkpointer=threads)
+    for day, text in (("monday", "I like green tea"), ("tuesday", "I have a boat")):
+        said = await memory.dialog.append("ann", day, [HumanMessage(text, id=day)], agent_id="a")
+        await tell(store, text, source_ids=[said[0].id], session_id=day)
+        config: Any = {"configurable": {"thread_id": day, "checkpoint_ns": ""}}
+        await threads.aput(config, empty_checkpoint(), {}, {})
+    return memory, threads
+
+
+async def deleted(memory: MemoryFacade) -> Receipt:
+    return await memory.delete_session("ann", "monday")
+
+
+async def forgotten(memory: MemoryFacade) -> Receipt:
+    return (await memory.forget_user("ann")).receipt
+
+
+Erase = Callable[[MemoryFacade], Awaitable[Receipt]]
+
+
+@pytest.mark.parametrize(("erase", "each"), [(deleted, 1), (forgotten, 2)])
+async def test_what_is_erased_as_a_whole_has_a_receipt(erase: Erase, each: int) -> None:
+    memory, _ = await held(InMemoryStore())
+    receipt = await erase(memory)
+    assert (receipt.counts, receipt.messages, receipt.problems) == ({"fact": each, "message": each}, each, ())
+    looked = {check.name.split()[0] for check in receipt.checks}
+    assert {"scope", "arm", "links", "cache", "export", "threads", "work", "bookmarks"} <= looked
+
+
+@pytest.mark.parametrize("erase", [deleted, forgotten])
+async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
+    erase: Erase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, threads = await held(InMemoryStore())
+
+    async def writes_nothing(
+        _store: BaseStore, _user: str, step: Callable[[], Awaitable[tuple[Any, Sequence[Change]]]]
+    ) -> Any:
+        return (await step())[0]
+
+    async def keeps(_thread: str) -> None:
+        return None
+
+    monkeypatch.setattr("memory.erasure.transact", writes_nothing)
+    monkeypatch.setattr(threads, "adelete_thread", keeps)
+    receipt = await erase(memory)
+    left = {check.name for check in receipt.checks if check.hits}
+    assert {"scope dialog", "scope semantic", "arm vector", "export", "threads"} <= left
+    fact = next(check for check in receipt.checks if check.name == "scope semantic")
+    assert set(receipt.removed["fact"]) >= set(fact.ids)
+
+
+async def test_the_receipt_of_a_user_names_what_is_written_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, _ = await held(InMemoryStore())
+
+    def from_another_process(store: BaseStore, user_id: str) -> None:
+        work = {"kind": "extract", "agent": "a", "session": "monday", "due_at": 1}
+        store.put(work_namespace(user_id), "late", work, index=False)
+        store.put(scope_namespace(user_id, MemoryScope.STATE), "late", {"kind": "state"}, index=False)
+
+    monkeypatch.setattr("memory.erasure.forget_caches", from_another_process)
+    receipt = (await memory.forget_user("ann")).receipt
+    assert receipt.problems == ("scope state: 1 left", "export: 1 left", "work: 1 left")
+
+
+async def test_a_conversation_that_somebody_else_held_is_not_touched() -> None:
+    memory, threads = await held(InMemoryStore())
+    receipt = await memory.delete_session("bob", "monday")
+    assert (receipt.counts, receipt.rewritten, receipt.problems) == ({}, {}, ())
+    assert await threads.aget_tuple({"configurable": {"thread_id": "monday"}}) is not None
