@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import openai
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables.config import ensure_config, merge_configs
+from langchain_core.messages import BaseMessage
 
 from memory import telemetry
 from memory.chat_summary.form import Usage
-from memory.extraction.calls import HIDDEN, filling, said_in
+from memory.extraction.answers import first_object
+from memory.extraction.calls import fill
 
 _SCHEMA: dict[str, Any] = {
     "title": "chat_summary",
@@ -29,9 +27,6 @@ _SCHEMA: dict[str, Any] = {
     "required": ["language", "summary", "full_question"],
     "additionalProperties": False,
 }
-
-_THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)
-_DECODER = json.JSONDecoder()
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"(?<![\w.,])(?:\+|0)\d(?:[ .-]?\d){6,13}(?!\w)")
@@ -70,58 +65,15 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
     Raises:
         Exception: Whatever the client raises.
     """
-    filled = filling(model, _SCHEMA)
-    config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "chat_summary"})
     with telemetry.model_call("chat_summary", model) as call:
-        try:
-            result: Any = await filled.ainvoke(messages, config)
-        except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
-            spent = error.completion.usage
-            usage = None
-            if spent is not None:
-                usage = Usage(
-                    input_tokens=spent.prompt_tokens,
-                    output_tokens=spent.completion_tokens,
-                    total_tokens=spent.total_tokens,
-                )
-                call.spent(usage.model_dump())
-            # small models fill up with white space what is whole
-            sent = read_object(error.completion.choices[0].message.content or "")
-            return Draft(sent or {}, usage, "" if sent else "the model's answer was cut short")
-        call.answered(result["raw"])
-    return _read(result["raw"], result.get("parsed"))
-
-
-def _read(raw: Any, parsed: Any) -> Draft:
-    if not isinstance(raw, AIMessage):
-        return Draft(problem="the model's answer is no message")
-    text = said_in(raw)
-    usage = Usage.model_validate(raw.usage_metadata) if raw.usage_metadata else None
-    # a provider that fills in schemas by a tool call sends no text
-    fields = read_object(text) if text.strip() else parsed
-    if not isinstance(fields, Mapping):
-        return Draft(usage=usage, problem="the model's answer is not in the form that was asked for")
+        text, broken_off, spent = await fill(model, _SCHEMA, messages, call, run_name="chat_summary")
+    usage = Usage.model_validate(spent) if spent else None
+    # small models fill up with white space what is whole
+    fields = first_object(text, _SCHEMA["properties"])
+    if fields is None:
+        cut = "was cut short" if broken_off else "is not in the form that was asked for"
+        return Draft(usage=usage, problem=f"the model's answer {cut}")
     return Draft(fields, usage)
-
-
-def read_object(text: str) -> dict[str, Any] | None:
-    """Return the first JSON object in a model's answer that has one of the fields asked for.
-
-    >>> read_object('<think>{}</think>Here: {"summary": "ok"}')
-    {'summary': 'ok'}
-    """
-    body = _THINKING.sub("", text)
-    start = body.find("{")
-    while start >= 0:
-        try:
-            value, end = _DECODER.raw_decode(body, start)
-        except (json.JSONDecodeError, RecursionError):
-            end = start + 1
-        else:
-            if isinstance(value, dict) and value.keys() & _SCHEMA["properties"].keys():
-                return value
-        start = body.find("{", end)
-    return None
 
 
 def without_invented(text: str, given: Iterable[str]) -> str:

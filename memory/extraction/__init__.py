@@ -25,7 +25,6 @@ from memory.extraction.errors import (
     ModelRejected,
     ModelUnavailable,
 )
-from memory.extraction.stand_ins import ExtractorsInTurn
 
 __all__ = [
     "DeadlineExceeded",
@@ -68,23 +67,15 @@ def create_extractor(
     Raises:
         ValueError: If there is no such engine, or the model cannot do what it needs.
     """
-    if stand_ins:
-        return ExtractorsInTurn([create_extractor(engine, one, profile) for one in (model, *stand_ins)])
     # imported here: LangMem takes a second to import, and only one of the engines needs it
     if engine == "structured":
         from memory.extraction.structured import StructuredExtractor
 
-        return StructuredExtractor(model, profile or {})
+        return StructuredExtractor((model, *stand_ins), profile or {})
     if engine == "langmem":
         from memory.extraction.langmem_engine import LangMemExtractor
 
-        try:
-            return LangMemExtractor(model, profile or {})
-        except NotImplementedError:
-            raise ValueError(
-                f"The extraction engine 'langmem' needs a chat model that calls tools; {type(model).__name__} "
-                "does not. Use the engine 'structured' or another model."
-            ) from None
+        return LangMemExtractor((model, *stand_ins), profile or {})
     near = get_close_matches(engine, ENGINES, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"There is no extraction engine {engine!r}.{hint} The engines are: {', '.join(ENGINES)}.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from memory.extraction.errors import InvalidOutput
 from memory.extraction.proposal import FIELDS
 
 _THOUGHT = "</think>"
@@ -25,20 +26,16 @@ class Answer:
     Args:
         payload: The fields of the proposal that were read, as the model sent them.
         leftovers: What was sent beside them and could not be read.
-        raw: The answer as it came.
-        problem: Why nothing could be read; empty when something was.
         broken_off: Whether the model was cut short.
     """
 
-    payload: dict[str, Any] = field(default_factory=dict)
+    payload: dict[str, Any]
     leftovers: tuple[str, ...] = ()
-    raw: str = ""
-    problem: str = ""
     broken_off: bool = False
 
 
 def read_answer(text: str, *, broken_off: bool = False) -> Answer:
-    """Read the JSON object in a model's answer.
+    """Read the JSON objects in a model's answer as one.
 
     Args:
         text: The answer.
@@ -47,39 +44,50 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
     Returns:
         What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover.
 
+    Raises:
+        InvalidOutput: If nothing can be read.
+
     >>> read_answer('Sure: {"summary": "ok"}').payload
     {'summary': 'ok'}
     >>> read_answer('{"facts": [{"c": [1]}, {"c": [2').leftovers
     ('{"c": [2',)
-    >>> read_answer("I cannot").problem
-    'it holds no JSON object'
     """
     body = _without_thinking(text)
+    payload: dict[str, Any] = {}
+    leftovers: list[str] = []
     problem = "it holds no JSON object"
-    for value, start, end in _objects(body):
-        if value is None:
-            payload, leftovers, torn = _salvage(body, start)
-            # all that is missing of an answer that has every field is its last bracket
-            lost = torn or bool(leftovers) or not payload.keys() >= set(FIELDS)
-            if any(payload.values()) or not lost:
-                return Answer(payload, leftovers, raw=text, broken_off=lost)
-            problem = "its JSON is malformed"
-        elif payload := {key: value[key] for key in FIELDS if key in value}:
-            more = [as_json({key: part}) for key, part in value.items() if key not in FIELDS]
-            more += [body[end:].strip()] if "{" in body[end:] else []
-            return Answer(payload, tuple(more), raw=text, broken_off=broken_off)
-        else:
-            problem = f"it has none of the fields {', '.join(FIELDS)}"
-    return Answer(raw=text, problem=problem, broken_off=broken_off)
+    for value, start in _objects(body):
+        sent, rest, lost = (value, (), False) if value is not None else _salvage(body, start)
+        if (lost and not any(sent.values())) or sent.keys().isdisjoint(FIELDS):
+            problem = "its JSON is malformed" if lost else f"it has none of the fields {', '.join(FIELDS)}"
+            leftovers += [body[start:]] if lost and payload else []
+            continue
+        broken_off = lost if value is None else broken_off
+        leftovers += rest
+        for key, part in sent.items():
+            if key in FIELDS and not payload.get(key):
+                payload[key] = part
+            elif key in FIELDS and isinstance(part, list) and isinstance(payload[key], list):
+                payload[key] += part
+            elif key not in FIELDS or (part and part != payload[key]):
+                leftovers.append(as_json({key: part}))
+    if not payload:
+        raise InvalidOutput(f"the model's answer could not be used: {problem}", raw=text)
+    return Answer(payload, tuple(leftovers), broken_off)
 
 
-def first_object(text: str) -> dict[str, Any] | None:
+def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | None:
     """Return the first JSON object in a model's answer, whatever stands around it; None without one.
+
+    Args:
+        text: The answer.
+        fields: Of which it is to have one; none for any object.
 
     >>> first_object('<think>{}</think>Here: {"summary": "ok"}')
     {'summary': 'ok'}
     """
-    return next((value for value, _, _ in _objects(_without_thinking(text))), None)
+    found = (value for value, _ in _objects(_without_thinking(text)))
+    return next((one for one in found if one is None or not fields or not one.keys().isdisjoint(fields)), None)
 
 
 def as_json(value: Any) -> str:
@@ -87,16 +95,16 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _objects(body: str) -> Iterator[tuple[dict[str, Any] | None, int, int]]:
-    """Yield the JSON objects in a text, with where they begin and end; None for one that is malformed, the last."""
+def _objects(body: str) -> Iterator[tuple[dict[str, Any] | None, int]]:
+    """Yield the JSON objects in a text, with where they begin; None for one that is malformed, the last."""
     start = body.find("{")
     while start >= 0:
         try:
             value, end = _DECODER.raw_decode(body, start)
         except (ValueError, RecursionError):
-            yield None, start, len(body)
+            yield None, start
             return
-        yield value, start, end
+        yield value, start
         start = body.find("{", end)
 
 
@@ -107,23 +115,25 @@ def _without_thinking(text: str) -> str:
 
 
 def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], bool]:
-    """Read an object that breaks off: whole fields, whole items of an array, and whether it is within a field."""
+    """Read an object that breaks off: whole fields, whole items of an array, what is left, and whether that is lost."""
     payload: dict[str, Any] = {}
     torn = False
     at = start + 1
-    while key := _KEY.match(body, at):
+    while (key := _KEY.match(body, at)) and not torn:
         at = key.end()
         try:
             value, at = _DECODER.raw_decode(body, at)
         except (ValueError, RecursionError):
             torn = True
-            if body[at : at + 1] == "[" and key[1] in FIELDS:
-                payload[key[1]], at = _items(body, at + 1)
-            break
+            if body[at : at + 1] != "[" or key[1] not in FIELDS:
+                break
+            value, at = _items(body, at + 1)
         if key[1] in FIELDS:
             payload[key[1]] = value
     rest = body[at:].strip(" \n\t,")
-    return payload, (rest,) if rest.strip("[]{} \n\t,") else (), torn
+    left = (rest,) if rest.strip("[]{} \n\t,") else ()
+    # all that is missing of one that has every field is its last bracket
+    return payload, left, torn or bool(left) or not payload.keys() >= set(FIELDS)
 
 
 def _items(body: str, at: int) -> tuple[list[Any], int]:

@@ -1,25 +1,23 @@
-"""One extraction's model calls: how many, what they answered and cost; and a chat model that does not retry."""
+"""Calls of a chat model behind the scenes: one attempt each, within a deadline, and with errors that are ours."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Any
-from uuid import UUID
 
 import openai
-from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, LLMResult
-from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config, merge_configs
 from pydantic import SecretStr
 
 from memory import telemetry
 from memory.extraction.answers import as_json
-from memory.extraction.errors import ModelRejected
+from memory.extraction.errors import DeadlineExceeded, ModelRejected, translate
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
@@ -28,49 +26,26 @@ HIDDEN = "nostream"
 _BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"})
 
 
-class Calls(AsyncCallbackHandler):
-    """Counts and keeps the calls of one extraction.
+@asynccontextmanager
+async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIterator[telemetry.ModelCall]:
+    """Measure one call of a chat model, and bound it in time.
 
     Args:
-        limit: Calls at most.
+        purpose: What it is asked for, as telemetry counts it.
+        model: The model.
+        seconds: How long it may take.
+
+    Raises:
+        ExtractionError: In place of whatever the client raises.
     """
-
-    run_inline = True
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.count = 0
-        self.measured: telemetry.ModelCall | None = None
-        self.answers: list[AIMessage] = []
-        self.errors: list[Exception] = []
-
-    @property
-    def left(self) -> int:
-        """How many calls may still be made."""
-        return self.limit - self.count
-
-    async def on_chat_model_start(
-        self, serialized: dict[str, Any], messages: list[list[BaseMessage]], **kwargs: Any
-    ) -> None:
-        """Count a call."""
-        self.count += 1
-
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
-        """Keep an answer as it came: what works on it may change it."""
-        for generation in response.generations[0][:1] if response.generations else []:
-            if isinstance(generation, ChatGeneration) and isinstance(generation.message, AIMessage):
-                self.answers.append(generation.message.model_copy(deep=True))
-                self.spend(generation.message.usage_metadata, *telemetry.names_of(generation.message))
-
-    async def on_llm_error(self, error: BaseException, **kwargs: Any) -> None:
-        """Keep an error: what runs in between may swallow it."""
-        if isinstance(error, Exception):
-            self.errors.append(error)
-
-    def spend(self, usage: Any, *names: str) -> None:
-        """Count the tokens of one call of a model, with what the provider calls it."""
-        if self.measured is not None:
-            self.measured.spent(usage, *names)
+    try:
+        with telemetry.model_call(purpose, model) as call:
+            async with asyncio.timeout(seconds):
+                yield call
+    except TimeoutError:
+        raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
+    except Exception as error:
+        raise translate(error, secrets_of(model)) from None  # the original, in a log, may show a key
 
 
 def is_broken_off(message: AIMessage) -> bool:
@@ -109,51 +84,50 @@ def without_retries(model: BaseChatModel) -> BaseChatModel:
     return copy
 
 
-def filling(model: BaseChatModel, schema: Mapping[str, Any]) -> Runnable[Any, Any]:
-    """Return a chat model held to a JSON schema, whose answers are {"raw", "parsed", "parsing_error"}.
-
-    Args:
-        model: One whose `with_structured_output` knows `method="json_schema"`.
-        schema: The schema.
-    """
-    # OpenAI's clients take `strict`; others refuse a keyword that they do not know
-    takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
-    options: dict[str, Any] = {"strict": True} if takes_strict else {}
-    return model.with_structured_output(dict(schema), method="json_schema", include_raw=True, **options)
-
-
 async def fill(
-    model: BaseChatModel, schema: Mapping[str, Any], prompt: Sequence[BaseMessage], calls: Calls, run_name: str
-) -> tuple[str, bool]:
+    model: BaseChatModel,
+    schema: Mapping[str, Any],
+    prompt: Sequence[BaseMessage],
+    call: telemetry.ModelCall,
+    run_name: str,
+) -> tuple[str, bool, Mapping[str, Any]]:
     """Ask a chat model once for a JSON object.
 
     Args:
-        model: See `filling`.
+        model: One whose `with_structured_output` knows `method="json_schema"`.
         schema: What the object looks like.
         prompt: What it is asked.
-        calls: Keeps and bounds the calls.
+        call: Counts what it takes.
         run_name: The call's name in traces.
 
     Returns:
-        What it answered, and whether it was cut short.
+        What it answered, whether it was cut short, and the tokens that the provider counted.
 
     Raises:
         ModelRejected: If it declines.
         Exception: Whatever the client raises.
     """
+    # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+    takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+    options: dict[str, Any] = {"strict": True} if takes_strict else {}
+    filling = model.with_structured_output(dict(schema), method="json_schema", include_raw=True, **options)
     # merged into the config of the run around it, so that a trace shows the call where it belongs
-    config = merge_configs(ensure_config(), {"callbacks": [calls], "tags": [HIDDEN], "run_name": run_name})
+    config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": run_name})
     try:
-        answer = await filling(model, schema).ainvoke(list(prompt), config)
+        answer: Any = await filling.ainvoke(list(prompt), config)
     except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
-        if usage := error.completion.usage:
-            calls.spend({"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens})
-        return error.completion.choices[0].message.content or "", True
+        usage = {}
+        if spent := error.completion.usage:
+            usage = {"input_tokens": spent.prompt_tokens, "output_tokens": spent.completion_tokens}
+            usage["total_tokens"] = spent.total_tokens
+        call.spent(usage)
+        return error.completion.choices[0].message.content or "", True, usage
     raw, parsed = answer["raw"], answer.get("parsed")
+    call.answered(raw)
     text = said_in(raw)
     if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
         text = as_json(parsed)
-    return text, is_broken_off(raw)
+    return text, is_broken_off(raw), raw.usage_metadata or {}
 
 
 def secrets_of(model: BaseChatModel) -> tuple[str, ...]:

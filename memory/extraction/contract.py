@@ -175,7 +175,6 @@ class Extractor(Protocol):
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
         zone: tzinfo = UTC,
     ) -> Extraction:
         """Ask the model what the transcript teaches, and check what it says against the transcript.
@@ -184,8 +183,8 @@ class Extractor(Protocol):
             messages: The transcript, the oldest first. Long messages are cut for the model: the user's at 4,000
                 characters, others at 600; only the last 80 messages are shown.
             existing: What is known and may have changed, the most relevant first; the first 20 are shown.
-            deadline: Seconds from now until the answer is of no use.
-            max_calls: Model calls at most, repairs of an unreadable answer included. The client's own retries are off.
+            deadline: Seconds from now until the answer is of no use. One that cannot be read is repaired once; the
+                client's own retries are off.
             zone: The user's time zone: days are shown, and dates computed, in it.
 
         Returns:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage, SystemMessage
 
 from memory import telemetry
 from memory.extraction.answers import first_object
-from memory.extraction.calls import Calls, fill, secrets_of, without_retries
-from memory.extraction.errors import DeadlineExceeded, InvalidOutput, translate
+from memory.extraction.calls import asking, fill, without_retries
+from memory.extraction.errors import InvalidOutput
 from memory.extraction.stand_ins import ask_in_turn
 
 
@@ -28,7 +28,7 @@ class FormModel:
 
     def __init__(self, model: BaseChatModel, purpose: str, stand_ins: Sequence[BaseChatModel] = ()) -> None:
         self.name = telemetry.model_name(model)
-        self._models = [(without_retries(one), secrets_of(one)) for one in (model, *stand_ins)]
+        self._models = [without_retries(one) for one in (model, *stand_ins)]
         self._purpose = purpose
 
     async def fill(
@@ -51,30 +51,12 @@ class FormModel:
         """
         prompt = [SystemMessage(instructions), HumanMessage(data)]
 
-        def asking(model: BaseChatModel, secrets: Sequence[str]) -> Callable[[float], Awaitable[Mapping[str, Any]]]:
-            return lambda left: self._fill(model, secrets, prompt, schema, left, run_name)
+        async def ask(model: BaseChatModel, left: float) -> Mapping[str, Any]:
+            async with asking(self._purpose, model, left) as call:
+                text, *_ = await fill(model, schema, prompt, call, run_name)
+            found = first_object(text)
+            if found is None:
+                raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
+            return found
 
-        return await ask_in_turn([asking(*one) for one in self._models], seconds)
-
-    async def _fill(
-        self,
-        model: BaseChatModel,
-        secrets: Sequence[str],
-        prompt: Sequence[BaseMessage],
-        schema: Mapping[str, Any],
-        seconds: float,
-        run_name: str,
-    ) -> Mapping[str, Any]:
-        calls = Calls(1)
-        try:
-            with telemetry.model_call(self._purpose, model) as calls.measured:
-                async with asyncio.timeout(seconds):
-                    text, _ = await fill(model, schema, prompt, calls, run_name)
-        except TimeoutError:
-            raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
-        except Exception as error:
-            raise translate(error, secrets) from None  # the original, in a log, may show a key
-        found = first_object(text)
-        if found is None:
-            raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
-        return found
+        return await ask_in_turn([partial(ask, model) for model in self._models], seconds)

@@ -12,9 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables.config import ensure_config, merge_configs
 
 from memory import telemetry
-from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput
-from memory.extraction.calls import HIDDEN, is_broken_off, said_in, secrets_of, without_retries
-from memory.extraction.errors import translate
+from memory.extraction import ExtractionError, InvalidOutput
+from memory.extraction.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
 from memory.hallucination import Told
 from memory.records import SummaryLevel
 from memory.summaries.answers import objection, read_summary
@@ -102,7 +101,7 @@ class Summariser:
     """
 
     def __init__(self, models: Sequence[BaseChatModel] = ()) -> None:
-        self.models = tuple(_Asked(without_retries(model), secrets_of(model), model_name(model)) for model in models)
+        self.models = tuple(_Asked(without_retries(model), model_name(model)) for model in models)
         levels = ("summary_level1", "summary_higher", "summary_master", "summary_again")
         self.prompts = {name: load_prompt(name) for name in levels} if models else {}
 
@@ -123,7 +122,6 @@ EXTRACTIVE = Summariser()
 @dataclass(frozen=True)
 class _Asked:
     model: BaseChatModel
-    secrets: tuple[str, ...]
     name: str
 
 
@@ -193,15 +191,9 @@ class Summarising:
         """
         self._calls += 1
         config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "summarise"})
-        try:
-            with telemetry.model_call("summary", asked.model) as call:
-                async with asyncio.timeout(self.deadline):
-                    answer = await asked.model.ainvoke(list(prompt), config)
-                call.answered(answer)
-        except TimeoutError:
-            raise DeadlineExceeded(f"the model did not answer within {self.deadline:g} seconds") from None
-        except Exception as error:
-            raise translate(error, asked.secrets) from None
+        async with asking("summary", asked.model, self.deadline) as call:
+            answer = await asked.model.ainvoke(list(prompt), config)
+            call.answered(answer)
         told = said_in(answer)[:_MAX_ANSWER]
         text = read_summary(told)
         if problem := await asyncio.to_thread(lambda: objection(text, task.evidence())):

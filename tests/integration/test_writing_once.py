@@ -63,7 +63,6 @@ class Reader:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
         zone: tzinfo = UTC,
     ) -> Extraction:
         self.started.set()

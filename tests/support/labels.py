@@ -206,7 +206,6 @@ class Labeller:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
         zone: tzinfo = UTC,
     ) -> Extraction:
         """Label what is shown."""

@@ -49,7 +49,6 @@ class Reading:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
         zone: tzinfo = UTC,
     ) -> Extraction:
         ops = []

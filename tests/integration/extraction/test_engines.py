@@ -140,14 +140,14 @@ async def test_an_answer_that_stays_unusable_is_an_error(
     assert len(openai_server.chats()) == 2
 
 
-async def test_an_unusable_answer_is_not_repaired_beyond_the_budget(
-    extractor: Extractor, says: Callable[..., None], openai_server: OpenAIServer
+async def test_where_a_model_stays_unusable_its_stand_in_is_asked(
+    engine: str, says: Callable[..., None], openai_server: OpenAIServer
 ) -> None:
-    says("no JSON here")
-    with pytest.raises(InvalidOutput) as caught:
-        await extract(extractor, max_calls=1)
-    assert "no JSON here" in caught.value.raw
-    assert len(openai_server.chats()) == 1
+    says("no JSON here", "nor here", proposal(MOVED))
+    model, stand_in = chat(openai_server.base_url), chat(openai_server.base_url)
+    result = await extract(create_extractor(engine, model, None, [stand_in]))
+    assert [o.target_id for o in result.ops] == ["fact-home"]
+    assert len(openai_server.chats()) == 3
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ MOST = 900
 
 def request(model: BaseChatModel) -> tuple[list[BaseMessage], str]:
     """Return what a model is sent of a usual turn: its messages, and the schema as it goes over the wire."""
-    extractor = StructuredExtractor(model, {})
+    extractor = StructuredExtractor([model], {})
     briefing = brief(
         [
             TranscriptMessage("q", "user", "I moved to Rome last week. My sister hates flying there.", AT),
@@ -38,7 +38,7 @@ def request(model: BaseChatModel) -> tuple[list[BaseMessage], str]:
     )
     schema = strict_schema([*briefing.targets, *briefing.earlier], (), clauses=len(briefing.clauses))
     wrapped = {"type": "json_schema", "json_schema": {"name": "extraction", "strict": True, "schema": schema}}
-    return extractor._messages(briefing, None), json.dumps(wrapped, ensure_ascii=False)
+    return extractor.prompt(briefing), json.dumps(wrapped, ensure_ascii=False)
 
 
 def test_a_usual_turn_is_drawn_from_within_its_tokens() -> None:

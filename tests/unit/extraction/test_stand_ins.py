@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
-from memory.extraction.stand_ins import ExtractorsInTurn, ask_in_turn
+from memory.extraction.stand_ins import ask_in_turn
 
 FAILURES = [
     ModelRejected("a key is refused"),
@@ -75,19 +75,3 @@ async def test_the_log_says_that_another_is_asked_and_no_foreign_error_text(capl
     [record] = caplog.records
     assert "the next model is asked" in record.message
     assert "secret" not in record.message
-
-
-@pytest.mark.parametrize(("models", "limit"), [(1, 3), (2, 3), (3, 3), (4, 3), (2, 1)])
-async def test_extractors_in_turn_share_the_calls(models: int, limit: int) -> None:
-    allowed: list[int] = []
-
-    class Failing:
-        async def extract(self, messages: Any, existing: Any, *, deadline: float, max_calls: int = 3, **_: Any) -> Any:
-            allowed.append(max_calls)
-            raise InvalidOutput("nonsense", raw="?")
-
-    with pytest.raises(InvalidOutput):
-        await ExtractorsInTurn([Failing() for _ in range(models)]).extract([], [], deadline=5, max_calls=limit)
-    assert len(allowed) == min(models, limit)
-    assert sum(allowed) <= limit
-    assert min(allowed) >= 1

@@ -45,7 +45,6 @@ class Reader:
         existing: Sequence[ExistingMemory],
         *,
         deadline: float,
-        max_calls: int = 3,
         zone: tzinfo = UTC,
     ) -> Extraction:
         self.shown = " ".join([*(message.text for message in messages), *(memory.text for memory in existing)])

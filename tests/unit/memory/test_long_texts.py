@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -12,12 +13,11 @@ from langchain_core.messages import AIMessage
 
 from memory.clauses import cut
 from memory.drafts import Stamp, unread_facts, verbatim_facts
-from memory.extraction import TranscriptMessage, engine
+from memory.extraction import TranscriptMessage, structured
 from memory.extraction.answers import Answer, read_answer
 from memory.extraction.briefing import MAX_USER_CHARS, brief
-from memory.extraction.calls import Calls
 from memory.extraction.checks import check
-from memory.extraction.engine import Engine
+from memory.extraction.structured import StructuredExtractor
 from memory.hallucination import Told
 from memory.own_words import own_words
 from memory.records import Message, now
@@ -45,12 +45,13 @@ def growth(work: Callable[[str], object], text: str, count: int) -> float:
     [
         (lambda text: sentences(text + "a"), ".", 10_000),
         (lambda text: is_question(text + "a"), "?", 10_000),
-        (read_answer, "<think>", 10_000),
+        (lambda text: read_answer(f'{text}{{"summary": "ok"}}'), "<think>", 10_000),
+        (read_answer, '{"facts": [1]}', 2_000),
         (cut, "I own a book, and I like tea, ", 2_000),
         (own_words, "> quoted\n", 5_000),
         (lambda text: Told([text]).held(text), "User owns book 12 in Hue. ", 1_000),
     ],
-    ids=["dots", "question marks", "unfinished thoughts", "clauses", "quoted lines", "held text"],
+    ids=["dots", "question marks", "unfinished thoughts", "objects", "clauses", "quoted lines", "held text"],
 )
 def test_four_times_the_text_takes_no_sixteen_times_as_long(
     work: Callable[[str], object], text: str, count: int
@@ -78,12 +79,12 @@ async def test_labels_are_checked_beside_the_event_loop(monkeypatch: pytest.Monk
         threads.append(threading.current_thread())
         return check(*arguments)
 
-    class Fixed(Engine):
-        async def ask(self, briefing: Any, calls: Calls, failed: Answer | None) -> Answer:
-            return Answer(proposal([fact(1)]))
+    class Fixed(StructuredExtractor):
+        async def ask(self, *_: Any) -> tuple[str, bool]:
+            return json.dumps(proposal([fact(1)])), False
 
-    monkeypatch.setattr(engine, "check", noted)
-    found = await Fixed(ScriptedModel(script=[AIMessage("unused")]), {}).extract([long_message()], (), deadline=30)
+    monkeypatch.setattr(structured, "check", noted)
+    found = await Fixed([ScriptedModel(script=[AIMessage("unused")])], {}).extract([long_message()], (), deadline=30)
     assert [accepted.text for accepted in found.ops] == ["I own book 0."]
     assert threads
     assert threading.main_thread() not in threads
