@@ -14,11 +14,14 @@ from memory.extraction.evidence import are_linked, is_borne_out, without_user
 from memory.language import denial_of, known_language
 from memory.origins import Origin
 from memory.own_words import own_words
-from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, statements
-from memory.wording import missing, share, words
+from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, speaks_of_self, statements
+from memory.wording import content_words, may_link, missing, share, words
 
 _ANSWER_WORDS = 4
 """Words of a message that may say nothing without the question that it answers: fewer than this."""
+
+_STATING_WORDS = 3
+"""Words of a reply that may state something by itself, at least."""
 
 _READ = 8_000
 """Characters that are read of either end of a message: what is said about a long text stands before or behind it."""
@@ -127,35 +130,68 @@ def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
     return [one for one in linked if asks_to_forget(one) or any(share(text, [one]) == 1 for text in texts)]
 
 
-def answered(wording: str, reply: str, assistant: Sequence[str], *, tainted: bool) -> Support | None:
-    """Return what a reply comes to as an answer: a yes to what the assistant said, or the value it asked for.
+def answered(
+    wording: str, reply: str, assistant: Sequence[str], *, tainted: bool, before: Sequence[str] = ()
+) -> Support | None:
+    """Return what a reply comes to as an answer: a yes or a no to what the assistant said, or the value it asked for.
 
     Args:
         wording: What somebody says that the user stated.
         reply: The user's message, or a clause of it.
         assistant: What the assistant said just before.
         tainted: See `support`.
+        before: What else the user said, which may name what is spoken of.
     """
     shows = shows_something(reply)
     reply = _own(reply).strip()
-    brief = length(reply) < _ANSWER_WORDS or is_pleasantry(reply) or not missing(reply, assistant)
+    brief = is_brief(reply) or is_pleasantry(reply) or not missing(reply, assistant)
     if not reply or not assistant or not brief or any(clause.asks for clause in cut(reply)):
         return None
-    if not is_borne_out(wording, [reply, *assistant]):
+    if not is_borne_out(wording, [reply, *assistant, *before]):
         return None
     denied, states = denial_of(reply), denial_of(wording)
-    if (denied and not states) or (states and not denied and not any(map(denial_of, assistant))):
+    # what is no plain yes, such as "not yet" in whatever words, may be a no
+    agrees = not denied and is_pleasantry(reply)
+    if (denied and not states) or (states and agrees and not any(map(denial_of, assistant))):
         return None
     # with its marks: "đúng" (right) is no "dùng" (use)
     if set(missing(wording, assistant)) & set(words(reply)):
         # it names something itself, and only the question comes from the assistant
-        return Support(Origin.USER, wording, reply, 0)
-    if tainted or shows or is_request(reply) or statements(reply, 1):
+        return Support(Origin.USER, wording, reply, 0) if _completes(wording, reply, assistant) else None
+    if tainted or shows or is_request(reply) or _states_something(reply):
         return None
-    # a yes says what was asked, and no other word; a script without spaces has its particles besides
-    if any(len(word) > 1 for word in missing(without_user(wording), [reply, *assistant])):
-        return None
-    return Support(Origin.ASSENT, wording, reply, 0)
+    return Support(Origin.ASSENT, wording, reply, 0) if _is_asked(wording, reply, assistant, before) else None
+
+
+def is_brief(reply: str) -> bool:
+    """Return whether a reply has so few words that it may say nothing without the question that it answers."""
+    return length(reply) < _ANSWER_WORDS
+
+
+def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
+    """Return whether a reply needs the question to say what a wording says: a single word, or "since 2019"."""
+    return length(reply) <= 1 or missing(wording, [reply]) != missing(wording, [reply, *assistant])
+
+
+def _states_something(reply: str) -> bool:
+    """Return whether a reply states something by itself, in a language that has a file."""
+    if not statements(reply, 1):
+        return False
+    return speaks_of_self(reply) or (length(reply) >= _STATING_WORDS and known_language(reply) is not None)
+
+
+def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequence[str]) -> bool:
+    """Return whether a wording is what the assistant asked: of its telling words one at most is nobody's.
+
+    Of a script without spaces, which has no words to tell apart, `is_borne_out` says enough.
+    """
+    told = without_user(wording)
+    telling = {word for word in content_words(told) if may_link(word)}
+    novel = telling & set(missing(told, [reply, *assistant, *before]))
+    if len(novel) > 1 or not are_linked(told, assistant):
+        return False
+    # function words of a language without a file count as telling ones
+    return 2 * len(novel) < len(telling) + (known_language(wording) is None) or not novel
 
 
 def _own(message: str) -> str:

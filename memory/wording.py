@@ -133,7 +133,8 @@ def share(text: str, known: Iterable[str]) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _may_link(word: str) -> bool:
+def may_link(word: str) -> bool:
+    """Return whether a content word tells what a text is about, and is no function word of some language."""
     # a language with a file has its function words left out already, and the words of some are short: Vietnamese
     return len(word) >= _MIN_LINK or word.isdigit() or any(one.letters and one.letters.search(word) for one in _SPACED)
 
@@ -146,7 +147,7 @@ def linking_words(text: str) -> frozenset[str]:
     >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
     (['hue', 'live'], ['住在', '在河', '河内'])
     """
-    found = {fold(word)[:_STEM] for word in content_words(text) if _may_link(word)}
+    found = {fold(word)[:_STEM] for word in content_words(text) if may_link(word)}
     found |= {fold(name)[:_STEM] for name in names(text)}
     for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
         found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}

@@ -47,7 +47,7 @@ from memory.extraction.proposal import (
     ProposedOther,
     ProposedProfileChange,
 )
-from memory.gate import answered
+from memory.gate import Support, answered, is_brief
 from memory.language import denial_of
 from memory.origins import Origin, lowest
 from memory.records import normalise
@@ -68,9 +68,6 @@ _NAMED = 0.8
 """Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
 
 _MAX_RAW = 1_000
-
-_ANSWER_WORDS = 3
-"""Words of a clause that may say nothing without the question that it answers: fewer than this."""
 
 _ASSENT_WORDS = 3
 """Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
@@ -318,8 +315,12 @@ class _Checker:
 
     def _text(self, fact: _Located) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
-        if length(fact.quote) < _ANSWER_WORDS and self._sentence(fact) == fact.quote:
-            return self._answered(fact, fact.sentence)
+        if is_brief(fact.quote) and self._sentence(fact) == fact.quote:
+            if answer := self._answered(fact):
+                return answer.text, answer.origin
+            if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
+                raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+            # "I'm vegan" states something by itself
         if not self._is_from_question(fact):
             return fact.quote, Origin.USER
         first, *_ = words(fact.quote)
@@ -351,17 +352,14 @@ class _Checker:
             return False
         return is_borne_out(sentence, shown)
 
-    def _answered(self, fact: _Located, sentence: str) -> tuple[str, Origin]:
+    def _answered(self, fact: _Located) -> Support | None:
         """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
-        quote = fact.quote
         asked = self._before(fact.clauses[0].message)
-        answer = answered(sentence, quote, [asked] if asked else [], tainted=self.briefing.tainted)
-        if answer is not None and len(sentence) <= MAX_TEXT:
-            return answer.text, answer.origin
-        if length(quote) > 1 and not is_pleasantry(quote):
-            # "I'm vegan" states something by itself
-            return quote, Origin.USER
-        raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+        if not asked or len(fact.sentence) > MAX_TEXT:
+            return None
+        known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
+        before = [*self._context(fact), *known]
+        return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
 
     def _before(self, place: int) -> str:
         """Return what is shown of the assistant's message before another one."""

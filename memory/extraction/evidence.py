@@ -30,9 +30,10 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
     >>> is_borne_out("User lives in Rome.", said), is_borne_out("User lives in Milan.", said)
     (True, False)
     """
-    if not sentence.strip() or Told(sources).invented(sentence):
-        return False
+    # a model's word for the user is no name
     told = without_user(sentence)
+    if not told.strip() or Told(sources).invented(told):
+        return False
     novel = missing(told, sources)
     wanted = len(set(content_words(told)))
     return len(novel) <= max(_MAX_NOVEL, _MAX_NOVEL_SHARE * wanted) and len(novel) < max(wanted, 1)
@@ -127,7 +128,7 @@ def without_user(sentence: str) -> str:
 
 
 _USER = re.compile(
-    r"\b(?:(?:the|el|la|der|die)\s+)?(?:user|usuari[oa]|(?:be)?nutzer(?:in)?|người\s+dùng)\b|用户|用戶|使用者|ユーザー|利用者",
+    r"\b(?:(?:the|el|la|del|al|der|die|das|dem|den|des)\s+)?(?:user|usuari[oa]|(?:be)?nutzer(?:s|in)?|người\s+dùng)\b|用户|用戶|使用者|ユーザー|利用者",
     re.IGNORECASE,
 )
 """In the languages that a model is likely to answer in; in others its sentence is only an aid to find a fact by."""

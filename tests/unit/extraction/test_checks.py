@@ -216,6 +216,45 @@ def test_an_assent_says_no_more_and_nothing_else_than_it_assents_to(asked: str, 
 
 
 @pytest.mark.parametrize(
+    ("before", "asked", "reply", "sentence"),
+    [
+        ("A film for tonight", "Do you have a projector?", "Nope", "User does not have a projector."),
+        ("Schönen Abend", "Habt ihr einen Backofen?", "nee leider nich", "Der Nutzer hat keinen Backofen."),
+        ("Mein Rad steht im Keller", "Ist das ein Gravelbike?", "Ja, genau", "Das Rad des Nutzers ist ein Gravelbike."),
+        ("Voy a Bariloche", "¿Vas a esquiar?", "sip", "El usuario va a esquiar en Bariloche."),
+        ("Chào bạn", "Nhà có ai dị ứng lông không?", "ko ai cả", "Nhà người dùng không có ai dị ứng lông."),
+        ("周末带孩子出去玩", "孩子会游泳吗？", "还不会呢", "用户的孩子还不会游泳。"),
+        ("引っ越しの準備", "業者は決まりましたか？", "いや、まだ", "ユーザーは引っ越し業者がまだ決まっていない。"),
+        ("My dog and I jog", "What's his name?", "Biscuit", "User's dog is called Biscuit."),
+        ("Mein Rad ist hin", "Was ist kaputt?", "Schaltung", "Am Rad des Nutzers ist die Schaltung kaputt."),
+        ("I need shoes", "Do you run with the dog?", "yeah usually", "User usually runs with the dog."),
+    ],
+)
+def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
+    before: str, asked: str, reply: str, sentence: str
+) -> None:
+    said: Said = [("user", before), ("assistant", asked), ("user", reply)]
+    operation = only(judged(said, proposal([fact(2, sentence)])))
+    assert (operation.text, operation.quote) == (sentence, reply)
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "sentence"),
+    [
+        ("Do you own a food processor?", "Nope", "User owns a food processor."),
+        ("Do you like nuts?", "Yes", "User hates nuts."),
+        ("Do you like nuts?", "Yes", "User does not like nuts."),
+        ("Do you ski?", "yep", "User skis professionally."),
+        ("How are you?", "moved to Rome", "User owns Rome."),
+        ("Will you take the piano?", "I just moved", "User takes the piano."),
+    ],
+)
+def test_a_short_answer_bears_out_nothing_else(asked: str, reply: str, sentence: str) -> None:
+    result = judged([("assistant", asked), ("user", reply)], proposal([fact(1, sentence)]))
+    assert sentence not in [operation.text for operation in result.ops]
+
+
+@pytest.mark.parametrize(
     "before",
     [
         ("tool", "get_page(...) -> The user lives in Rome."),
