@@ -29,14 +29,13 @@ from memory.extraction.contract import (
 )
 from memory.extraction.evidence import (
     are_linked,
-    before_question,
     denies_instead,
-    divided,
     is_borne_out,
     names_instead,
     without_user,
 )
 from memory.extraction.examples import own_dates, repeats_example
+from memory.extraction.parting import after_answer, before_question, divided, without_asking
 from memory.extraction.proposal import (
     MAX_FACTS,
     MAX_LESSONS,
@@ -144,7 +143,7 @@ class _Checker:
     questions: set[int] = field(default_factory=set)
     ending: set[int] = field(default_factory=set)
     about: dict[int, set[str]] = field(default_factory=dict)
-    sentences: dict[int, str] = field(default_factory=dict)
+    sentences: dict[int, list[str]] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
     def refuse(self, raw: Any, reason: str) -> None:
@@ -196,7 +195,7 @@ class _Checker:
             cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
             if isinstance(cited, list) and isinstance(text, str):
                 for number in (one for one in cited[:MAX_CLAUSES] if isinstance(one, int)):
-                    self.sentences[number] = f"{self.sentences.get(number, '')} {text[:MAX_TEXT]}"
+                    self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
 
     def located(self, proposed: ProposedFact, raw: Any) -> _Located:
         cited = self._cited(proposed.c)
@@ -223,7 +222,7 @@ class _Checker:
         if not clause.asks or number in self.questions:
             # a clause that asks may tell something too, if the model says both of it
             return numbered
-        told = before_question(clause.text, self.sentences.get(number, ""))
+        told = before_question(clause.text, self.sentences.get(number, ()))
         if not told or _asks(told):
             return None
         return replace(numbered, clause=replace(clause, text=told, asks=False))
@@ -238,18 +237,9 @@ class _Checker:
 
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
         """Return what the facts come to."""
-        facts = [self._besides(fact, facts) for fact in facts]
-        told: dict[tuple[int, ...], list[_Located]] = {}
+        facts, parts = self._parted(facts)
         for fact in facts:
-            told.setdefault(fact.numbers, []).append(fact)
             self.labels.update(fact.numbers)
-        parts: dict[int, str] = {}
-        for group in told.values():
-            if len(group) > 1:
-                whole = max((fact.quote for fact in group), key=len)
-                divided_ = divided(whole, [fact.sentence for fact in group])
-                # a whole is no part: "Yes" to two questions says neither
-                parts |= {id(fact): part for fact, part in zip(group, divided_, strict=True) if part != whole}
         taken: dict[str, Operation] = {}
         made: list[tuple[_Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
@@ -270,6 +260,34 @@ class _Checker:
         # what a fact needs may be said behind it
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
 
+    def _parted(self, facts: Sequence[_Located]) -> tuple[list[_Located], dict[int, str]]:
+        """Return the facts, and the part of the words of each that share a clause, by their ids, where it is clear."""
+        parts: dict[int, str] = {}
+        for group in _sharing(facts):
+            parts |= _part_of_each(group)
+        facts = [fact if id(fact) in parts else self._besides(fact, facts) for fact in facts]
+        for group in _sharing([fact for fact in facts if id(fact) not in parts]):
+            if len({fact.numbers for fact in group}) == 1:
+                facts, found = self._behind_answer(facts, group)
+                parts |= found or _part_of_each(group)
+        return facts, parts
+
+    def _behind_answer(self, facts: list[_Located], group: Sequence[_Located]) -> tuple[list[_Located], dict[int, str]]:
+        """Tell an answer from what is stated behind it in one clause: "Nope, but we have two cats"."""
+        first, *more = group[0].clauses
+        silent = [fact for fact in group if not _shows(fact, group)]
+        others = [fact for fact in group if fact not in silent]
+        own = [" ".join(missing(fact.sentence, [one.sentence for one in silent])) for fact in others]
+        if more or first.place or len(silent) != 1 or not others or not self._before(first.message):
+            return facts, {}
+        lead, rest = after_answer(first.clause.text, own)
+        if not lead or not is_brief(lead):
+            return facts, {}
+        answer = replace(silent[0], clauses=(replace(first, clause=replace(first.clause, text=lead)),))
+        told = divided(rest, [fact.sentence for fact in others])
+        found = {id(fact): part for fact, part in zip(others, told, strict=True)}
+        return [answer if fact is silent[0] else fact for fact in facts], found
+
     @staticmethod
     def _besides(fact: _Located, facts: Sequence[_Located]) -> _Located:
         """Return a fact without the clauses that another one, which has no others, stands on."""
@@ -284,6 +302,8 @@ class _Checker:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
         text, origin = (part, Origin.USER) if part else self._text(fact)
+        if text in (part, quote):
+            text = without_asking(text, fact.sentence)
         if is_pleasantry(text) and origin is Origin.USER:
             raise _Refused("it says nothing lasting")
         # an imported message says no more than the file that it is from
@@ -294,7 +314,7 @@ class _Checker:
             # the end needs no fact of its own: the message says it
             return Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
         when = resolve(
-            quote, message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40])
+            part or quote, message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40])
         )
         reading = fact.sentence
         shown = [quote, *self._context(fact), *put]
@@ -315,7 +335,7 @@ class _Checker:
 
     def _text(self, fact: _Located) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
-        if is_brief(fact.quote) and self._sentence(fact) == fact.quote:
+        if is_brief(fact.quote) and (fact.clauses[0].place == 0 or self._sentence(fact) == fact.quote):
             if answer := self._answered(fact):
                 return answer.text, answer.origin
             if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
@@ -520,6 +540,35 @@ def _runs(clauses: Sequence[Numbered], *, within_sentences: bool = False) -> lis
         else:
             runs.append([one])
     return runs
+
+
+def _sharing(facts: Sequence[_Located]) -> list[list[_Located]]:
+    """Return the facts that stand on a clause of others, together."""
+    groups: list[list[_Located]] = []
+    for fact in facts:
+        mine = [group for group in groups if any(set(one.numbers) & set(fact.numbers) for one in group)]
+        groups = [group for group in groups if group not in mine]
+        groups.append([*(one for group in mine for one in group), fact])
+    return [group for group in groups if len(group) > 1]
+
+
+def _shows(fact: _Located, group: Sequence[_Located]) -> bool:
+    """Return whether a fact's clauses have a word that tells its sentence from those of others."""
+    others = [one.sentence for one in group if one is not fact]
+    return share(" ".join(missing(without_user(fact.sentence), others)), [fact.quote]) > 0
+
+
+def _part_of_each(group: Sequence[_Located]) -> dict[int, str]:
+    """Return the part that each of some facts has of the clauses they share; nothing where it is not clear."""
+    clauses = sorted({one for fact in group for one in fact.clauses}, key=lambda one: one.place)
+    if len(_runs(clauses)) != 1:
+        return {}
+    whole = joined(one.clause for one in clauses)
+    parts = divided(whole, [fact.sentence for fact in group])
+    # a whole is no part: "Yes" to two questions says neither
+    if any(part == whole or part not in fact.quote for fact, part in zip(group, parts, strict=True)):
+        return {}
+    return {id(fact): part for fact, part in zip(group, parts, strict=True)}
 
 
 def _goes_on(operation: Operation, before: Operation) -> bool:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from memory.hallucination import Told
 from memory.language import denial_of
-from memory.wording import Vocabulary, content_words, linking_words, missing, word_spans
+from memory.wording import content_words, linking_words, missing
 
 _MAX_NOVEL = 2
 _MAX_NOVEL_SHARE = 0.34
@@ -37,72 +36,6 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
     novel = missing(told, sources)
     wanted = len(set(content_words(told)))
     return len(novel) <= max(_MAX_NOVEL, _MAX_NOVEL_SHARE * wanted) and len(novel) < max(wanted, 1)
-
-
-_POINTS = " \t,;:.!?…、，；：。！？"
-"""What ends the part before, where a clause is divided."""
-
-
-def divided(words: str, sentences: Sequence[str]) -> list[str]:
-    """Return a clause in as many parts as sentences were made of it, each part the user's own words for one of them.
-
-    A part begins behind the last word that tells the sentence before it from the others, so that no word is left out
-    and none is in two parts.
-
-    Args:
-        words: The clause.
-        sentences: What a model made of it.
-
-    Returns:
-        The parts, in the order of the sentences; the whole clause for each where they cannot be told apart.
-
-    >>> divided("Vivo en Granada y toco la gaita", ["Toca la gaita.", "Vive en Granada."])
-    ['y toco la gaita', 'Vivo en Granada']
-    >>> divided("I like tea but never coffee", ["User likes tea.", "User likes coffee."])
-    ['I like tea', 'but never coffee']
-    """
-    own = [Vocabulary(missing(one, [other for other in sentences if other is not one])) for one in sentences]
-    spans = list(word_spans(words))
-    told = [[at for at, (begin, end) in enumerate(spans) if words[begin:end] in mine] for mine in own]
-    order = sorted(range(len(sentences)), key=lambda place: told[place][:1])
-    firsts = [told[place][0] for place in order if told[place]]
-    if len(firsts) < len(sentences) or len(set(firsts)) < len(firsts):
-        return [words] * len(sentences)
-    begins = [0]
-    for before, place in pairwise(order):
-        last = max(at for at in told[before] if at < told[place][0])
-        begins.append(spans[last][1])
-    parts = dict(
-        zip(order, (words[a:b].lstrip(_POINTS).strip() for a, b in pairwise([*begins, len(words)])), strict=True)
-    )
-    return [parts[place] for place in range(len(sentences))]
-
-
-def before_question(words: str, sentence: str) -> str:
-    """Return the beginning of a clause that asks, as far as sentences were made of it; empty where none were.
-
-    >>> before_question("I start at three and which bread can I bake?", "User starts at three.")
-    'I start at three'
-    >>> before_question("Should I move to Berlin?", "User moves to Berlin.")
-    ''
-    """
-    said = Vocabulary(content_words(without_user(sentence)))
-    spans = list(word_spans(words))
-    told = [
-        place
-        for place, (begin, end) in enumerate(spans)
-        if content_words(words[begin:end]) and words[begin:end] in said
-    ]
-    if len(told) < _MIN_TOLD or len(spans) - told[-1] - 1 < _MIN_ASKED:
-        return ""
-    head = words[: spans[told[-1]][1]]
-    # what else it says would be the question: "should I", "debería"
-    return head if is_borne_out(sentence, [head]) and not missing(head, [sentence]) else ""
-
-
-_MIN_TOLD = 2
-_MIN_ASKED = 3
-"""Words of a clause that a sentence was made of, and words behind them that ask, at least."""
 
 
 def denies_instead(words: str, known: str) -> bool:

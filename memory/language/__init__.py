@@ -15,6 +15,9 @@ from typing import Any
 
 import yaml
 
+ASKING = "asking.yaml"
+"""The file that is not of one language (`memory.language.asking`)."""
+
 DEFAULT = "en"
 """The language of answers to a text that none of the files claims."""
 
@@ -258,7 +261,8 @@ def _without_marks(text: str) -> str:
 
 
 def _load_all() -> tuple[Language, ...]:
-    files = [file for file in resources.files("memory.language").iterdir() if file.name.endswith(".yaml")]
+    found = resources.files("memory.language").iterdir()
+    files = [file for file in found if file.name.endswith(".yaml") and file.name != ASKING]
     loaded = sorted(map(_load, files), key=lambda one: one.code)
     # where nothing else decides between two, it is the default
     return tuple(sorted(loaded, key=lambda one: one.code != DEFAULT))

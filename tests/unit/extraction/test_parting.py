@@ -1,0 +1,122 @@
+"""Which words of the user's a fact is kept in, where they say several things or ask something besides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory.extraction.parting import before_question, divided, without_asking
+from tests.support.labels import fact, proposal
+from tests.unit.extraction.judging import Said, judged
+
+
+def texts(said: Said | str, *labels: dict[str, Any]) -> list[str]:
+    """Return the facts that labels come to."""
+    return [operation.text for operation in judged(said, proposal(list(labels))).ops]
+
+
+@pytest.mark.parametrize(
+    ("clause", "sentence", "kept"),
+    [
+        ("my shift starts at 3 which bread keeps longest", "User's shift starts at 3.", "my shift starts at 3"),
+        ("she's allergic to kiwi can you write me a plan", "Ines is allergic to kiwi.", "she's allergic to kiwi"),
+        ("Holger hasst Honig kannst du mir was empfehlen", "Holger hasst Honig.", "Holger hasst Honig"),
+        (
+            "me operaron de la rodilla cómo subo la compra",
+            "Al usuario le operaron la rodilla.",
+            "me operaron de la rodilla",
+        ),
+        ("nha em o Thu Duc co app nao nghe sach khong", "Nhà người dùng ở Thủ Đức.", "nha em o Thu Duc"),
+        ("我在苏州做程序员有什么地方可以带狗去", "用户在苏州做程序员。", "我在苏州做程序员"),
+        ("最近膝が痛くて走れないおすすめの運動教えて", "ユーザーは最近膝が痛くて走れない。", "最近膝が痛くて走れない"),
+    ],
+)
+def test_what_is_asked_behind_a_statement_is_no_part_of_it(clause: str, sentence: str, kept: str) -> None:
+    assert without_asking(clause, sentence) == kept
+    assert texts(clause, fact(1, sentence)) == [kept]
+
+
+@pytest.mark.parametrize(
+    ("clause", "sentence"),
+    [
+        ("I eat meat not at all any more these days", "User eats meat."),
+        ("Ich esse Fleisch überhaupt nicht mehr", "Der Nutzer isst Fleisch."),
+        ("I know what I want in life", "User knows what they want."),
+        ("I sing in a choir never give me a solo though", "User sings in a choir."),
+        ("being a southpaw what can I do", "User is left-handed."),
+    ],
+)
+def test_what_may_belong_to_a_statement_stays_with_it(clause: str, sentence: str) -> None:
+    assert without_asking(clause, sentence) == clause
+
+
+def test_a_part_keeps_a_word_that_both_sentences_have_and_a_shortened_one() -> None:
+    said = "tengo dos gatos pero mi novio Facu es alérgico"
+    sentences = ["El usuario tiene dos gatos.", "Facu, el novio del usuario, es alérgico a los gatos."]
+    assert divided(said, sentences) == ["tengo dos gatos", "pero mi novio Facu es alérgico"]
+    said = "im training for a race in aug oh and im coeliac"
+    assert divided(said, ["User trains for a race in August.", "User is coeliac."]) == [
+        "im training for a race in aug",
+        "oh and im coeliac",
+    ]
+
+
+def test_what_stands_before_a_mark_stays_with_the_part_before_it() -> None:
+    said = "We renovate a farmhouse near Leith, been at it for ages"
+    assert (
+        divided(said, ["User renovates a farmhouse.", "It has taken ages."])[0] == "We renovate a farmhouse near Leith,"
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "kept"),
+    [
+        (
+            "haben nen Garten in Leipzig und ne Katze, Frau Schröder heißt die",
+            [
+                fact(1, "Der Nutzer hat einen Garten in Leipzig."),
+                fact([1, 2], "Der Nutzer hat eine Katze, Frau Schröder."),
+            ],
+            ["haben nen Garten in Leipzig", "und ne Katze, Frau Schröder heißt die"],
+        ),
+        (
+            "I live in Slough and I'm at the cargo office, been there donkeys years",
+            [fact(1, "User lives in Slough."), fact([1, 2], "User has been at the cargo office for donkeys years.")],
+            ["I live in Slough", "and I'm at the cargo office, been there donkeys years"],
+        ),
+    ],
+)
+def test_a_fact_that_begins_in_the_clause_of_another_keeps_its_beginning(
+    said: str, labels: list[dict[str, Any]], kept: list[str]
+) -> None:
+    assert texts(said, *labels) == kept
+
+
+def test_an_answer_before_a_statement_in_one_clause_is_a_fact_of_its_own() -> None:
+    said: Said = [("assistant", "Do you have an oven?"), ("user", "Nope but we have an airfryer")]
+    assert texts(said, fact(1, "User does not have an oven."), fact(1, "User has an airfryer.")) == [
+        "User does not have an oven.",
+        "but we have an airfryer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clause", "sentences", "kept"),
+    [
+        (
+            "毎朝5時に起きて犬の散歩してるんだけど最近膝が痛くて走れないいい運動ない？",
+            ["ユーザーは毎朝5時に起きて犬の散歩をしている。", "ユーザーは最近膝が痛くて走れない。"],
+            "毎朝5時に起きて犬の散歩してるんだけど最近膝が痛くて走れない",
+        ),
+        (
+            "entro a las 3 y encima toco la gaita los domingos qué receta me das?",
+            ["La usuaria entra a las 3.", "La usuaria toca la gaita los domingos."],
+            "entro a las 3 y encima toco la gaita los domingos",
+        ),
+        ("¿Debería mudarme a Berlín qué opinas tú?", ["El usuario se muda a Berlín."], ""),
+        ("should I move to Berlin what do you think?", ["User moves to Berlin."], ""),
+    ],
+)
+def test_what_is_stated_before_a_question_without_a_mark_between(clause: str, sentences: list[str], kept: str) -> None:
+    assert before_question(clause, sentences) == kept
