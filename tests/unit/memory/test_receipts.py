@@ -20,6 +20,7 @@ from memory.forgetting import forget_said
 from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace, work_namespace
 from memory.receipts import Receipt
+from memory.records import PROFILE_KEY, fact_id
 from tests.support.telling import tell
 
 
@@ -114,3 +115,15 @@ async def test_a_conversation_that_somebody_else_held_is_not_touched() -> None:
     receipt = await memory.delete_session("bob", "monday")
     assert (receipt.counts, receipt.rewritten, receipt.problems) == ({}, {}, ())
     assert await threads.aget_tuple({"configurable": {"thread_id": "monday"}}) is not None
+
+
+async def test_a_profile_whose_fields_come_back_in_another_order_is_not_rewritten() -> None:
+    memory, _ = await held(InMemoryStore())
+    await memory.profile.update_profile("ann", {"name": "Ann", "city": "Oslo"})
+    place = (scope_namespace("ann", MemoryScope.PROFILE), PROFILE_KEY)
+    profile = await memory.store.aget(*place)
+    assert profile is not None
+    # as a database sorts the keys of an object
+    fields = dict(sorted(profile.value["fields"].items()))
+    await memory.store.aput(*place, {**profile.value, "fields": fields}, index=False)
+    assert (await memory.forget("ann", fact_id("user", "I have a boat"))).rewritten == {}
