@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.authentication import UnauthenticatedUser
 
-from memory.identity import named
+from memory.identity import development_user, named
 
 
 def identity_of(request: Request) -> str | None:
@@ -29,3 +29,15 @@ def may_name_user(request: Request) -> bool:
             users: `enable_custom_route_auth` is off.
     """
     return isinstance(request.scope.get("user"), UnauthenticatedUser)
+
+
+def owner_of(request: Request, said: str | None) -> str | None:
+    """Return whose memory a request is about; None for nobody's.
+
+    Args:
+        request: The request.
+        said: The user that it names, which counts only where the server authenticates nobody.
+    """
+    if may_name_user(request):
+        return named(said) or development_user() or None
+    return identity_of(request)

@@ -6,8 +6,7 @@ from fastapi import APIRouter, HTTPException, Request
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
-from graphs.callers import identity_of, may_name_user
-from memory.identity import development_user, named
+from graphs.callers import owner_of
 from memory.interface import OwnerId
 from memory.work.ending import conclude_soon
 
@@ -48,7 +47,7 @@ async def end_conversation(thread_id: str, request: Request, body: EndBody | Non
 
     The user can still go on with it; it is then concluded again.
     """
-    owner = _owner(request, body)
+    owner = owner_of(request, body.user_id if body else None)
     if owner is None:
         raise HTTPException(404, "no user is named (user_id), so there is no conversation of theirs")
     store: BaseStore | None = getattr(request.app.state, "store", None)
@@ -57,9 +56,3 @@ async def end_conversation(thread_id: str, request: Request, body: EndBody | Non
     if not await conclude_soon(store, owner, thread_id):
         raise HTTPException(404, "this user has no such conversation that is remembered")
     return Ending(status="ending")
-
-
-def _owner(request: Request, body: EndBody | None) -> str | None:
-    if may_name_user(request):
-        return named(body.user_id if body else None) or development_user() or None
-    return identity_of(request)

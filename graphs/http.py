@@ -27,6 +27,7 @@ from agents.runners import configured_runners
 from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from graphs.chat_summary_route import router as chat_summary
 from graphs.conversations_route import router as conversations
+from graphs.memory_route import router as memory
 from graphs.metrics_route import router as metrics
 from memory.work.agent import CLOSING_SECONDS
 from memory.work.worker import Worker
@@ -71,7 +72,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 app = FastAPI(title="react-mem", lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None)
 
 # Not `include_router`: its route has no `app`, to which the server adds the authentication.
-for router in (chat_summary, conversations, metrics):
+for router in (chat_summary, conversations, memory, metrics):
     app.router.routes.extend(router.routes)
 
 

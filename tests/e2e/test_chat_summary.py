@@ -17,6 +17,7 @@ from memory.prompt_versions import PromptVersions
 from memory.storage import StorageSettings, open_storage
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
+from tests.support.telling import tell
 
 pytestmark = pytest.mark.e2e
 
@@ -149,6 +150,26 @@ async def test_the_metrics_are_for_those_whom_the_server_knows(running: Running,
         assert anonymous.status_code == (401 if secured else 200)
         known = await http.get("/memory/metrics", headers={"authorization": "Bearer ann"})
     assert "react_mem_chat_summary_duration_seconds_count" in known.text
+
+
+async def test_a_memory_is_forgotten_by_whose_it_is(running: Running, secured: bool) -> None:
+    settings = StorageSettings.model_validate({"database_url": running.database, "embedding": "local"})
+    async with open_storage(settings) as storage:
+        [fact] = await tell(storage.store, "I keep bees on the roof", user_id="ann")
+    tokens = {name: {"authorization": f"Bearer {name}"} if secured else {} for name in ("ann", "bob")}
+    async with httpx.AsyncClient(base_url=running.server.url) as http:
+
+        async def forget(name: str) -> httpx.Response:
+            body = {"ids": [fact.id], "user_id": "ann" if secured else name}
+            return await http.post("/memory/forget", json=body, headers=tokens[name])
+
+        if secured:
+            assert (await http.post("/memory/forget", json={"ids": [fact.id], "user_id": "ann"})).status_code == 401
+        assert (await forget("bob")).status_code == 404
+        answer = await forget("ann")
+        assert (answer.status_code, answer.json()["problems"]) == (200, [])
+        assert answer.json()["receipt"]["removed"] == {"fact": [fact.id]}
+        assert (await forget("ann")).status_code == 404
 
 
 async def test_a_prompt_that_is_replaced_is_used_and_nothing_that_was_said_is_logged(

@@ -5,33 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
-from starlette.authentication import SimpleUser, UnauthenticatedUser
+from starlette.authentication import SimpleUser
 
 from graphs.conversations_route import router
 from memory.facade import MemoryFacade
 from memory.namespaces import work_namespace
 from memory.turns import Turns
-
-NOBODY = UnauthenticatedUser()
-"""Whom a server that authenticates nobody takes everybody for."""
+from tests.support.routes import NOBODY, client_of
 
 
 def client(store: InMemoryStore | None, user: Any) -> TestClient:
-    """Return a client of a server that says who calls; None is one that never looks."""
-    app = FastAPI()
-    app.state.store = store
-    app.router.routes.extend(router.routes)
-
-    async def authenticated(scope: Any, receive: Any, send: Any) -> None:
-        if user is not None:
-            scope["user"] = user
-        await app(scope, receive, send)
-
-    return TestClient(authenticated)
+    return client_of(router, store, user)
 
 
 @pytest.fixture

@@ -1,0 +1,87 @@
+"""`POST /memory/forget`: forget something for good, with what came of it and the sentences that said it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from fastapi import APIRouter, HTTPException, Request
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel, Field, StringConstraints, model_validator
+
+from graphs.callers import owner_of
+from graphs.chat_summary_route import BoundedRoute
+from memory.forgetting import Forgotten, forget, forget_said
+from memory.interface import OwnerId
+from memory.receipts import Receipt
+
+MAX_IDS = 100
+MAX_TEXT = 2_000
+
+router = APIRouter(tags=["Memory"], route_class=BoundedRoute)
+
+
+class ForgetBody(BaseModel):
+    """What is to be forgotten, and whose it is.
+
+    Args:
+        ids: Memories.
+        text: What is to be forgotten, in words.
+        user_id: The owner.
+    """
+
+    ids: list[OwnerId] = Field([], max_length=MAX_IDS, description="The ids of memories, as an export has them.")
+    text: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT)] = Field(
+        "", description="What is to be forgotten, in the user's words: the one memory that says it."
+    )
+    user_id: OwnerId | None = Field(
+        None, description="Whose memory it is. Ignored where the server authenticates users: then it is theirs."
+    )
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if bool(self.ids) == bool(self.text):
+            raise ValueError("give either `ids` or `text`")
+        return self
+
+
+class ForgetAnswer(BaseModel):
+    """What became of it."""
+
+    receipt: Receipt = Field(description="What was removed, and what was found when everything was read again.")
+    problems: list[str] = Field(description="What is left of it, or could not be looked at; empty where it is gone.")
+    unclear: list[str] = Field(
+        description="What the text may mean, where that is not clear: nothing was forgotten then. Ask by `ids`, or in "
+        "the words of one of these."
+    )
+
+
+@router.post(
+    "/memory/forget",
+    operation_id="forget_memory",
+    summary="Forget something",
+    responses={
+        401: {"description": "Where the server authenticates users: nobody is authenticated."},
+        404: {"description": "This user has no such memory."},
+        413: {"description": "The request is too long."},
+        503: {"description": "This server has no store."},
+    },
+)
+async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
+    """Forget memories for good: a fact goes with what derives from it, and with the sentences of messages that said it.
+
+    The thread keeps its messages, which no prompt shows any more; delete it through the server's own API.
+    """
+    owner = owner_of(request, body.user_id)
+    if owner is None:
+        raise HTTPException(404, "no user is named (user_id), so there is no memory of theirs")
+    store: BaseStore | None = getattr(request.app.state, "store", None)
+    if store is None:
+        raise HTTPException(503, "this server has no store")
+    if body.text:
+        done = await forget_said(store, owner, body.text)
+    else:
+        done = Forgotten(receipt=await forget(store, owner, ids=body.ids))
+    receipt = done.receipt
+    if not (receipt.removed or receipt.rewritten or done.unclear):
+        raise HTTPException(404, "this user has no such memory")
+    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=list(done.unclear))
