@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from memory.extraction.contract import Operation
 from memory.origins import Origin, lowest
 from memory.records import BELIEVED, Fact, Lapse, Message, Wording, normalise
+
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 _MAX_WORDINGS = 20
 """Ways to put a fact that are kept: the latest."""
@@ -215,7 +217,9 @@ class _Batch:
         own = target is not None and set(target.source_ids) & set(operation.source_ids)
         if target is None or own or not target.current or target.said_at > when or operation.origin is not Origin.USER:
             return
-        self._retire(target, when, ended_by=operation.source_ids)
+        over = max(min(operation.valid_to or when, when), target.valid_from or _EVER)
+        said = when if over < when else None
+        self._retire(target, min(over, when), ended_by=operation.source_ids, end_said_at=said)
 
     def _retire(self, fact: Fact, when: datetime, **by: Any) -> None:
         """Retire a fact; what was in doubt about it is so no more."""
@@ -228,7 +232,12 @@ class _Batch:
 
 
 def retire(
-    fact: Fact, when: datetime, at: datetime, superseded_by: str | None = None, ended_by: Iterable[str] = ()
+    fact: Fact,
+    when: datetime,
+    at: datetime,
+    superseded_by: str | None = None,
+    ended_by: Iterable[str] = (),
+    end_said_at: datetime | None = None,
 ) -> Fact:
     """Return a fact as dated history.
 
@@ -238,6 +247,7 @@ def retire(
         at: Since when it is no longer believed.
         superseded_by: The fact that takes its place.
         ended_by: The messages that end it, where no fact takes its place.
+        end_said_at: When they were said, where it ended before that.
     """
     return fact.model_copy(
         update={
@@ -246,6 +256,7 @@ def retire(
             "valid_to": when,
             "superseded_by": superseded_by,
             "ended_by": tuple(ended_by),
+            "end_said_at": end_said_at,
         }
     )
 
@@ -326,7 +337,7 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     if new.said_at >= fact.said_at and new.origin is Origin.USER:
         # what it depended on has changed, and it is said to hold all the same
         update["doubts"] = tuple(id_ for id_ in fact.doubts if id_ not in fact.needs)
-    over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.valid_to or fact.said_at))
+    over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.ending.said_at or fact.said_at))
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact, new.created_at)
     return fact.model_copy(update=update)

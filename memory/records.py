@@ -191,6 +191,7 @@ class Ending(BaseModel):
         retired_at: Since when it is no longer believed; None where it was said to be over from the beginning.
         superseded_by: The fact that took its place.
         ended_by: The messages that say so, where no other fact took its place.
+        end_said_at: When they were said, where they name an earlier time.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -199,6 +200,12 @@ class Ending(BaseModel):
     retired_at: datetime | None = None
     superseded_by: str | None = None
     ended_by: tuple[str, ...] = ()
+    end_said_at: datetime | None = None
+
+    @property
+    def said_at(self) -> datetime | None:
+        """When it was said to be over: what is said later may say that it is not."""
+        return self.end_said_at or self.valid_to
 
 
 class Lapse(BaseModel):
@@ -237,6 +244,7 @@ class Fact(Record):
         needed_by: Facts that depend on it.
         doubts: Facts that it is in doubt about: one that may contradict it, or one that it needed and that has ended.
         ended_by: The messages that ended it, where no other fact took its place.
+        end_said_at: When these were said, where it ended before that.
         withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
         suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
             been withdrawn itself.
@@ -259,6 +267,7 @@ class Fact(Record):
     needed_by: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     ended_by: tuple[str, ...] = ()
+    end_said_at: datetime | None = None
     withdrawn: tuple[str, ...] = ()
     suspended: tuple[Ending, ...] = ()
     lapses: tuple[Lapse, ...] = ()
@@ -291,6 +300,7 @@ class Fact(Record):
             retired_at=self.retired_at,
             superseded_by=self.superseded_by,
             ended_by=self.ended_by,
+            end_said_at=self.end_said_at,
         )
 
 
@@ -300,6 +310,7 @@ BELIEVED: dict[str, Any] = {
     "valid_to": None,
     "superseded_by": None,
     "ended_by": (),
+    "end_said_at": None,
 }
 """What a fact that is believed again has in place of its end."""
 

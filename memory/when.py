@@ -90,7 +90,39 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
     '2026-03-01T00:00:00+00:00'
     """
     clause = text[:_MAX_CLAUSE]
-    today = _local(said_at, zone).date()
+    event, start, end, keep_end = _days_told(clause, _local(said_at, zone).date(), proposed)
+    return _when(clause, zone, event, start, end, keep_end=keep_end)
+
+
+def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> datetime | None:
+    """Return by when what a clause ends was over, where it names a time before it is said.
+
+    Of a longer time, such as last year, it is the end; since when it is over ("not since March") is the beginning.
+
+    Args:
+        text: The user's words; the first 500 characters are read.
+        said_at: When they were said; without a zone, in UTC.
+        zone: The user's time zone.
+        proposed: What a model proposes, as with `resolve`.
+
+    >>> over_by("I stopped smoking last year", datetime(2026, 3, 3, tzinfo=UTC), UTC, "").date().isoformat()
+    '2025-12-31'
+    """
+    clause = text[:_MAX_CLAUSE]
+    local = _local(said_at, zone)
+    event, start, end, _ = _days_told(clause, local.date(), proposed)
+    if start is not None and end is None:
+        over = datetime.combine(start.first, start.at or time(), zone)
+    elif (day := end or event) is not None:
+        named = time_of_day(clause) if day.first == day.last else None
+        over = datetime.combine(day.last, day.at or named or _END_OF_DAY, zone)
+    else:
+        return None
+    return over if over < local else None
+
+
+def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _Days | None, _Days | None, bool]:
+    """Return the days of an event, of a beginning and of an end, and whether the words name the end themselves."""
     model = _read(proposed, today)
     told = mentions(clause, today)
     since = [one for one in told if one.side == "since" or one.spans]
@@ -112,7 +144,7 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
             start = _only(others)
         elif not model.any:
             event = _coming([one for one in others if one.side == "by"], today) or _only(others)
-    return _when(clause, zone, event, start, end, keep_end=bool(until))
+    return event, start, end, bool(until)
 
 
 def zone_of(profile: Profile | None) -> tzinfo:

@@ -71,7 +71,7 @@ def _reassessed(
         return fact
     since = update.get("said_at", fact.said_at)
     counting = [ending for ending in endings if _counts(ending, since, facts, supported, gone)]
-    chosen = min(counting, key=lambda ending: (ending.retired_at is not None, ending.valid_to or at), default=None)
+    chosen = min(counting, key=lambda ending: (ending.retired_at is not None, ending.said_at or at), default=None)
     rest = tuple(ending for ending in endings if ending != chosen)
     if chosen is None:
         return fact.model_copy(update={**update, **BELIEVED, "suspended": rest})
@@ -79,7 +79,7 @@ def _reassessed(
     if heir is not None and heir.id != chosen.superseded_by:
         # the one that ended it is withdrawn, and in its place is what had ended that
         rest = (*rest, chosen)
-        chosen = chosen.model_copy(update={"superseded_by": heir.id, "valid_to": heir.said_at})
+        chosen = chosen.model_copy(update={"superseded_by": heir.id, "valid_to": heir.said_at, "end_said_at": None})
     return fact.model_copy(update={**update, "current": False, **_fields(chosen), "suspended": rest})
 
 
@@ -99,6 +99,7 @@ def _withdrawn(fact: Fact, at: datetime) -> dict[str, Any]:
         "valid_to": fact.valid_to or at,
         "superseded_by": None,
         "ended_by": (),
+        "end_said_at": None,
     }
 
 
@@ -118,7 +119,7 @@ def _counts(
     ending: Ending, since: datetime, facts: Mapping[str, Fact], supported: Collection[str], gone: Collection[str]
 ) -> bool:
     """Return whether an end holds: it came after what it ended was last said, and what it stands on still counts."""
-    if ending.valid_to is not None and ending.retired_at is not None and ending.valid_to < since:
+    if ending.said_at is not None and ending.retired_at is not None and ending.said_at < since:
         return False
     if ending.superseded_by is not None:
         return ending.superseded_by not in facts or _heir(ending.superseded_by, facts, supported) is not None

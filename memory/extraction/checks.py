@@ -51,7 +51,7 @@ from memory.language import denial_of
 from memory.origins import Origin, lowest
 from memory.records import normalise
 from memory.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
-from memory.when import resolve
+from memory.when import over_by, resolve
 from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
 
 MAX_ABOUT = 80
@@ -310,12 +310,12 @@ class _Checker:
         origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)
         relation = self._relation(fact, target_id, put, origin)
+        said = (message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40]))
         if relation in ("ends", "forget"):
             # the end needs no fact of its own: the message says it
-            return Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
-        when = resolve(
-            part or quote, message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40])
-        )
+            ending = Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
+            return replace(ending, valid_to=over_by(quote, *said)) if relation == "ends" else ending
+        when = resolve(part or quote, *said)
         reading = fact.sentence
         shown = [quote, *self._context(fact), *put]
         known = [text for memory in self.briefing.targets.values() for text in _put(memory)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -654,3 +655,14 @@ def test_a_greeting_is_no_fact_and_leaves_no_mark_before_the_next() -> None:
     labels = [fact([1, 2], "Hi!"), fact([1, 2], "User is Daniel and teaches chemistry in Leeds.")]
     result = judged("Hi! I'm Daniel and I teach chemistry in Leeds.", proposal(labels))
     assert [operation.text for operation in result.ops] == ["I'm Daniel and I teach chemistry in Leeds."]
+
+
+def test_an_end_is_dated_by_its_clause() -> None:
+    def ends(said: str, when: str = "", rel: str = "ends") -> Any:
+        return only(judged(said, proposal([fact(1, rel=rel, target="f1", when=when)]), (TEA,))).valid_to
+
+    year = datetime(2025, 12, 31, 23, 59, 59, tzinfo=UTC)
+    assert ends("I stopped liking green tea last year.") == year
+    assert ends("Green tea is over for me.", "2025") == year
+    assert ends("I no longer like green tea.") is None
+    assert ends("I will not like green tea next year.") is None

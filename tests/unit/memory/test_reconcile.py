@@ -124,6 +124,28 @@ def test_an_end_states_nothing(relation: str) -> None:
     assert (fact.current, fact.valid_to, fact.superseded_by, fact.ended_by) == (False, DAYS["m3"], None, ("m3",))
 
 
+def test_an_end_is_dated_as_its_words_say() -> None:
+    long_ago = START - timedelta(days=60)
+    fact = apply([say(OSLO), say("", "m5", "ends", OSLO, valid_to=long_ago)])[id_of(OSLO)]
+    assert (fact.current, fact.valid_to, fact.end_said_at) == (False, long_ago, DAYS["m5"])
+    # not before it began, and not after it was said
+    since = START - timedelta(days=30)
+    begun = apply([say(OSLO, valid_from=since), say("", "m5", "ends", OSLO, valid_to=long_ago)])[id_of(OSLO)]
+    assert begun.valid_to == since
+    late = apply([say(OSLO), say("", "m5", "ends", OSLO, valid_to=DAYS["m9"])])[id_of(OSLO)]
+    assert (late.valid_to, late.end_said_at) == (DAYS["m5"], None)
+
+
+@pytest.mark.parametrize(("again", "believed"), [("m3", []), ("m6", [OSLO])])
+def test_what_ended_earlier_than_it_was_said_to_is_true_again_only_if_said_after_that(
+    again: str, believed: list[str]
+) -> None:
+    facts = apply([say(OSLO), say("", "m5", "ends", OSLO, valid_to=START - timedelta(days=60))])
+    facts = apply([say(OSLO, again)], facts)
+    assert current(facts) == believed
+    assert believed == [] or (facts[id_of(OSLO)].valid_to, facts[id_of(OSLO)].end_said_at) == (None, None)
+
+
 def test_what_has_ended_and_is_said_again_later_is_true_again() -> None:
     ended = apply([say(OSLO), say("", "m3", "ends", OSLO)])
     assert current(apply([say(OSLO, "m2")], ended)) == []

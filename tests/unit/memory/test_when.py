@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.records import Profile, ProfileField
-from memory.when import When, resolve, zone_of
+from memory.when import When, over_by, resolve, zone_of
 
 ZONE = ZoneInfo("Asia/Ho_Chi_Minh")
 SAID_AT = datetime(2026, 3, 3, 20, tzinfo=UTC)  # a Wednesday, the 4th, for the user
@@ -192,6 +192,31 @@ def test_nothing_said_makes_it_fail(text: str, said_at: datetime, zone: tzinfo, 
     when = resolve(text, said_at, zone, proposed)
     assert all(at is None or at.tzinfo for at in (when.event_at, when.valid_from, when.valid_to))
     assert when.valid_from is None or when.valid_to is None or when.valid_from <= when.valid_to
+    over = over_by(text, said_at, zone, proposed)
+    assert over is None or over < (said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("clause", "proposed", "over"),
+    [
+        ("I stopped smoking last year", "", "2025-12-31T23:59:59+07:00"),
+        ("Tôi bỏ thuốc từ năm ngoái", "", "2025-01-01T00:00:00+07:00"),
+        ("我去年戒烟了", "", "2025-12-31T23:59:59+07:00"),
+        ("I quit my job yesterday", "", "2026-03-03T23:59:59+07:00"),
+        ("I quit my job yesterday at 3pm", "", "2026-03-03T15:00:00+07:00"),
+        ("I lived there until 2024", "", "2024-12-31T23:59:59+07:00"),
+        ("I have not smoked since 2024", "", "2024-01-01T00:00:00+07:00"),
+        ("Ich rauche nicht mehr", "2025-11", "2025-11-30T23:59:59+07:00"),
+        ("I no longer smoke", "", ""),
+        ("I quit today", "", ""),
+        ("I quit this year", "", ""),
+        ("I quit next Friday", "", ""),
+        ("I am quitting", "2027-01-01", ""),
+    ],
+)
+def test_by_when_it_was_over(clause: str, proposed: str, over: str) -> None:
+    found = over_by(clause, SAID_AT, ZONE, proposed)
+    assert (found.isoformat() if found else "") == over
 
 
 def _profile(**fields: str) -> Profile:
