@@ -147,8 +147,7 @@ class _Batch:
         target = self.facts.get(operation.target_id or "") if corrects else self._heir(operation.target_id, when)
         if target is None or target.id == fact.id:
             return
-        if set(target.source_ids) & set(operation.source_ids):
-            # two statements of one message stand beside each other
+        if self._is_beside(target, operation):
             return
         if target.said_at > when:
             # read late: what was said since stands
@@ -161,6 +160,14 @@ class _Batch:
         else:
             since = min(target.valid_from or target.said_at, target.said_at) if corrects else when
             self._retire(target, since, superseded_by=fact.id)
+
+    def _is_beside(self, target: Fact, operation: Operation) -> bool:
+        """Return whether a fact was first said in the message that is said to change it: they stand beside each other.
+
+        One that was known and is said again there may well be changed there: "viola, not violin, and another orchestra".
+        """
+        before = self.stored.get(target.id, target)
+        return bool(set(before.source_ids) & set(operation.source_ids))
 
     def _keep(self, fact: Fact) -> None:
         self.facts[fact.id] = fact
@@ -214,8 +221,9 @@ class _Batch:
                 self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
 
     def _end(self, target: Fact | None, operation: Operation, when: datetime) -> None:
-        own = target is not None and set(target.source_ids) & set(operation.source_ids)
-        if target is None or own or not target.current or target.said_at > when or operation.origin is not Origin.USER:
+        if target is None or not target.current or operation.origin is not Origin.USER:
+            return
+        if self._is_beside(target, operation) or target.said_at > when:
             return
         over = max(min(operation.valid_to or when, when), target.valid_from or _EVER)
         said = when if over < when else None

@@ -165,6 +165,15 @@ def test_only_the_user_changes_ends_corrects_and_forgets(origin: Origin, relatio
         assert facts[id_of(OSLO)].doubts == (id_of(ROME),)
 
 
+@pytest.mark.parametrize("relation", ["changes", "corrects", "ends"])
+def test_what_was_known_and_is_said_again_can_change_in_the_same_message(relation: str) -> None:
+    known = apply([say(OSLO)])
+    told = [say(OSLO, "m2", "same", OSLO), say("" if relation == "ends" else ROME, "m2", relation, OSLO)]
+    facts = apply(told, known)
+    assert current(facts) == ([] if relation == "ends" else [ROME])
+    assert apply(told, facts) == facts
+
+
 @pytest.mark.parametrize("relation", ["changes", "corrects", "unsure"])
 def test_facts_of_one_message_stand_beside_each_other(relation: str) -> None:
     facts = apply([say(OSLO, "m1"), say(ROME, "m1", relation, OSLO), say("", "m1", "ends", OSLO)])
