@@ -164,7 +164,7 @@ class _Batch:
     def _is_beside(self, target: Fact, operation: Operation) -> bool:
         """Return whether a fact was first said in the message that is said to change it: they stand beside each other.
 
-        One that was known and is said again there may well be changed there: "viola, not violin, and another orchestra".
+        One that was known and is said again there may be changed there: "viola, not violin, and another orchestra".
         """
         before = self.stored.get(target.id, target)
         return bool(set(before.source_ids) & set(operation.source_ids))

@@ -48,6 +48,7 @@ from memory.extraction.proposal import (
 )
 from memory.gate import Support, answered, is_brief
 from memory.language import denial_of
+from memory.language.shared import spelt
 from memory.origins import Origin, lowest
 from memory.records import normalise
 from memory.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
@@ -301,7 +302,7 @@ class _Checker:
     def _operation(self, fact: _Located, part: str) -> Operation:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
-        text, origin = (part, Origin.USER) if part else self._text(fact)
+        text, origin = self._said(fact, part) if part else self._text(fact)
         if text in (part, quote):
             text = without_asking(text, fact.sentence)
         if is_pleasantry(text) and origin is Origin.USER:
@@ -309,7 +310,7 @@ class _Checker:
         # an imported message says no more than the file that it is from
         origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)
-        relation = self._relation(fact, target_id, put, origin)
+        relation = self._relation(fact, part, target_id, put, origin)
         said = (message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40]))
         if relation in ("ends", "forget"):
             # the end needs no fact of its own: the message says it
@@ -332,6 +333,15 @@ class _Checker:
             valid_from=when.valid_from,
             valid_to=when.valid_to,
         )
+
+    def _said(self, fact: _Located, part: str) -> tuple[str, Origin]:
+        """Return what is kept of a fact that has a part of a clause: it, or what it says as an answer."""
+        first = fact.clauses[0]
+        if first.place == 0 and is_brief(part) and first.clause.text.startswith(part):
+            answer = self._answered(replace(fact, clauses=(replace(first, clause=replace(first.clause, text=part)),)))
+            if answer:
+                return answer.text, answer.origin
+        return part, Origin.USER
 
     def _text(self, fact: _Located) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
@@ -413,7 +423,9 @@ class _Checker:
             return _fact_of(earlier), (earlier.text, earlier.reading)
         return None, ()
 
-    def _relation(self, fact: _Located, target_id: str | None, put: Sequence[str], origin: Origin) -> Relation:
+    def _relation(
+        self, fact: _Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
+    ) -> Relation:
         """Return the relation as far as it is believed."""
         relation, quote = fact.proposed.rel, fact.quote
         if target_id is None:
@@ -429,8 +441,8 @@ class _Checker:
             if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
                 return "unsure"
             # a number that the fact does not have is no repetition of it
-            new = numbers(quote) - set(re.findall(r"\d+", fact.proposed.when))
-            return "same" if meant and new <= set[str]().union(*map(numbers, put)) else "new"
+            new = numbers(part or quote) - set(re.findall(r"\d+", fact.proposed.when))
+            return "same" if meant and new <= set[str]().union(*map(numbers, put), *map(spelt, put)) else "new"
         if relation not in _CHANGING or (meant and origin is Origin.USER):
             return relation
         if relation in ("ends", "forget"):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from memory.extraction.evidence import is_borne_out, without_user
 from memory.language import UNSPACED, denial_of
-from memory.language.asking import asks_from
+from memory.language.shared import asks_from, joins
 from memory.wording import Vocabulary, content_words, fold, may_link, missing, share, word_spans, words
 
 _POINTS = " \t,;:.!?…、，；：。！？"
@@ -36,8 +36,8 @@ _RUN = 2
 def divided(text: str, sentences: Sequence[str]) -> list[str]:
     """Return a clause in as many parts as sentences were made of it, each part the user's own words for one of them.
 
-    A part ends where a mark stands behind the last word that tells its sentence from the next, or else behind the last
-    of the words there that its sentence has too, so that no word is left out and none is in two parts.
+    A part ends where a mark stands behind the last word that tells its sentence from the next, or behind words there
+    that its sentence has too, or before a word that joins, so that no word is left out and none is in two parts.
 
     Args:
         text: The clause.
@@ -82,6 +82,13 @@ def _end_of(text: str, spans: Sequence[tuple[int, int]], sentence: str) -> int:
         if _DENSE.match(word) or not (word in vocabulary or _is_short_for(word, said)):
             break
         end = behind
+    # "tea and stuff and I never": the last of them begins what follows
+    joints = [begin for begin, behind in between if begin > end and joins(text[begin:behind])]
+    starts = [begin for begin, _ in between]
+    for begin in reversed(joints):
+        at = starts.index(begin)
+        if not at or not joins(text[between[at - 1][0] : between[at - 1][1]]):
+            return begin
     return end
 
 

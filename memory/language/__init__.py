@@ -15,8 +15,7 @@ from typing import Any
 
 import yaml
 
-ASKING = "asking.yaml"
-"""The file that is not of one language (`memory.language.asking`)."""
+_FILE = re.compile(r"[a-z]{2}\.yaml")
 
 DEFAULT = "en"
 """The language of answers to a text that none of the files claims."""
@@ -262,7 +261,7 @@ def _without_marks(text: str) -> str:
 
 def _load_all() -> tuple[Language, ...]:
     found = resources.files("memory.language").iterdir()
-    files = [file for file in found if file.name.endswith(".yaml") and file.name != ASKING]
+    files = [file for file in found if _FILE.fullmatch(file.name)]
     loaded = sorted(map(_load, files), key=lambda one: one.code)
     # where nothing else decides between two, it is the default
     return tuple(sorted(loaded, key=lambda one: one.code != DEFAULT))

@@ -120,3 +120,31 @@ def test_an_answer_before_a_statement_in_one_clause_is_a_fact_of_its_own() -> No
 )
 def test_what_is_stated_before_a_question_without_a_mark_between(clause: str, sentences: list[str], kept: str) -> None:
     assert before_question(clause, sentences) == kept
+
+
+def test_a_part_begins_with_a_word_that_joins() -> None:
+    said = "Milchprodukte gehen bei mir ja gar und ab 18 Uhr ess ich bloß Obst"
+    assert divided(said, ["Der Nutzer verträgt keine Milchprodukte.", "Der Nutzer isst ab 18 Uhr nur Obst."]) == [
+        "Milchprodukte gehen bei mir ja gar",
+        "und ab 18 Uhr ess ich bloß Obst",
+    ]
+
+
+def test_an_answer_that_is_told_from_what_follows_is_kept_as_what_it_says() -> None:
+    said: Said = [("assistant", "¿A Nico le gustan los videojuegos?"), ("user", "no pero es fan del Betis")]
+    labels = [fact(1, "A Nico no le gustan los videojuegos."), fact(1, "Nico es fan del Betis.")]
+    assert texts(said, *labels) == ["A Nico no le gustan los videojuegos.", "pero es fan del Betis"]
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "relation"),
+    [
+        ("Wir sind zu Hause fünf Personen mit einem Bad", "Bei 5 Leuten mit dem Bad ist es eng", "same"),
+        ("妻と娘二人の四人家族です", "うちは4人家族なんだけど", "same"),
+        ("Nhà mình có hai bé sinh đôi", "2 bé sinh đôi nhà mình", "same"),
+        ("Wir sind zu Hause fünf Personen mit einem Bad", "Bei 6 Leuten mit dem Bad ist es eng", "new"),
+    ],
+)
+def test_a_number_that_a_fact_spells_is_no_new_one(known: str, said: str, relation: str) -> None:
+    [operation] = judged(said, proposal([fact(1, said, "same", "f1")]), [known]).ops
+    assert operation.relation == relation
