@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from memory.clauses import cut, length
 from memory.extraction.evidence import are_linked, is_borne_out, without_user
 from memory.language import denial_of, known_language
+from memory.language.shared import assents, denies
 from memory.origins import Origin
 from memory.own_words import own_words
 from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, speaks_of_self, statements
-from memory.wording import content_words, may_link, missing, share, words
+from memory.wording import content_words, fold, may_link, missing, share, words
 
 _ANSWER_WORDS = 4
 """Words of a message that may say nothing without the question that it answers: fewer than this."""
@@ -149,10 +150,10 @@ def answered(
         return None
     if not is_borne_out(wording, [reply, *assistant, *before]):
         return None
-    denied, states = denial_of(reply), denial_of(wording)
+    denied, states = denial_of(reply) or denies(reply), denial_of(wording) or denies(wording)
     # what is no plain yes, such as "not yet" in whatever words, may be a no
-    agrees = not denied and is_pleasantry(reply)
-    if (denied and not states) or (states and agrees and not any(map(denial_of, assistant))):
+    agrees = not denied and (is_pleasantry(reply) or assents(reply))
+    if (denied and not states) or (states and agrees and not any(denial_of(one) or denies(one) for one in assistant)):
         return None
     # with its marks: "đúng" (right) is no "dùng" (use)
     if set(missing(wording, assistant)) & set(words(reply)):
@@ -170,7 +171,9 @@ def is_brief(reply: str) -> bool:
 
 def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
     """Return whether a reply needs the question to say what a wording says: a single word, or "since 2019"."""
-    return length(reply) <= 1 or missing(wording, [reply]) != missing(wording, [reply, *assistant])
+    if length(reply) <= 1:
+        return True
+    return not _states_something(reply) and missing(wording, [reply]) != missing(wording, [reply, *assistant])
 
 
 def _states_something(reply: str) -> bool:
@@ -186,12 +189,25 @@ def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequen
     Of a script without spaces, which has no words to tell apart, `is_borne_out` says enough.
     """
     told = without_user(wording)
-    telling = {word for word in content_words(told) if may_link(word)}
-    novel = telling & set(missing(told, [reply, *assistant, *before]))
-    if len(novel) > 1 or not are_linked(told, assistant):
+    said = {word for word in content_words(told) if may_link(word) and not denies(word)}
+    novel = [word for word in missing(told, [reply, *assistant, *before]) if word in said]
+    if not share(told, assistant):
         return False
-    # function words of a language without a file count as telling ones
-    return 2 * len(novel) < len(telling) + (known_language(wording) is None) or not novel
+    asked = [clause.text for message in assistant for clause in cut(message) if clause.asks] or list(assistant)
+    left = [word for one in asked for word in missing(one, [told]) if may_link(word)]
+    # "keinen" is said for "einen", and one word besides for one of the question's: "besitzt" for "haben"
+    novel = [word for word in novel if not any(_resembles(word, one) for one in left)]
+    left = [word for word in left if not any(_resembles(word, one) for one in content_words(told))]
+    return not novel or (len(novel) == 1 and len(left) <= 1 and known_language(wording) is None)
+
+
+def _resembles(word: str, other: str) -> bool:
+    one, two = fold(word), fold(other)
+    return one[:_ALIKE] == two[:_ALIKE] or one.endswith(two) or two.endswith(one)
+
+
+_ALIKE = 3
+"""Letters that forms of a word of a question begin with, at least."""
 
 
 def _own(message: str) -> str:

@@ -39,6 +39,24 @@ def joins(word: str) -> bool:
     return word.casefold() in _JOINING
 
 
+def denies(text: str) -> bool:
+    """Return whether a text has a word that denies, of a language without a file.
+
+    >>> denies("nee leider nich"), denies("Ja, genau")
+    (True, False)
+    """
+    return not _DENYING.isdisjoint(words(text))
+
+
+def assents(text: str) -> bool:
+    """Return whether a text begins with a word that agrees, of a language without a file.
+
+    >>> assents("Sí, por desgracia"), assents("qué va")
+    (True, False)
+    """
+    return not _ASSENTING.isdisjoint(words(text)[:1])
+
+
 def spelt(text: str) -> set[str]:
     """Return the numbers that a text has as words, as digits.
 
@@ -70,6 +88,9 @@ def _numbers(counting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 _DATA = _load()
 _ASKING = _patterns(_DATA["asking"])
-_JOINING = frozenset(word for line in _DATA["joining"].values() for word in line.split())
+_JOINING, _DENYING, _ASSENTING = (
+    frozenset(word for line in _DATA[name].values() for word in line.split())
+    for name in ("joining", "denying", "assenting")
+)
 _COUNTING = dict(_numbers(_DATA["counting"]))
 _DENSE_COUNTING = {word: number for word, number in _COUNTING.items() if re.search(f"[{UNSPACED}]", word)}
