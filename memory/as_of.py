@@ -28,7 +28,9 @@ def as_of(fact: Fact, at: datetime) -> Fact | None:
         # without a date it was said to be over from the beginning
         return None
     else:
-        ended = BELIEVED
+        # of what something else took the place of later, its own last day was known
+        own = {"valid_to": fact.valid_to} if fact.superseded_by and fact.end_said_at else {}
+        ended = {**BELIEVED, **own}
     return fact.model_copy(
         update={
             **ended,

@@ -195,12 +195,7 @@ class MemoryFacade:
     async def _question(self, query: MemoryQuery) -> Question | None:
         if not query.query or not query.query.strip() or not query.scopes:
             return None
-        told = query.extra.get("now")
-        try:
-            asked_at = datetime.fromisoformat(str(told)) if told else datetime.now().astimezone()
-        except ValueError:
-            raise ValueError(f"extra['now'] is no ISO 8601 time: {told!r:.80}") from None
-        return read_question(query.query, asked_at, await speakers_of(self.store, query.user_id))
+        return read_question(query.query, query.asked_at, await speakers_of(self.store, query.user_id))
 
     async def write(self, event: MemoryWriteEvent) -> None:
         """Remember one thing; writing the same thing again changes nothing.

@@ -68,6 +68,19 @@ class MemoryQuery(BaseModel):
     extra: dict[str, Any] = Field(default_factory=dict)
     as_of: Annotated[datetime, AfterValidator(with_zone)] | None = None
 
+    @property
+    def asked_at(self) -> datetime:
+        """The time of asking, `extra["now"]` or else the present.
+
+        Raises:
+            ValueError: If `extra["now"]` is no time.
+        """
+        told = self.extra.get("now")
+        try:
+            return datetime.fromisoformat(str(told)) if told else datetime.now().astimezone()
+        except ValueError:
+            raise ValueError(f"extra['now'] is no ISO 8601 time: {told!r:.80}") from None
+
 
 class Fragment(BaseModel):
     """One text of a memory: of a question and its answer there are two.

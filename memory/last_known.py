@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from langgraph.store.base import BaseStore
 
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults
+from memory.over import is_over
+from memory.records import with_zone
 
 DATABASE = "database"
 """What is missing where results are the last ones known."""
@@ -74,6 +76,7 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
         return None
     # where a conversation stands is of no use in another one
     items = [i for i in read.results if i.source != "chain" or i.payload.get("session_id") == query.session_id]
+    items = [i for i in items if not is_over(i.payload, with_zone(query.asked_at))]
     return MemoryResults(
         items,
         {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},

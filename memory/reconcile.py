@@ -251,20 +251,22 @@ def retire(
 
     Args:
         fact: The fact.
-        when: Since when it is no longer true; where it began, or before, of what never was so.
+        when: Since when it is no longer true, unless it was over before; where it began, or before, of what never was
+            so.
         at: Since when it is no longer believed.
         superseded_by: The fact that takes its place.
         ended_by: The messages that end it, where no fact takes its place.
         end_said_at: When they were said, where it ended before that.
     """
+    over = min(fact.valid_to or when, when)
     return fact.model_copy(
         update={
             "current": False,
             "retired_at": at,
-            "valid_to": when,
+            "valid_to": over,
             "superseded_by": superseded_by,
             "ended_by": tuple(ended_by),
-            "end_said_at": end_said_at,
+            "end_said_at": end_said_at or (when if over < when else None),
         }
     )
 
@@ -337,6 +339,8 @@ def said_again(fact: Fact, new: Fact) -> Fact:
         update |= {"verbatim": False, "unread": False, "about": new.about}
     if new.reading:
         update["reading"] = new.reading
+    if fact.current and new.said_at >= fact.said_at:
+        update |= _until(fact, new)
     for name in ("event_at", "valid_from"):
         if getattr(new, name) is not None and (getattr(fact, name) is None or new.said_at >= fact.said_at):
             update[name] = getattr(new, name)
@@ -349,6 +353,15 @@ def said_again(fact: Fact, new: Fact) -> Fact:
     if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
         update |= revived(fact, new.created_at)
     return fact.model_copy(update=update)
+
+
+def _until(fact: Fact, new: Fact) -> dict[str, Any]:
+    """Return until when a fact is true that is said again: it may go on, or be true again after its last day."""
+    if new.valid_to is not None:
+        return {"valid_to": new.valid_to}
+    if fact.valid_to is None or fact.valid_to >= new.said_at or new.origin is not Origin.USER:
+        return {}
+    return {"valid_to": None}
 
 
 def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]:

@@ -33,7 +33,10 @@ log = logging.getLogger(__name__)
 
 
 async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]:
-    """Return the current facts that may be about what was said, neighbours in meaning and in words in turn.
+    """Return the facts that may be about what was said, neighbours in meaning and in words in turn.
+
+    Those that are over by their own dates are among them, so that telling them again adds no second one; those that
+    something else has ended are not.
 
     Args:
         store: The store.
@@ -44,10 +47,10 @@ async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]
         Facts, each once; one round trip. Where the embedder fails, those that share words.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    current = {"current": True, "kind": "fact"}
+    standing = {"kind": "fact", "retired_at": None}
     question = said[:MAX_INDEXED_CHARS]
-    nearest = SearchOp(namespace, filter=current, limit=NEIGHBOURS, query=question or None)
-    of_late = SearchOp(namespace, filter=current, limit=_SCANNED)
+    nearest = SearchOp(namespace, filter=standing, limit=NEIGHBOURS, query=question or None)
+    of_late = SearchOp(namespace, filter=standing, limit=_SCANNED)
     try:
         async with asyncio.timeout(_SECONDS):
             near, latest = await _found(store, nearest, of_late)

@@ -539,6 +539,7 @@ class Turns:
                 text=fact.text,
                 about=fact.about,
                 at=fact.said_at,
+                until=fact.valid_to,
                 also=(fact.quote, fact.reading, *(wording.text for wording in fact.wordings)),
             )
             for fact in related

@@ -31,6 +31,7 @@ from memory.gate import Support
 from memory.identity import identify, why_off
 from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
 from memory.origins import LABELS, Origin
+from memory.over import as_read
 from memory.own_words import own_words
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
@@ -304,7 +305,8 @@ async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> st
     async def read(access: _Access) -> str:
         scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.use_semantic else [])]
         records = [item.payload for item in await access.memory.list_records(access.user_id, scopes)]
-        facts = [Fact.from_value(record) for record in records if record.get("kind") == "fact" and record["current"]]
+        told = (as_read(record, now()) for record in records if record.get("kind") == "fact")
+        facts = [Fact.from_value(record) for record in told if record["current"]]
         facts.sort(key=lambda fact: fact.said_at, reverse=True)
         lines = [line for record in records if record.get("kind") == "profile" for line in profile_lines(record)]
         lines += await _facts_told(access, facts)
@@ -421,7 +423,7 @@ def _which(known: Sequence[Fact], how: str) -> str:
 
 async def _facts_told(access: _Access, facts: Sequence[Fact]) -> list[str]:
     """Return a line a fact, with what those in doubt are in doubt about."""
-    values = {fact.id: fact.to_value() for fact in facts}
+    values = {fact.id: as_read(fact.to_value(), now()) for fact in facts}
     others = await others_of(access.memory.store, access.user_id, values)
     doubts = {id_: doubts_of(value, others) for id_, value in values.items()}
     return [

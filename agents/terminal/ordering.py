@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from memory.interface import MemoryResultItem
+from memory.over import is_over
+from memory.records import now
 from memory.statements import is_question
 
 BOOKKEEPING = {"chain", "concept", "conversation", "experience", "outcome", "pending", "state", "summarization"}
@@ -14,7 +16,7 @@ _ORDER = ("fact", "profile", "knowledge", "skill", "task", "document", "episode"
 def rank(item: MemoryResultItem) -> tuple[int, int]:
     """Return where a memory stands in a list, within which the order stays: facts first, questions last."""
     payload = item.payload
-    past = payload.get("current") is False
+    past = payload.get("current") is False or is_over(payload, now())
     asks = item.source == "message" and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
     place = _ORDER.index(item.source) if item.source in _ORDER else len(_ORDER)
     return (place, 1) if past or asks else (place, 0)

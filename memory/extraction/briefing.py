@@ -188,7 +188,9 @@ def _day(at: datetime, zone: tzinfo) -> str:
 
 def _shown(memory: ExistingMemory) -> str:
     about = "" if memory.about == "user" else f"about {memory.about}: "
-    date = f" ({memory.at.date().isoformat()})" if memory.at else ""
+    dates = [memory.at.date().isoformat()] if memory.at else []
+    dates += [f"until {memory.until.date().isoformat()}"] if memory.until else []
+    date = f" ({', '.join(dates)})" if dates else ""
     return f"{_flat(f'{about}{_ends(memory.text, MAX_EXISTING_CHARS)}')}{date}"
 
 

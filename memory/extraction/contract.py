@@ -45,6 +45,7 @@ class ExistingMemory:
         text: What it says.
         about: Whom a fact is about.
         at: When it was last said.
+        until: When it was over, or will be, if it says so.
         also: How else it is put: for comparing, not shown.
     """
 
@@ -52,6 +53,7 @@ class ExistingMemory:
     text: str
     about: str = "user"
     at: datetime | None = None
+    until: datetime | None = None
     also: tuple[str, ...] = ()
 
 

@@ -18,6 +18,7 @@ from memory.extraction.contract import Operation
 from memory.facts import fact_changes, write_facts
 from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from memory.origins import Origin
+from memory.over import as_read, is_over, only
 from memory.reconcile import retire
 from memory.records import Document, Fact, Record, normalise, now, with_zone
 from memory.retrieval.question import Question
@@ -63,8 +64,16 @@ class SemanticMemoryStore(ScopeStore):
         return None if then is None else then.to_value()
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return facts and documents in one order of relevance."""
-        facts, documents, *former = (super(SemanticMemoryStore, self).results([answer], query) for answer in answers)
+        """Return facts and documents in one order of relevance; a fact whose last day has passed is a former one."""
+        at = with_zone(query.as_of or query.asked_at)
+        read = super().results
+        standing = [only(answer, lambda value: not is_over(value, at)) for answer in answers]
+        facts, documents, *former = (read([answer], query) for answer in standing)
+        if query.extra.get("history"):
+            over = [
+                item for answer in answers for item in read([only(answer, lambda value: is_over(value, at))], query)
+            ]
+            former.append([item.model_copy(update={"payload": as_read(item.payload, at)}) for item in over])
         limit = self._policy.max_memories
         parts = [facts[:limit], documents[: self._policy.max_docs], *(past[:limit] for past in former)]
         # each part stays in its order, which a reranker may have made
@@ -81,7 +90,9 @@ class SemanticMemoryStore(ScopeStore):
             top_k: How many.
             user_id: The owner.
         """
-        return await self._find(user_id, query_text, top_k, {"current": True, **(filters or {})})
+        conditions = {"current": True, **(filters or {})}
+        found = await self._find(user_id, query_text, SPARE * top_k, conditions)
+        return [item for item in found if not is_over(item.payload, now())][:top_k]
 
     async def add_documents(
         self,

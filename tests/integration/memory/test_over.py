@@ -1,0 +1,119 @@
+"""A fact whose own last day has passed is read as history, and is not made twice when it is told again."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from langgraph.store.base import BaseStore
+
+from memory.extraction import Operation
+from memory.facade import MemoryFacade
+from memory.facts import write_facts
+from memory.interface import MemoryQuery, MemoryScope
+from memory.records import Fact, fact_id
+from memory.related import related_facts
+
+SAID = datetime(2026, 3, 2, 9, tzinfo=UTC)
+FRIDAY = datetime(2026, 3, 6, 23, 59, 59, tzinfo=UTC)
+PARIS, TEA = "I am in Paris until Friday", "I like Paris"
+
+
+async def tell(store: BaseStore, text: str, *, at: datetime = SAID, **fields: Any) -> None:
+    operation = Operation(fields.pop("relation", "new"), text, source_ids=(f"m-{at.isoformat()}",), **fields)
+    await write_facts(store, "ann", [operation], at=at, session_id="1", agent_id="a")
+
+
+@pytest.fixture
+async def memory(store: BaseStore) -> MemoryFacade:
+    await tell(store, PARIS, valid_to=FRIDAY)
+    await tell(store, TEA)
+    return MemoryFacade(store)
+
+
+async def read(memory: MemoryFacade, asked: str | None = "Paris", **query: Any) -> dict[str, bool]:
+    """Return the facts that are read, and whether each is current."""
+    found = await memory.read(
+        MemoryQuery(user_id="ann", session_id="9", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=asked, **query)
+    )
+    return {item.payload["text"]: item.payload["current"] for item in found}
+
+
+def at(time: datetime, **extra: Any) -> dict[str, Any]:
+    return {"extra": {"now": time.isoformat(), **extra}}
+
+
+@pytest.mark.parametrize("asked", ["Paris", None])
+async def test_it_is_current_until_its_last_day_is_over(memory: MemoryFacade, asked: str | None) -> None:
+    assert await read(memory, asked, **at(FRIDAY)) == {PARIS: True, TEA: True}
+    assert await read(memory, asked, **at(FRIDAY + timedelta(seconds=1))) == {TEA: True}
+    assert await read(memory, asked, **at(FRIDAY + timedelta(days=1), history=True)) == {PARIS: False, TEA: True}
+
+
+async def test_as_of_a_time_it_is_what_it_was_then(memory: MemoryFacade) -> None:
+    assert await read(memory, as_of=FRIDAY) == {PARIS: True, TEA: True}
+    assert await read(memory, as_of=FRIDAY + timedelta(days=1)) == {TEA: True}
+    await tell(
+        memory.store,
+        "I am in Rome",
+        at=FRIDAY + timedelta(days=9),
+        relation="changes",
+        target_id=fact_id("user", PARIS),
+    )
+    assert await read(memory, as_of=FRIDAY) == {PARIS: True, TEA: True}
+    assert await read(memory, as_of=FRIDAY + timedelta(days=1)) == {TEA: True}
+
+
+async def test_nothing_is_written_to_read_it(memory: MemoryFacade) -> None:
+    before = [line async for line in memory.export_user("ann")]
+    await read(memory, **at(FRIDAY + timedelta(days=1)))
+    assert [line async for line in memory.export_user("ann")] == before
+
+
+async def test_a_search_finds_what_stands(memory: MemoryFacade) -> None:
+    # long past
+    found = await memory.semantic.search("Paris", user_id="ann")
+    assert [item.payload["text"] for item in found] == [TEA]
+
+
+async def test_what_others_crowd_out_is_read(memory: MemoryFacade) -> None:
+    for number in range(8):
+        await tell(memory.store, f"I am in Paris until Friday, room {number}", valid_to=FRIDAY)
+    assert await read(memory, **at(FRIDAY + timedelta(days=1))) == {TEA: True}
+
+
+async def test_an_extraction_is_shown_what_is_over_by_its_own_dates_and_not_what_was_ended(
+    memory: MemoryFacade,
+) -> None:
+    await tell(memory.store, "I lived in Paris until 2019", valid_to=datetime(2019, 12, 31, tzinfo=UTC))
+    await tell(memory.store, "I am tired of Paris", relation="changes", target_id=fact_id("user", TEA))
+    shown = await related_facts(memory.store, "ann", "I lived in Paris once")
+    texts = {fact.text for fact in shown}
+    assert {PARIS, "I lived in Paris until 2019"} <= texts
+    assert TEA not in texts
+
+
+async def facts(memory: MemoryFacade) -> dict[str, Fact]:
+    return {fact.text: fact for fact in await memory.semantic.history(user_id="ann")}
+
+
+async def test_what_is_told_again_later_is_true_again(memory: MemoryFacade) -> None:
+    later = FRIDAY + timedelta(days=30)
+    known = {"relation": "same", "target_id": fact_id("user", PARIS)}
+    await tell(memory.store, "Paris is where I am", at=later, **known)
+    assert set(await facts(memory)) == {PARIS, TEA}
+    assert await read(memory, **at(later)) == {PARIS: True, TEA: True}
+
+
+async def test_it_goes_on_as_it_is_told(memory: MemoryFacade) -> None:
+    sunday = FRIDAY + timedelta(days=2)
+    await tell(memory.store, PARIS, at=SAID + timedelta(days=1), valid_to=sunday)
+    assert (await facts(memory))[PARIS].valid_to == sunday
+
+
+async def test_what_was_over_keeps_its_day_when_something_else_takes_its_place(memory: MemoryFacade) -> None:
+    later = FRIDAY + timedelta(days=30)
+    await tell(memory.store, "I am in Rome", at=later, relation="changes", target_id=fact_id("user", PARIS))
+    paris = (await facts(memory))[PARIS]
+    assert (paris.current, paris.valid_to, paris.end_said_at) == (False, FRIDAY, later)
