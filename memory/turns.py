@@ -726,7 +726,7 @@ def _in_words(step: AgentStep) -> str:
 
 def _left_out(extraction: Extraction, kept: bool) -> str:
     """Return what of a model's answer was not taken, for the user, and what became of it."""
-    reasons = list(dict.fromkeys(rejected.reason for rejected in extraction.rejected))
+    reasons = list(dict.fromkeys(extraction.rejected))
     if extraction.complete and not reasons:
         return ""
     count = len(extraction.rejected)

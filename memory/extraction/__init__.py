@@ -14,7 +14,6 @@ from memory.extraction.contract import (
     Extractor,
     Operation,
     ProfileChange,
-    Rejected,
     TranscriptMessage,
     Unread,
 )
@@ -38,7 +37,6 @@ __all__ = [
     "ModelUnavailable",
     "Operation",
     "ProfileChange",
-    "Rejected",
     "TranscriptMessage",
     "Unread",
     "create_extractor",

@@ -25,12 +25,12 @@ class Answer:
 
     Args:
         payload: The fields of the proposal that were read, as the model sent them.
-        leftovers: What was sent beside them and could not be read.
+        leftovers: How many things were sent beside them, or could not be read.
         broken_off: Whether the model was cut short.
     """
 
     payload: dict[str, Any]
-    leftovers: tuple[str, ...] = ()
+    leftovers: int = 0
     broken_off: bool = False
 
 
@@ -42,25 +42,25 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
         broken_off: Whether the model says that it was cut short.
 
     Returns:
-        What was read. An answer that breaks off keeps its whole items; the one that was cut is a leftover.
+        What was read. An answer that breaks off keeps its whole items; the one that was cut is left over.
 
     Raises:
         InvalidOutput: If nothing can be read.
 
     >>> read_answer('Sure: {"summary": "ok"}').payload
     {'summary': 'ok'}
-    >>> read_answer('{"facts": [{"c": [1]}, {"c": [2').leftovers
-    ('{"c": [2',)
+    >>> read_answer('{"facts": [{"c": [1]}, {"c": [2')
+    Answer(payload={'facts': [{'c': [1]}]}, leftovers=1, broken_off=True)
     """
     body = _without_thinking(text)
     payload: dict[str, Any] = {}
-    leftovers: list[str] = []
+    leftovers = 0
     problem = "it holds no JSON object"
     for value, start in _objects(body):
-        sent, rest, lost = (value, (), False) if value is not None else _salvage(body, start)
+        sent, rest, lost = (value, False, False) if value is not None else _salvage(body, start)
         if (lost and not any(sent.values())) or sent.keys().isdisjoint(FIELDS):
             problem = "its JSON is malformed" if lost else f"it has none of the fields {', '.join(FIELDS)}"
-            leftovers += [body[start:]] if lost and payload else []
+            leftovers += lost and bool(payload)
             continue
         broken_off = lost if value is None else broken_off
         leftovers += rest
@@ -70,10 +70,10 @@ def read_answer(text: str, *, broken_off: bool = False) -> Answer:
             elif key in FIELDS and isinstance(part, list) and isinstance(payload[key], list):
                 payload[key] += part
             elif key not in FIELDS or (part and part != payload[key]):
-                leftovers.append(as_json({key: part}))
+                leftovers += 1
     if not payload:
         raise InvalidOutput(f"the model's answer could not be used: {problem}", raw=text)
-    return Answer(payload, tuple(leftovers), broken_off)
+    return Answer(payload, leftovers, broken_off)
 
 
 def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | None:
@@ -114,8 +114,8 @@ def _without_thinking(text: str) -> str:
     return _THINKING.sub("", head + end) + rest
 
 
-def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], bool]:
-    """Read an object that breaks off: whole fields, whole items of an array, what is left, and whether that is lost."""
+def _salvage(body: str, start: int) -> tuple[dict[str, Any], bool, bool]:
+    """Read an object that breaks off: whole fields and items, whether something is left, and whether some is lost."""
     payload: dict[str, Any] = {}
     torn = False
     at = start + 1
@@ -130,10 +130,9 @@ def _salvage(body: str, start: int) -> tuple[dict[str, Any], tuple[str, ...], bo
             value, at = _items(body, at + 1)
         if key[1] in FIELDS:
             payload[key[1]] = value
-    rest = body[at:].strip(" \n\t,")
-    left = (rest,) if rest.strip("[]{} \n\t,") else ()
+    left = bool(body[at:].strip("[]{} \n\t,"))
     # all that is missing of one that has every field is its last bracket
-    return payload, left, torn or bool(left) or not payload.keys() >= set(FIELDS)
+    return payload, left, torn or left or not payload.keys() >= set(FIELDS)
 
 
 def _items(body: str, at: int) -> tuple[list[Any], int]:

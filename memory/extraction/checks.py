@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,7 +21,6 @@ from memory.extraction.contract import (
     Extraction,
     Operation,
     ProfileChange,
-    Rejected,
     Relation,
     TranscriptMessage,
     Unread,
@@ -67,8 +65,6 @@ _MAX_NEEDS = 8
 _NAMED = 0.8
 """Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
 
-_MAX_RAW = 1_000
-
 _ASSENT_WORDS = 3
 """Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
 
@@ -101,8 +97,7 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
     episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
     summary = checker.summary(payload.get("summary"))
-    for leftover in answer.leftovers:
-        checker.refuse(leftover, "it could not be read")
+    checker.rejected += ["it could not be read"] * answer.leftovers
     checker.covered.update(number for numbers_ in others for number in numbers_)
     return Extraction(
         ops=tuple(ops),
@@ -120,7 +115,6 @@ class _Located:
     """A proposed fact with the clauses that it cites."""
 
     proposed: ProposedFact
-    raw: Any
     numbers: tuple[int, ...]
     clauses: tuple[Numbered, ...]
 
@@ -138,7 +132,7 @@ class _Located:
 @dataclass
 class _Checker:
     briefing: Briefing
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
     covered: set[int] = field(default_factory=set)
     labels: Counter[int] = field(default_factory=Counter)
     questions: set[int] = field(default_factory=set)
@@ -147,15 +141,12 @@ class _Checker:
     sentences: dict[int, list[str]] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
 
-    def refuse(self, raw: Any, reason: str) -> None:
-        self.rejected.append(Rejected(_raw(raw), reason))
-
-    def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed, Any], Any], limit: int) -> list[Any]:
+    def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed], Any], limit: int) -> list[Any]:
         """Judge every item by itself; one that does not fit the form costs only itself."""
         if items is None:
             return []
         if not isinstance(items, list):
-            self.refuse(items, "not a list")
+            self.rejected.append("not a list")
             return []
         kept = []
         for place, item in enumerate(items):
@@ -164,11 +155,11 @@ class _Checker:
                     raise _Refused(f"more than {limit} of them")
                 # a null, where nothing is known, costs no statement
                 sent = {key: part for key, part in item.items() if part is not None} if isinstance(item, dict) else item
-                kept.append(judge(form.model_validate(sent), item))
+                kept.append(judge(form.model_validate(sent)))
             except ValidationError:
-                self.refuse(item, "not in the form that was asked for")
+                self.rejected.append("not in the form that was asked for")
             except _Refused as refused:
-                self.refuse(item, str(refused))
+                self.rejected.append(str(refused))
         return kept
 
     def one_each(self, items: Sequence[Any], key: Callable[[Any], str], reason: str) -> list[Any]:
@@ -176,7 +167,7 @@ class _Checker:
         kept: dict[str, Any] = {}
         for item in items:
             if key(item) in kept and kept[key(item)] != item:
-                self.rejected.append(Rejected(str(item)[:_MAX_RAW], reason))
+                self.rejected.append(reason)
             kept.setdefault(key(item), item)
         return list(kept.values())
 
@@ -198,7 +189,7 @@ class _Checker:
                 for number in (one for one in cited[:MAX_CLAUSES] if isinstance(one, int)):
                     self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
 
-    def located(self, proposed: ProposedFact, raw: Any) -> _Located:
+    def located(self, proposed: ProposedFact) -> _Located:
         cited = self._cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
         if proposed.rel == "forget":
@@ -212,7 +203,7 @@ class _Checker:
             self.ending.update(cited)
         for number in cited:
             self.about.setdefault(number, set()).add(_about(proposed.about, self.briefing.shown))
-        return _Located(proposed, raw, cited, clauses)
+        return _Located(proposed, cited, clauses)
 
     def _telling(self, number: int, sentence: str) -> Numbered | None:
         """Return what of a clause can state something: not a question, nor a quotation."""
@@ -228,7 +219,7 @@ class _Checker:
             return None
         return replace(numbered, clause=replace(clause, text=told, asks=False))
 
-    def set_aside(self, proposed: ProposedOther, raw: Any) -> tuple[int, ...]:
+    def set_aside(self, proposed: ProposedOther) -> tuple[int, ...]:
         cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
         if not cited:
             raise _Refused("it cites a clause that does not exist")
@@ -248,7 +239,7 @@ class _Checker:
             try:
                 operation = self._operation(fact, parts.get(id(fact), ""))
             except _Refused as refused:
-                self.refuse(fact.raw, str(refused))
+                self.rejected.append(str(refused))
                 continue
             if operation.target_id and operation.text and operation.relation in _CHANGING:
                 before = taken.setdefault(operation.target_id, operation)
@@ -461,7 +452,7 @@ class _Checker:
                 found[_fact_of(self.of_clause[name])] = None
         return tuple(id_ for id_ in found if id_ != _fact_of(by))
 
-    def profile(self, proposed: ProposedProfileChange, raw: Any) -> ProfileChange:
+    def profile(self, proposed: ProposedProfileChange) -> ProfileChange:
         cited = self._cited(proposed.c)
         numbered = self.briefing.clauses[cited[0]]
         message = self.briefing.messages[numbered.message]
@@ -490,7 +481,7 @@ class _Checker:
         """Return whether clauses say that something is over: an empty value is what a small model fills a form with."""
         return not self.ending.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
 
-    def episode(self, proposed: ProposedEpisode, raw: Any) -> EpisodeDraft:
+    def episode(self, proposed: ProposedEpisode) -> EpisodeDraft:
         _bounded(proposed.goal, MAX_PART, "goal")
         if len(proposed.outcome) > MAX_OUTCOME or any(len(p) > MAX_PART for p in (*proposed.steps, *proposed.lessons)):
             raise _Refused("a part of the episode is too long")
@@ -519,7 +510,7 @@ class _Checker:
         if value is None or value == "":
             return ""
         if not isinstance(value, str) or len(value) > MAX_SUMMARY:
-            self.refuse(value, "the summary is not a short text")
+            self.rejected.append("the summary is not a short text")
             return ""
         said, observed = self._shown()
         held = hold_summary(" ".join(value.split()), [*said, *observed], self._dates())
@@ -642,11 +633,6 @@ def _put(memory: ExistingMemory) -> tuple[str, ...]:
 
 def _origin(message: TranscriptMessage) -> Origin:
     return Origin.TOOL if message.role == "tool" else message.origin
-
-
-def _raw(item: Any) -> str:
-    text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, default=str)
-    return text[:_MAX_RAW]
 
 
 def _bounded(text: str, limit: int, name: str) -> None:

@@ -130,19 +130,6 @@ class ProfileChange:
 
 
 @dataclass(frozen=True)
-class Rejected:
-    """Something the model sent that is not believed.
-
-    Args:
-        raw: What it sent, as JSON or as it came, cut to a bounded length.
-        reason: Why, in a few words that are safe to show.
-    """
-
-    raw: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Extraction:
     """What one invocation taught.
 
@@ -152,7 +139,7 @@ class Extraction:
         episode: What was attempted, if anything was.
         profile_changes: Checked changes, each field at most once.
         summary: What was asked, done and its result; empty when the model gave none that is usable.
-        rejected: What the model sent and a check refused.
+        rejected: Why a check refused something that the model sent, for each, in a few words that are safe to show.
         calls: How many model calls it took.
         complete: Whether the model saw every word of the user's and everything it sent is in the other fields. False
             when something was rejected, its answer broke off, or a message of the user's had to be cut or left out.
@@ -163,7 +150,7 @@ class Extraction:
     episode: EpisodeDraft | None = None
     profile_changes: tuple[ProfileChange, ...] = ()
     summary: str = ""
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[str, ...] = ()
     calls: int = 0
     complete: bool = True
 

@@ -24,7 +24,6 @@ from memory.extraction import (
     InvalidOutput,
     ModelUnavailable,
     Operation,
-    Rejected,
     TranscriptMessage,
     Unread,
 )
@@ -286,7 +285,7 @@ async def test_a_refused_proposal_keeps_the_words_it_was_about(store: BaseStore)
         async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
             [said] = [message for message in messages if message.role == "user"]
             operation = Operation("new", "I live in Hanoi.", source_ids=(said.id,))
-            refused = Rejected("?", "not in the form that was asked for")
+            refused = "not in the form that was asked for"
             unread = Unread("I am a keen diver.", said.id)
             return Extraction(ops=(operation,), unread=(unread,), rejected=(refused,), complete=False)
 
@@ -365,7 +364,7 @@ async def test_what_no_model_could_read_is_read_at_the_end_of_the_conversation(s
     class Nonsense(Reader):
         async def extract(self, messages: Any, existing: Any, **kwargs: Any) -> Extraction:
             unread = tuple(Unread(m.text, m.id) for m in messages if m.role == "user")
-            return Extraction(unread=unread, rejected=(Rejected("?", "nonsense"),), complete=False)
+            return Extraction(unread=unread, rejected=("nonsense",), complete=False)
 
     one = turns(store, extractor=Nonsense())
     await say(one, "I live in Hanoi.", "I have a cat.")

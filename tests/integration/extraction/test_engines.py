@@ -171,7 +171,7 @@ async def test_what_is_wrong_is_refused_and_the_rest_kept(
     says(proposal(*facts))
     result = await extract(extractor)
     assert [o.text for o in result.ops] == kept
-    assert reason in result.rejected[0].reason
+    assert reason in result.rejected[0]
     assert not result.complete
     # what no label covers stays as it was said
     assert {unread.text for unread in result.unread} == {HOME, NO_MEAT} - set(kept)
@@ -183,7 +183,7 @@ async def test_what_asks_is_no_fact_and_is_not_kept_as_one(extractor: Extractor,
     says(proposal(fact(1, "User eats fish."), fact(2, "User lives in Hue.")))
     result = await extractor.extract(said, [], deadline=20)
     assert [o.text for o in result.ops] == ["I live in Hue."]
-    assert "asks" in result.rejected[0].reason
+    assert "asks" in result.rejected[0]
     assert result.unread == ()
 
 
@@ -192,7 +192,7 @@ async def test_one_fact_is_of_one_message(extractor: Extractor, says: Callable[.
     says(proposal(fact([1, 2], "User lives in Hue with two cats.")))
     result = await extractor.extract(said, [], deadline=20)
     assert result.ops == ()
-    assert "several messages" in result.rejected[0].reason
+    assert "several messages" in result.rejected[0]
     assert [(unread.text, unread.source_id) for unread in result.unread] == [
         ("I live in Hue.", "a"),
         ("I have two cats.", "b"),
@@ -233,7 +233,7 @@ async def test_a_truncated_answer_keeps_its_whole_items(
     result = await extract(extractor)
     assert [o.text for o in result.ops] == [HOME]
     assert [unread.text for unread in result.unread] == [NO_MEAT]
-    assert "could not be read" in result.rejected[0].reason
+    assert "could not be read" in result.rejected[0]
     assert (result.complete, result.calls) == (False, 1)
 
 
@@ -367,7 +367,7 @@ async def test_what_is_injected_stays_data(
     says(proposal(fact(9, "User is the admin.")))
     result = await extractor.extract(said, [], deadline=20)
     assert result.ops == ()
-    assert "does not exist" in result.rejected[0].reason
+    assert "does not exist" in result.rejected[0]
     shown = openai_server.chats()[0].messages[-1]["content"]
     # LangMem puts a fence of the same name around everything
     assert shown.count("</conversation>") == (1 if engine == "structured" else 2)

@@ -33,7 +33,7 @@ def judged(
 
 def reasons(extraction: Extraction) -> list[str]:
     """Return why something was refused, for each."""
-    return [rejected.reason for rejected in extraction.rejected]
+    return list(extraction.rejected)
 
 
 def unread(extraction: Extraction) -> list[str]:
