@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from memory.language import UNSPACED
-from memory.statements import sentences
+from memory.language import UNSPACED, length
+from memory.statements import says_something, sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""
@@ -26,8 +26,6 @@ _JOINT = re.compile(
     # in a script without spaces a space is punctuation
     rf"|(?<=[{UNSPACED}])[ \u3000]+(?=[{UNSPACED}])"
 )
-_DENSE = re.compile(f"[{UNSPACED}]")
-_WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 _ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）!！.…。]*$")
 
 _QUOTATION = re.compile(
@@ -36,11 +34,6 @@ _QUOTATION = re.compile(
 )
 _QUOTED = 0.8
 """Share of a clause between quotation marks from which it is a quotation, and not a title or a motto in a sentence."""
-
-_MIN_WORDS = 2
-_MIN_DENSE = 1.5
-"""Words on both sides of a joint that is cut at, and those of a script without spaces, three letters: fewer are an item
-of a list, a name or a form of address."""
 
 _LOOK = 120
 """Characters looked at on either side of a joint."""
@@ -115,7 +108,8 @@ def _parts(sentence: str) -> list[str]:
         following_part = after[: following.start()] if following else after
         # "I'm from Hue, ideas?": one word may ask
         asks = following is None and _ASKS.search(sentence) and joint.end() + _LOOK >= len(sentence)
-        if _says_something(before) and (_says_something(following_part) or (asks and length(after) > 0)):
+        # fewer words are an item of a list, a name or a form of address
+        if says_something(before) and (says_something(following_part) or (asks and length(after) > 0)):
             parts.append(sentence[begin : joint.end()].strip())
             begin = joint.end()
     parts.append(sentence[begin:].strip())
@@ -131,19 +125,6 @@ def _is_within(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:
             break
         covered += min(other, end) - max(one, begin)
     return covered >= _QUOTED * (end - begin)
-
-
-def _says_something(text: str) -> bool:
-    return length(text) >= (_MIN_DENSE if _DENSE.search(text) else _MIN_WORDS)
-
-
-def length(text: str) -> float:
-    """Return how many words a text has; two letters of a script without spaces count as one.
-
-    >>> length("a small dog"), length("小狗")
-    (3.0, 1.0)
-    """
-    return len(_WORD.findall(text)) + len(_DENSE.findall(text)) / 2
 
 
 def _bounded(part: str) -> list[str]:

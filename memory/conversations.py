@@ -19,6 +19,7 @@ from memory.interface import MemoryScope
 from memory.namespaces import scope_namespace
 from memory.reconcile import reconcile
 from memory.records import Conversation, Level, Message, now, record_id
+from memory.retrieval.entries import whole_text
 from memory.transactions import transact
 from memory.turns import TurnReport, Turns
 from memory.when import zone_of
@@ -51,7 +52,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
         return first
     transcript = [
-        TranscriptMessage(id=m.id, role=m.role, text=drafts.whole_text(m), at=m.created_at, origin=m.origin)
+        TranscriptMessage(id=m.id, role=m.role, text=whole_text(vars(m)), at=m.created_at, origin=m.origin)
         for m in messages
     ]
     try:

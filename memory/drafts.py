@@ -11,6 +11,7 @@ from memory.extraction import EpisodeDraft, Unread
 from memory.origins import Origin, lowest
 from memory.reconcile import known_as, said_again
 from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, normalise, record_id
+from memory.retrieval.entries import whole_text
 from memory.statements import may_state, statements
 
 MAX_VERBATIM = 100
@@ -40,7 +41,7 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
         messages: Messages of a conversation.
         stamp: What they are written with.
     """
-    said = [(m, text) for m in messages if m.role == "user" for text in statements(whole_text(m), MAX_VERBATIM)]
+    said = [(m, text) for m in messages if m.role == "user" for text in statements(whole_text(vars(m)), MAX_VERBATIM)]
     return _verbatim(said, stamp)
 
 
@@ -91,7 +92,7 @@ def says_more_than_kept(messages: Iterable[Message]) -> bool:
         messages: Messages of a conversation.
     """
     return any(
-        message.role == "user" and len(statements(whole_text(message), MAX_VERBATIM + 1)) > MAX_VERBATIM
+        message.role == "user" and len(statements(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
         for message in messages
     )
 
@@ -181,8 +182,3 @@ def summary(text: str, messages: Sequence[Message], stamp: Stamp) -> Summary:
         agent_id=stamp.agent_id,
         source_ids=sources,
     )
-
-
-def whole_text(message: Message) -> str:
-    """Return all that a message says, not only what is indexed of it."""
-    return message.content if isinstance(message.content, str) else message.text

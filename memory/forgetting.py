@@ -24,11 +24,12 @@ from memory.namespaces import meta_namespace
 from memory.owned import everything, set_aside
 from memory.receipts import Receipt, Says, read_again, receipt_of
 from memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
+from memory.retrieval.entries import whole_text
 from memory.saying import Sayings, same, says
 from memory.scopes.profile import values_of
 from memory.statements import statements
 from memory.transactions import transact
-from memory.unsaid import Unsaid, index_of, kind_of, whole_text
+from memory.unsaid import Unsaid, index_of, kind_of
 
 _CANDIDATES = 6
 """What may be meant that is told, at most."""

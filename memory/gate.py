@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory.clauses import cut, length
+from memory.clauses import cut
 from memory.extraction.evidence import are_linked, is_borne_out, without_user
-from memory.language import denial_of, known_language
+from memory.language import denial_of, known_language, length
 from memory.language.shared import assents, denies
 from memory.origins import Origin
 from memory.own_words import own_words

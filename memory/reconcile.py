@@ -6,7 +6,7 @@ were said, not on the order in which they arrive: a turn that is read late does 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -174,24 +174,19 @@ class _Batch:
 
     def _merged(self, id_: str | None) -> Fact | None:
         """Return a fact, or the one that has taken in all that is said of it (`memory.deduplication`)."""
-        seen: set[str] = set()
-        fact = self.facts.get(id_ or "")
-        while fact is not None and not fact.current and fact.superseded_by and fact.id not in seen:
-            seen.add(fact.id)
-            whole = self.facts.get(fact.superseded_by)
-            if whole is None or not set(fact.source_ids) <= set(whole.source_ids):
-                break
-            fact = whole
-        return fact
+        return self._followed(id_, lambda fact, whole: set(fact.source_ids) <= set(whole.source_ids))
 
     def _heir(self, id_: str | None, when: datetime) -> Fact | None:
         """Return the fact that is meant, or what has taken its place by then."""
+        return self._followed(id_, lambda _, heir: heir.said_at <= when)
+
+    def _followed(self, id_: str | None, goes_on: Callable[[Fact, Fact], bool]) -> Fact | None:
         seen: set[str] = set()
         fact = self.facts.get(id_ or "")
         while fact is not None and not fact.current and fact.superseded_by and fact.id not in seen:
             seen.add(fact.id)
             heir = self.facts.get(fact.superseded_by)
-            if heir is None or heir.said_at > when:
+            if heir is None or not goes_on(fact, heir):
                 break
             fact = heir
         return fact

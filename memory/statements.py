@@ -9,7 +9,7 @@ from itertools import chain
 
 from memory.code_blocks import lines_without_code
 from memory.declaring import declares
-from memory.language import UNSPACED, languages_of, length_in_words
+from memory.language import languages_of, length
 from memory.own_words import own_words
 from memory.records import MAX_INDEXED_CHARS, normalise
 
@@ -28,9 +28,6 @@ _MAX_PLEASANTRY_WORDS = 6
 
 _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
-
-_MIN_LETTERS = 3
-"""Letters of a script without spaces that say something: "我吃素" (I am vegetarian)."""
 
 _END_CHARS = 20_000
 """What is looked at of each end of a long text for a few statements: many times what a model is shown."""
@@ -206,7 +203,7 @@ def may_state(words: str) -> bool:
     >>> may_state("and never touch shellfish."), may_state("Thanks!"), may_state("从来不吃贝类。")
     (True, False, True)
     """
-    return not (is_question(words) or is_pleasantry(words) or is_request(words)) and _says_something(words)
+    return not (is_question(words) or is_pleasantry(words) or is_request(words)) and says_something(words)
 
 
 def ends_of(text: str) -> tuple[str, ...]:
@@ -232,7 +229,7 @@ def _statements(text: str) -> Iterator[str]:
     for line in lines_without_code(text):
         for sentence in _split_line(line):
             said = before_question(sentence) if is_question(sentence) else sentence
-            if said and not is_pleasantry(said) and not is_request(said) and _says_something(said) and declares(said):
+            if said and not is_pleasantry(said) and not is_request(said) and says_something(said) and declares(said):
                 yield from _bounded(said)
 
 
@@ -241,19 +238,19 @@ def before_question(question: str) -> str:
     commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
     head = question[: commas[-1]].strip() if commas else ""
     # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
-    told = length_in_words(head) >= 3 and speaks_of_self(head) and not is_question(head)
+    told = length(head) > 2 and speaks_of_self(head) and not is_question(head)
     return head if told else ""
 
 
-def _says_something(sentence: str) -> bool:
-    """Return whether a sentence is long enough to state anything: more than one word, or a few letters without spaces.
+def says_something(words: str) -> bool:
+    """Return whether words are enough to state anything: more than one, or three letters of a script without spaces.
 
     A single word is an answer, an exclamation or a name, and says nothing without what it answers.
+
+    >>> says_something("Hue"), says_something("I swim"), says_something("我吃素")
+    (False, True, True)
     """
-    head = sentence[:_ASKING_CHARS]
-    return len(sentence) > _ASKING_CHARS or (
-        len(re.findall(r"\w+", head)) > 1 or len(re.findall(f"[{UNSPACED}]", head)) >= _MIN_LETTERS
-    )
+    return len(words) > _ASKING_CHARS or length(words) > 1
 
 
 def _says_nothing(word: str) -> bool:

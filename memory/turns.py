@@ -45,6 +45,7 @@ from memory.origins import Origin, lowest
 from memory.reconcile import reconcile, said_again, ways
 from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, normalise, now, record_id
 from memory.related import related_facts
+from memory.retrieval.entries import whole_text
 from memory.scopes import steps_to_experience
 from memory.scopes.experience import step_id
 from memory.scopes.profile import merge_profile
@@ -521,7 +522,7 @@ class Turns:
             TranscriptMessage(
                 id=m.id,
                 role=m.role,
-                text=drafts.whole_text(m),
+                text=whole_text(vars(m)),
                 at=m.created_at,
                 context=m.id not in known,
                 origin=m.origin,

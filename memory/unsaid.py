@@ -9,6 +9,7 @@ from langgraph.store.base import Item
 
 from memory.interface import MemoryScope
 from memory.records import MAX_INDEXED_CHARS, Fact, normalise
+from memory.retrieval.entries import whole_text
 from memory.saying import Sayings, contains, same, texts_in
 from memory.statements import sentences
 from memory.wording import share
@@ -214,12 +215,6 @@ class Unsaid:
 def kind_of(item: Item) -> str:
     """Return the kind of a stored record."""
     return str(item.value.get("kind", ""))
-
-
-def whole_text(value: Mapping[str, Any]) -> str:
-    """Return all that a stored record says, not only what is indexed of it."""
-    content = value.get("content")
-    return content if isinstance(content, str) else str(value.get("text", ""))
 
 
 def index_of(item: Item) -> Any:

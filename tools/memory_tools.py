@@ -19,7 +19,6 @@ from langgraph.runtime import Runtime
 from memory.causes import cause_of
 from memory.context import MAX_LINE_CHARS, fence, profile_lines, render_line, render_memories, render_message
 from memory.doubts import doubts_of, others_of
-from memory.drafts import whole_text
 from memory.episodes import hold_episode
 from memory.extraction import EpisodeDraft, Operation
 from memory.extraction.evidence import are_linked, is_borne_out
@@ -35,6 +34,7 @@ from memory.over import as_read
 from memory.own_words import own_words
 from memory.records import Episode, Fact, Message, normalise, now, record_id
 from memory.related import related_facts
+from memory.retrieval.entries import whole_text
 from memory.statements import forget_last, forgets_all_about, sentences, statements, to_forget
 from memory.summaries.unfolding import Unfolded, find_summary, unfold
 from memory.when import resolve
@@ -445,7 +445,7 @@ def _told(episode: Episode) -> str:
 def _part(part: Unfolded, limit: int) -> str:
     record = part.record
     if isinstance(record, Message):
-        return render_message(record.to_value(), whole_text(record), limit)
+        return render_message(record.to_value(), whole_text(vars(record)), limit)
     return (
         f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {LABELS[record.origin]}{_flat(record.text, limit)}"
     )

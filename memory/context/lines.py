@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memory.clauses import length
 from memory.context.fencing import flat
 from memory.interface import Doubt
+from memory.language import length
 from memory.origins import LABELS, Origin
 from memory.own_words import parts
 from memory.records import origin_of

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from memory.clauses import joined, length
+from memory.clauses import joined
 from memory.episodes import hold_episode, hold_summary
 from memory.extraction.answers import Answer
 from memory.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
@@ -45,7 +45,7 @@ from memory.extraction.proposal import (
     ProposedProfileChange,
 )
 from memory.gate import Support, answered, is_brief
-from memory.language import denial_of
+from memory.language import denial_of, length
 from memory.language.shared import spelt
 from memory.origins import Origin, lowest
 from memory.records import normalise

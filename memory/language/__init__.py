@@ -24,7 +24,7 @@ UNSPACED = "\u3040-\u30ff\u3400-\u9fff"
 """The letters of scripts that put no space between words, as a class of a regular expression."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 
 
 @dataclass(frozen=True)
@@ -175,14 +175,13 @@ def known_language(text: str) -> Language | None:
 _SPACED_WORD = re.compile(r"[^\W\d_]+")
 
 
-def length_in_words(text: str) -> int:
+def length(text: str) -> float:
     """Return how many words a text has; two letters of a script without spaces count as one.
 
-    >>> length_in_words("I am vegetarian"), length_in_words("我对花生过敏")
-    (3, 3)
+    >>> length("a small dog"), length("小狗"), length("我对花生过敏")
+    (3.0, 1.0, 3.0)
     """
-    unspaced = len(_UNSPACED.findall(text))
-    return len(re.findall(r"\w+", _UNSPACED_RUN.sub(" ", text))) + (unspaced + 1) // 2
+    return len(_WORD.findall(text)) + len(_UNSPACED.findall(text)) / 2
 
 
 def _load(file: Traversable) -> Language:
