@@ -173,7 +173,9 @@ def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
     """Return whether a reply needs the question to say what a wording says: a single word, or "since 2019"."""
     if length(reply) <= 1:
         return True
-    return not _states_something(reply) and missing(wording, [reply]) != missing(wording, [reply, *assistant])
+    if speaks_of_self(reply) or _states_something(reply):
+        return False
+    return missing(wording, [reply]) != missing(wording, [reply, *assistant])
 
 
 def _states_something(reply: str) -> bool:
@@ -194,11 +196,18 @@ def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequen
     if not share(told, assistant):
         return False
     asked = [clause.text for message in assistant for clause in cut(message) if clause.asks] or list(assistant)
-    left = [word for one in asked for word in missing(one, [told]) if may_link(word)]
+    telling = [word for one in asked for word in dict.fromkeys(content_words(one)) if may_link(word)]
+    left = [word for word in missing(" ".join(asked), [told]) if word in telling]
     # "keinen" is said for "einen", and one word besides for one of the question's: "besitzt" for "haben"
     novel = [word for word in novel if not any(_resembles(word, one) for one in left)]
     left = [word for word in left if not any(_resembles(word, one) for one in content_words(told))]
-    return not novel or (len(novel) == 1 and len(left) <= 1 and known_language(wording) is None)
+    if known_language(wording) is not None:
+        return not novel
+    return len(novel) <= 1 and (len(left) <= 1 or (not novel and len(telling) - len(left) >= _COVERED))
+
+
+_COVERED = 2
+"""Words of a question that an answer to a part of it has, in a language without a file."""
 
 
 def _resembles(word: str, other: str) -> bool:

@@ -65,6 +65,9 @@ _MAX_NEEDS = 8
 _NAMED = 0.8
 """Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
 
+_LEADING_WORDS = 2
+"""Words of an answer that stands before the rest of its sentence: no more than this."""
+
 _ASSENT_WORDS = 3
 """Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
 
@@ -336,7 +339,8 @@ class _Checker:
 
     def _text(self, fact: _Located) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
-        if is_brief(fact.quote) and (fact.clauses[0].place == 0 or self._sentence(fact) == fact.quote):
+        begins = fact.clauses[0].place == 0 and length(fact.quote) <= _LEADING_WORDS
+        if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
             if answer := self._answered(fact):
                 return answer.text, answer.origin
             if length(fact.quote) <= 1 or is_pleasantry(fact.quote):

@@ -254,6 +254,8 @@ def test_a_short_answer_is_kept_as_what_it_says_with_nouns_said_before(
         ("Haben Sie einen Hund?", "nee", "Der Nutzer hat einen Hund."),
         ("Haben Sie einen Hund?", "ja", "Der Nutzer hat keinen Hund."),
         ("每天看屏幕超过八小时吗？", "我画漫画的", "用户喜欢看漫画。"),
+        ("每天看屏幕超过八小时吗？", "哪止，我画漫画的，赶稿期很忙", "用户喜欢看漫画。"),
+        ("Und kommt auch ein Hund mit?", "nee", "Der Nutzer mag keine Hunde."),
     ],
 )
 def test_a_short_answer_bears_out_nothing_else(asked: str, reply: str, sentence: str) -> None:
