@@ -193,7 +193,7 @@ class _Batch:
 
     def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
         """Take in a statement: a new fact, or one that is said again."""
-        fact = new if known is None else said_again(known, new)
+        fact = new if known is None else self._with_doubts(said_again(known, new), known)
         self._keep(fact)
         if new.needs:
             self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
@@ -202,12 +202,25 @@ class _Batch:
             self._settle(fact, new.said_at)
         return self.facts[fact.id]
 
+    def _with_doubts(self, fact: Fact, before: Fact) -> Fact:
+        """Return a fact with the doubts that are mutual: these end only together, and not by what it needs."""
+        others = [id_ for id_ in before.doubts if (other := self.facts.get(id_)) and fact.id in other.doubts]
+        doubts = tuple(id_ for id_ in before.doubts if id_ in fact.doubts or id_ in others)
+        return fact.model_copy(update={"doubts": doubts})
+
     def _settle(self, fact: Fact, when: datetime) -> None:
         """Settle a doubt in favour of what the user says again: what it was in doubt about was said before."""
         for id_ in fact.doubts:
             other = self.facts.get(id_)
             if fact.current and other is not None and fact.id in other.doubts and other.said_at < when:
                 self._retire(other, when, superseded_by=fact.id)
+        now = self.facts[fact.id]
+        # said to hold all the same, though what it needed is over
+        self._keep(
+            self._with_doubts(
+                now.model_copy(update={"doubts": tuple(id_ for id_ in now.doubts if id_ not in now.needs)}), now
+            )
+        )
 
     def _doubt(self, fact: Fact, target: Fact) -> None:
         """Mark two facts that may contradict each other; both stay."""

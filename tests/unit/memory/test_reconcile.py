@@ -320,6 +320,19 @@ def test_what_needed_a_fact_that_has_ended_is_in_doubt_until_the_user_says_that_
     assert (again.current, again.doubts) == (True, ())
 
 
+def test_two_facts_in_doubt_about_each_other_are_so_together_even_if_one_needs_the_other() -> None:
+    operations = [
+        say(HUE, "m1"),
+        replace(say(ROME, "m2"), origin=Origin.ASSENT),
+        say(ROME, "m4", needs=(id_of(HUE),)),
+        replace(say(ROME, "m5", "changes", HUE), origin=Origin.ASSENT),
+        say(ROME, "m8"),
+    ]
+    facts = apply(operations)
+    assert facts[id_of(ROME)].doubts == ()
+    assert (facts[id_of(HUE)].current, facts[id_of(HUE)].doubts) == (False, ())
+
+
 # ---- invariants
 
 texts = st.sampled_from([OSLO, ROME, HUE, TEA])
