@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,16 @@ from memory.clauses import joined
 from memory.episodes import hold_episode, hold_summary
 from memory.extraction.answers import Answer
 from memory.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
+from memory.extraction.consistency import (
+    drops_condition,
+    drops_question,
+    is_from_quotation,
+    is_taken_back,
+    reads_stranger,
+    repeats,
+    says_nothing_of,
+    speaks_of_user,
+)
 from memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
@@ -48,6 +59,7 @@ from memory.gate import Support, answered, is_brief
 from memory.language import denial_of, length
 from memory.language.shared import spelt
 from memory.origins import Origin, lowest
+from memory.own_words import parts as parts_of
 from memory.records import normalise
 from memory.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
 from memory.when import over_by, resolve
@@ -71,6 +83,11 @@ _LEADING_WORDS = 2
 _ASSENT_WORDS = 3
 """Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
 
+_MAX_STRANGE = 8_000
+"""Characters of a message that are read of what somebody else may have written."""
+
+_SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
+_ENDING: frozenset[Relation] = frozenset({"ends", "forget"})
 _CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
 _Proposed = TypeVar("_Proposed", bound=BaseModel)
 
@@ -142,7 +159,9 @@ class _Checker:
     ending: set[int] = field(default_factory=set)
     about: dict[int, set[str]] = field(default_factory=dict)
     sentences: dict[int, list[str]] = field(default_factory=dict)
+    endings: dict[int, set[str]] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
+    proposed: list[_Located] = field(default_factory=list)
 
     def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed], Any], limit: int) -> list[Any]:
         """Judge every item by itself; one that does not fit the form costs only itself."""
@@ -185,11 +204,14 @@ class _Checker:
         return found
 
     def note(self, items: Any) -> None:
-        """Note which sentences the model made of each clause."""
+        """Note which sentences the model made of each clause, and which ends it reads in it."""
         for item in items[:MAX_FACTS] if isinstance(items, list) else ():
             cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
             if isinstance(cited, list) and isinstance(text, str):
                 for number in (one for one in cited[:MAX_CLAUSES] if isinstance(one, int)):
+                    relation = item.get("rel")
+                    if isinstance(relation, str) and relation in _ENDING:
+                        self.endings.setdefault(number, set()).add(relation)
                     self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
 
     def located(self, proposed: ProposedFact) -> _Located:
@@ -202,11 +224,56 @@ class _Checker:
             clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
         if not clauses:
             raise _Refused("its clause asks or quotes")
+        if problem := self._inconsistent(_Located(proposed, raw, cited, clauses)):
+            raise _Refused(problem)
         if proposed.rel in _CHANGING:
             self.ending.update(cited)
         for number in cited:
             self.about.setdefault(number, set()).add(_about(proposed.about, self.briefing.shown))
         return _Located(proposed, cited, clauses)
+
+    def _inconsistent(self, fact: _Located) -> str:
+        """Return how a label disagrees with its own clause; empty where it does not."""
+        sentence, quote, rel = fact.sentence, fact.quote, fact.proposed.rel
+        if not sentence or rel == "forget":
+            return ""
+        first, last = (self.briefing.clauses.get(number) for number in (fact.numbers[0] - 1, fact.numbers[-1] + 1))
+        one = fact.clauses[0]
+        is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
+        if drops_condition(sentence, quote, first.clause.text if first and is_before else ""):
+            return "its clause only supposes it"
+        if drops_question(sentence, quote):
+            return "its clause asks or quotes"
+        if last is not None and last.message == one.message and is_taken_back(last.clause.text):
+            return "it is taken back"
+        if is_from_quotation(sentence, quote) or speaks_of_user(quote):
+            return "its clause asks or quotes"
+        said, own, strange = self._heard
+        if rel != "ends" and says_nothing_of(sentence, quote, said):
+            return "its sentence says nothing of its clause"
+        if reads_stranger(sentence, own, strange):
+            return "its sentence says what somebody else's text says"
+        return ""
+
+    @cached_property
+    def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
+        """The words of what is known and was said, of it without the assistant's, and of what strangers may have said.
+
+        Strange is what tools returned, pages, and what the user only shows.
+        """
+        known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
+        own, said, strange = list(known), list(known), list[str]()
+        last = max((one.message for one in self.briefing.clauses.values()), default=0)
+        for place, (text, message) in enumerate(zip(self.briefing.shown, self.briefing.messages, strict=True)):
+            if message.role == "tool" or message.origin not in _SPEAKERS:
+                strange.append(message.text[:_MAX_STRANGE])
+                continue
+            # nobody answers what is said behind them
+            said += [text] if place <= last else []
+            if message.role == "user":
+                own.append(text)
+                strange += [part.text for part in parts_of(message.text[:_MAX_STRANGE]) if part.shown]
+        return Vocabulary(said), Vocabulary(own), Vocabulary(strange)
 
     def _telling(self, number: int, sentence: str) -> Numbered | None:
         """Return what of a clause can state something: not a question, nor a quotation."""
@@ -233,6 +300,7 @@ class _Checker:
     def operations(self, facts: Sequence[_Located]) -> list[Operation]:
         """Return what the facts come to."""
         facts, parts = self._parted(facts)
+        self.proposed = facts
         for fact in facts:
             self.labels.update(fact.numbers)
         taken: dict[str, Operation] = {}
@@ -306,6 +374,8 @@ class _Checker:
         target_id, put = self._target(proposed, fact)
         relation = self._relation(fact, part, target_id, put, origin)
         said = (message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40]))
+        if relation in ("ends", "forget"):
+            relation = self._retirement(fact, put, part)
         if relation in ("ends", "forget"):
             # the end needs no fact of its own: the message says it
             ending = Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
@@ -444,6 +514,38 @@ class _Checker:
             raise _Refused("the user's words do not name what is to be ended")
         # a request about a page is no doubt of what is known
         return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
+
+    def _retirement(self, fact: _Located, put: Sequence[str], part: str) -> Relation:
+        """Return what a fact's end comes to beside what the model says elsewhere: the end, or a doubt."""
+        relation, quote = fact.proposed.rel, fact.quote
+        message = fact.clauses[0].message
+        beside = [one for one in self.proposed if one.clauses[0].message == message]
+        if any(one.proposed.rel == "same" and one.proposed.target == fact.proposed.target for one in beside):
+            raise _Refused("the same memory is said again")
+        line = f"about {put[1]}: {put[0]}" if put[1:2] != ("",) and len(put) > 1 else ""
+        if relation == "ends" and repeats(fact.sentence, [*put, line]):
+            raise _Refused("its sentence says what it is to end")
+        here = [one for one in beside if set(one.numbers) & set(fact.numbers)]
+        ends = [one for one in here if one.proposed.rel in _ENDING]
+        if any(len(self.endings.get(number, ())) > 1 for number in fact.numbers):
+            raise _Refused("one clause ends and forgets")
+        if are_linked(quote, put):
+            # what a clause states besides has words of its own, or the clause does not end anything
+            return relation if part or len(ends) == len(here) else "unsure"
+        others = [_put(memory) for memory in self.briefing.targets.values() if _put(memory) != tuple(put)]
+        if any(are_linked(quote, one) for one in others):
+            raise _Refused("the user's words name something else")
+        lone = [one for one in beside if one.proposed.rel in _ENDING and not self._is_linked(one)]
+        if len({one.proposed.target for one in lone}) == 1:
+            return relation
+        if not may_state(quote):
+            raise _Refused("the user's words do not name what is to be ended")
+        return "unsure"
+
+    def _is_linked(self, fact: _Located) -> bool:
+        """Return whether a fact's words name something of its target."""
+        _, put = self._target(fact.proposed, fact)
+        return are_linked(fact.quote, put)
 
     def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
         """Return the ids of the facts that one needs, of those that are shown or said."""

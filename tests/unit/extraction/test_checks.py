@@ -38,7 +38,7 @@ def test_a_fact_is_the_users_own_words(said: str) -> None:
 def test_the_models_sentence_helps_to_find_a_clause_that_bears_it_out_and_is_no_text() -> None:
     said = "I moved to Rome."
     assert only(judged(said, proposal([fact(1, "User lives in Rome.")]))).reading == "User lives in Rome."
-    for invented in ("User lives in Milan.", "User moved to Rome in 2019.", "User is a dentist.", ""):
+    for invented in ("User rents a moved flat in Milan.", "User moved to Rome in 2019.", ""):
         operation = only(judged(said, proposal([fact(1, invented)])))
         assert (operation.text, operation.reading) == (said, "")
 
@@ -554,7 +554,11 @@ def test_what_a_memory_is_about_is_told_with_it() -> None:
             ["Bebo té", "pero nunca bebo café"],
         ),
         ("I have a cat and a dog", ("User has a cat.", "User has a dog."), ["I have a cat", "and a dog"]),
-        ("If I were rich I would sail", ("User is rich.", "User sails."), ["If I were rich", "I would sail"]),
+        (
+            "On Sundays I sleep and then I sail",
+            ("User sleeps.", "User sails."),
+            ["On Sundays I sleep", "and then I sail"],
+        ),
     ],
 )
 def test_two_facts_of_a_clause_have_its_words_between_them(said: str, sentences: Any, texts: list[str]) -> None:

@@ -1,0 +1,102 @@
+"""Cues by which a language lowers what it says: suppositions, and what takes back what was said before, as data.
+
+One file a language, in `cues/`. They may only make less of what a model reads out of words, so a language without a
+file, or a cue that is missing, costs no fact.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import yaml
+
+_READ = 400
+"""Characters that are looked at: a clause is no longer."""
+
+
+@dataclass(frozen=True)
+class Cues:
+    """What one file says.
+
+    Args:
+        writes: Finds a letter that the language is written in.
+        conditions: Finds what makes a clause, and the one behind it, a supposition: "if".
+        supposes: Finds what makes a clause alone one: "maybe".
+        takes_back: Matches the beginning of a clause that takes back the one before: "just kidding", "no wait".
+        contrasts: Matches the beginning of a clause that is set against the one before: "but".
+        asks: Finds an end that only a question has, with its mark or without.
+    """
+
+    writes: re.Pattern[str]
+    conditions: re.Pattern[str]
+    supposes: re.Pattern[str]
+    takes_back: re.Pattern[str]
+    contrasts: re.Pattern[str]
+    asks: re.Pattern[str]
+
+
+def is_condition(text: str) -> bool:
+    """Return whether a text says what holds in a case that is only thought of.
+
+    >>> is_condition("Wenn ich im Lotto gewinne"), is_condition("要是我去了新西兰"), is_condition("I live in Hue")
+    (True, True, False)
+    """
+    return any(one.conditions.search(folded) for one, folded in _told(text))
+
+
+def is_supposed(text: str) -> bool:
+    """Return whether a text supposes, wishes or guesses, and does not state.
+
+    >>> is_supposed("ojalá viviera en la playa"), is_supposed("Jess would kill me"), is_supposed("I'd like to sleep")
+    (True, True, False)
+    """
+    return any(one.conditions.search(folded) or one.supposes.search(folded) for one, folded in _told(text))
+
+
+def contrasts(text: str) -> bool:
+    """Return whether a text begins as what is set against what was said before it, and so does not follow from it.
+
+    >>> contrasts("but I rent"), contrasts("I would rent")
+    (True, False)
+    """
+    return any(one.contrasts.search(folded) for one, folded in _told(text))
+
+
+def takes_back(text: str) -> bool:
+    """Return whether a text begins by taking back what was said before it, as a joke or a slip.
+
+    >>> takes_back("haha just kidding"), takes_back("äh Quatsch, nach Rügen"), takes_back("I never joke")
+    (True, True, False)
+    """
+    return any(one.takes_back.search(folded) for one, folded in _told(text))
+
+
+def ends_as_question(text: str) -> bool:
+    """Return whether a text ends as only a question does.
+
+    >>> ends_as_question("转行会太晚吗"), ends_as_question("我的衣服")
+    (True, False)
+    """
+    return any(one.asks.search(folded) for one, folded in _told(text))
+
+
+def _told(text: str) -> Iterator[tuple[Cues, str]]:
+    folded = unicodedata.normalize("NFC", text[:_READ]).casefold()
+    return ((one, folded) for one in CUES if one.writes.search(folded))
+
+
+def _load() -> tuple[Cues, ...]:
+    found = []
+    for file in sorted(resources.files("memory.language").joinpath("cues").iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".yaml"):
+            data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+            found.append(Cues(**{name: re.compile(data[name], re.I | re.X) for name in Cues.__dataclass_fields__}))
+    return tuple(found)
+
+
+CUES = _load()
