@@ -249,7 +249,9 @@ class _Checker:
         if is_from_quotation(sentence, quote) or speaks_of_user(quote):
             return "its clause asks or quotes"
         said, own, strange = self._heard
-        if rel != "ends" and says_nothing_of(sentence, quote, said):
+        # what is an answer has its words from the question
+        answers = bool(self._before(one.message)) and is_brief(quote)
+        if rel != "ends" and not answers and says_nothing_of(sentence, quote, said):
             return "its sentence says nothing of its clause"
         if reads_stranger(sentence, own, strange):
             return "its sentence says what somebody else's text says"
