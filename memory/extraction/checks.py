@@ -224,7 +224,7 @@ class _Checker:
             clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
         if not clauses:
             raise _Refused("its clause asks or quotes")
-        if problem := self._inconsistent(_Located(proposed, raw, cited, clauses)):
+        if problem := self._inconsistent(_Located(proposed, cited, clauses)):
             raise _Refused(problem)
         if proposed.rel in _CHANGING:
             self.ending.update(cited)
