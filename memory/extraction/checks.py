@@ -83,6 +83,9 @@ _LEADING_WORDS = 2
 _ASSENT_WORDS = 3
 """Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
 
+_FROM_QUESTION = 0.5
+"""Share of a sentence's words that the question before has, where what follows may begin with the answer."""
+
 _MAX_STRANGE = 8_000
 """Characters of a message that are read of what somebody else may have written."""
 
@@ -250,7 +253,9 @@ class _Checker:
             return "its clause asks or quotes"
         said, own, strange = self._heard
         # what is an answer has its words from the question
-        answers = bool(self._before(one.message)) and is_brief(quote)
+        asked = self._before(one.message)
+        from_question = one.place == 0 and share(without_user(sentence), [asked]) >= _FROM_QUESTION
+        answers = bool(asked) and (is_brief(quote) or from_question)
         if rel != "ends" and not answers and says_nothing_of(sentence, quote, said):
             return "its sentence says nothing of its clause"
         if reads_stranger(sentence, own, strange):

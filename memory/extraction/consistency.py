@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory.clauses import length
 from memory.extraction.evidence import without_user
 from memory.extraction.parting import before_question
-from memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of
+from memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of, length
 from memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed, takes_back
 from memory.wording import Vocabulary, content_words, missing, share
 

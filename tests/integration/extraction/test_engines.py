@@ -216,7 +216,7 @@ async def test_of_two_that_change_one_fact_the_second_doubts_it(
 async def test_the_models_wording_never_says_more_than_the_clause(
     extractor: Extractor, says: Callable[..., None]
 ) -> None:
-    says(proposal(fact(1, "User lives in Hue."), fact(2, "User eats no meat since 2019.")))
+    says(proposal(fact(1, "User moved from Hanoi to Hue."), fact(2, "User eats no meat since 2019.")))
     result = await extract(extractor)
     assert [(o.text, o.reading) for o in result.ops] == [(HOME, ""), (NO_MEAT, "")]
 
