@@ -14,17 +14,16 @@ from dotenv import find_dotenv, load_dotenv
 from rich.console import Console
 from rich.text import Text
 
-from agents.config import AgentConfigError, load_agent_config, load_agent_config_file
-from agents.models import ModelConfigError
-from agents.terminal.chat import Chat
-from agents.terminal.console import Terminal
-from agents.terminal.context import add_context_parser, run_context
-from agents.terminal.demo import hold_conversation, run_demo
-from agents.terminal.memory import MemoryCommandError, add_parser, run_memory
-from agents.terminal.stats import add_stats_parser, run_stats
-from agents.terminal.worker import add_worker_parsers, run_maintain, run_worker
-from memory.storage import StorageError, StorageSettings
-from tools.registry import ToolConfigError
+from react_mem.agents.config import load_agent_config, load_agent_config_file
+from react_mem.agents.terminal.chat import Chat
+from react_mem.agents.terminal.console import Terminal
+from react_mem.agents.terminal.context import add_context_parser, run_context
+from react_mem.agents.terminal.demo import hold_conversation, run_demo
+from react_mem.agents.terminal.memory import add_parser, run_memory
+from react_mem.agents.terminal.stats import add_stats_parser, run_stats
+from react_mem.agents.terminal.worker import add_worker_parsers, run_maintain, run_worker
+from react_mem.errors import AgentConfigError, MemoryCommandError, ModelConfigError, StorageError, ToolConfigError
+from react_mem.memory.storage import StorageSettings
 
 _MAX_USER = 512  # characters of a user's id that a run's context takes
 

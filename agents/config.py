@@ -12,14 +12,15 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from agents.managers import MANAGERS
-from agents.models import EXTRACTIVE
-from memory.interface import MemoryPolicy
-from memory.model_spec import ModelChoice, ModelEndpoint
-from prompts import load_prompt
-from tools.registry import check_tool_name
-from tools.routing.settings import SwitchSettings, as_switch_settings
-from tools.suggest import valid_names
+from react_mem.agents.managers import MANAGERS
+from react_mem.agents.models import EXTRACTIVE
+from react_mem.errors import AgentConfigError
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model_spec import ModelChoice, ModelEndpoint
+from react_mem.prompts import load_prompt
+from react_mem.tools.registry import check_tool_name
+from react_mem.tools.routing.settings import SwitchSettings, as_switch_settings
+from react_mem.tools.suggest import valid_names
 
 AGENTS_ENV = "REACT_MEM_AGENTS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -29,10 +30,6 @@ _NOT_IN_THE_FILE = ("[key]", "endpoint")
 """Parts of an error's place that pydantic adds to the keys."""
 
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-
-
-class AgentConfigError(ValueError):
-    """An agent config cannot be used; the message names the file, the key and the fix."""
 
 
 class ModelsConfig(BaseModel):

@@ -24,13 +24,13 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
-from agents.wording import OWN_ANSWER, wording_for
-from memory.language import LANGUAGES, languages_of
-from memory.own_words import own_words
-from memory.records import record_id
-from memory.saying import says
-from memory.statements import (
+from react_mem.agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
+from react_mem.agents.wording import OWN_ANSWER, wording_for
+from react_mem.memory.language import LANGUAGES, languages_of
+from react_mem.memory.own_words import own_words
+from react_mem.memory.records import record_id
+from react_mem.memory.saying import says
+from react_mem.memory.statements import (
     asks_for_overview,
     forget_all,
     forget_last,
@@ -40,9 +40,9 @@ from memory.statements import (
     statements,
     to_forget,
 )
-from memory.transcript import NOTICE, PREAMBLE
-from prompts import load_prompt
-from tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
+from react_mem.memory.transcript import NOTICE, PREAMBLE
+from react_mem.prompts import load_prompt
+from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 
 _EDGE_CHARS = 4_000
 """Of a long message its beginning and its end are read: what is said and what is asked stands there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MANAGERS: dict[str, str] = {
-    "react": "graphs.react:build_graph",
-    "react_mem": "graphs.react_mem:build_graph",
+    "react": "react_mem.graphs.react:build_graph",
+    "react_mem": "react_mem.graphs.react_mem:build_graph",
 }
 """Where the graph builder of each manager is: `module:function`, a `GraphBuilder` of `agents.resolve`."""

@@ -10,8 +10,9 @@ from typing import Literal
 
 from langchain_core import exceptions as core
 
-from agents.models import ModelConfigError, address_hint, key_hint, resolve_chat_spec
-from memory.causes import scrub
+from react_mem.agents.models import address_hint, key_hint, resolve_chat_spec
+from react_mem.errors import ModelConfigError
+from react_mem.memory.causes import scrub
 
 FailureKind = Literal[
     "context", "key", "permission", "not_found", "quota", "rate", "timeout", "connection", "request", "server",

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents.model_errors import ModelFailure
-from memory import telemetry
+from react_mem.agents.model_errors import ModelFailure
+from react_mem.memory import telemetry
 
 FAILURES = 2
 """So many in a row and a model rests: the first has been retried by the client, but may have met a restart."""
@@ -37,7 +37,7 @@ class ModelHealth:
     Args:
         clock: Tells seconds that only go forward.
 
-    >>> from agents.model_errors import explain_model_error
+    >>> from react_mem.agents.model_errors import explain_model_error
     >>> now = 0.0
     >>> health = ModelHealth(lambda: now)
     >>> health.failed("openai:gpt", explain_model_error(TimeoutError(), "openai:gpt"), seconds=60)

@@ -9,9 +9,10 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from memory.causes import scrub
-from memory.model_spec import ModelEndpoint
-from tools.suggest import valid_names
+from react_mem.errors import ModelConfigError
+from react_mem.memory.causes import scrub
+from react_mem.memory.model_spec import ModelEndpoint
+from react_mem.tools.suggest import valid_names
 
 EXTRACTIVE = "extractive"
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"
@@ -33,10 +34,6 @@ _KEY_NAMES: dict[str, tuple[str, ...]] = {
     "xai": ("XAI_API_KEY",),
 }
 """Where providers look for a key. Some start without one and fail in the first turn; we say so at start."""
-
-
-class ModelConfigError(ValueError):
-    """A model cannot be loaded; the message names the cause and the fix."""
 
 
 def resolve_chat_spec(spec: str) -> str:
@@ -87,7 +84,7 @@ def load_chat_model(spec: str, **overrides: Any) -> BaseChatModel:
     """
     chosen = resolve_chat_spec(spec)
     if chosen == EXTRACTIVE:
-        from agents.extractive import ExtractiveChatModel
+        from react_mem.agents.extractive import ExtractiveChatModel
 
         return ExtractiveChatModel()
     # Here and not above: it imports half of LangChain, which who never uses a provider need not wait for.

@@ -14,10 +14,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from agents.config import AgentConfig, load_agent_config, load_agent_config_file
-from agents.embedding import check_embedding
-from agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
-from memory.storage import StorageSettings, open_storage
+from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
+from react_mem.agents.embedding import check_embedding
+from react_mem.agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
+from react_mem.memory.storage import StorageSettings, open_storage
 
 
 @asynccontextmanager

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memory.language import UNSPACED
-from memory.language.terms import SINGLE, terms, words
-from memory.records import normalise
-from memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self, statements
+from react_mem.memory.language import UNSPACED
+from react_mem.memory.language.terms import SINGLE, terms, words
+from react_mem.memory.records import normalise
+from react_mem.memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self, statements
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(

@@ -17,12 +17,12 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 from typing_extensions import TypedDict, Unpack
 
-from agents.config import AgentConfig
-from agents.context import AgentContext
-from agents.extractive import ExtractiveChatModel
-from agents.managers import MANAGERS
-from agents.model_health import ModelHealth
-from agents.models import (
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.managers import MANAGERS
+from react_mem.agents.model_health import ModelHealth
+from react_mem.agents.models import (
     EXTRACTIVE,
     load_chat_model,
     load_chosen_model,
@@ -30,11 +30,12 @@ from agents.models import (
     resolve_chat_spec,
     supports_native_tools,
 )
-from agents.text_dialect import TextDialect
-from memory.work.agent import AgentWork
-from tools.governed import under_policy
-from tools.memory_tools import forget_said, list_known
-from tools.registry import ToolConfigError, load_tools
+from react_mem.agents.text_dialect import TextDialect
+from react_mem.errors import ToolConfigError
+from react_mem.memory.work.agent import AgentWork
+from react_mem.tools.governed import under_policy
+from react_mem.tools.memory_tools import forget_said, list_known
+from react_mem.tools.registry import load_tools
 
 AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
 """What a caller gives as a tool: a tool, a function, or the description of one that the provider runs."""

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from functools import cache
 
-from agents.config import available_agents, load_agent_config
-from agents.resolve import build_agent, resolve_agent
-from memory.work.runner import AgentRunner
+from react_mem.agents.config import available_agents, load_agent_config
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.work.runner import AgentRunner
 
 
 class ConfiguredRunners:

@@ -33,9 +33,9 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import Field
 
-from agents.models import name_of
-from agents.text_form import FINAL, STOP, AnswerStream, parse_reply
-from prompts import load_prompt
+from react_mem.agents.models import name_of
+from react_mem.agents.text_form import FINAL, STOP, AnswerStream, parse_reply
+from react_mem.prompts import load_prompt
 
 # A hidden call: the inner model's raw text must not reach the user's stream, only what is read from it.
 _HIDDEN: RunnableConfig = {"tags": ["nostream"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from memory.language import LANGUAGES, language_of
+from react_mem.memory.language import LANGUAGES, language_of
 
 _OWN = (
     "noted",

@@ -28,19 +28,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents.config import AgentConfig
-from agents.context import AgentContext
-from agents.resolve import build_agent, resolve_agent
 from benchmarks.filling import fill, in_bulk, memories
 from benchmarks.load_server import STATS, resources
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, SYSTEM_PROMPT
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.stand_ins import HashEmbeddings, InstantModel, question
-from memory.facade import MemoryFacade
-from memory.storage import StorageSettings, open_storage
-from memory.storage.embedded import embedded_database
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.work.worker import drain
 from tests.support.dev_server import DevServer
 
 USERS = (10, 50, 200)

@@ -19,17 +19,17 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from langmem import create_manage_memory_tool, create_search_memory_tool
 
-from agents.config import AgentConfig
-from agents.context import AgentContext
-from agents.resolve import build_agent, resolve_agent
 from benchmarks.filling import fill, in_batches, in_bulk, memories
 from benchmarks.locomo.databases import new_database
 from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, question
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
-from memory.storage import Storage, StorageSettings, open_storage
-from memory.storage.embedded import embedded_database
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.storage import Storage, StorageSettings, open_storage
+from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.work.worker import drain
 
 MANAGERS = ("react", "react_mem")
 PEERS = ("create_agent", "langmem")

@@ -34,13 +34,13 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
 
-from agents.config import AgentConfig
-from agents.context import AgentContext
-from agents.resolve import build_agent, resolve_agent
 from benchmarks.report import environment, print_table, write_json
-from memory.interface import MemoryPolicy
-from memory.storage import Storage, StorageSettings, open_storage
-from memory.storage.embedded import embedded_database
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.storage import Storage, StorageSettings, open_storage
+from react_mem.memory.storage.embedded import embedded_database
 
 MESSAGE_CHARS = 300
 """A short paragraph: what people and models write to each other."""

@@ -12,11 +12,11 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from agents.resolve import ResolvedAgent
-from graphs import events
-from graphs.state import AgentState, current_turn
-from graphs.switching.prefetch import from_ahead
-from memory import telemetry
+from react_mem.agents.resolve import ResolvedAgent
+from react_mem.graphs import events
+from react_mem.graphs.state import AgentState, current_turn
+from react_mem.graphs.switching.prefetch import from_ahead
+from react_mem.memory import telemetry
 
 Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
 """What a tool gives back: a message, changes of the state that hold one, or several of both."""

@@ -17,12 +17,12 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
-from agents.config import load_agent_config
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import resolve_agent
-from graphs.errors import InvalidInputError
-from memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
-from memory.identity import identify
+from react_mem.agents.config import load_agent_config
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import resolve_agent
+from react_mem.errors import InvalidInputError
+from react_mem.memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
+from react_mem.memory.identity import identify
 
 DEFAULT_AGENT = "assistant"
 

@@ -20,15 +20,19 @@ from langgraph_sdk import get_client
 from pydantic import BaseModel, Field
 from starlette.types import Message
 
-from agents.config import AgentConfigError
-from agents.models import ModelConfigError
-from graphs.callers import identity_of, may_name_user
-from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
-from memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
-from memory.extraction.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
-from memory.identity import named
-from memory.interface import OwnerId
-from tools.registry import ToolConfigError
+from react_mem.errors import (
+    AgentConfigError,
+    DeadlineExceeded,
+    ExtractionError,
+    ModelConfigError,
+    ModelUnavailable,
+    ToolConfigError,
+)
+from react_mem.graphs.callers import identity_of, may_name_user
+from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
+from react_mem.memory.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
+from react_mem.memory.identity import named
+from react_mem.memory.interface import OwnerId
 
 MAX_BODY_BYTES = 2_000_000
 """Of one request: every field at its longest, in a script of three bytes a character, fits."""

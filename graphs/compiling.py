@@ -9,8 +9,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.prebuilt import ToolCallTransformer
 from typing_extensions import Unpack
 
-from agents.resolve import CompileOptions
-from graphs.schemas import Schemas
+from react_mem.agents.resolve import CompileOptions
+from react_mem.graphs.schemas import Schemas
 
 _PROJECTIONS: list[Any] = [ToolCallTransformer]
 try:

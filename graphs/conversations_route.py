@@ -6,9 +6,9 @@ from fastapi import APIRouter, HTTPException, Request
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
-from graphs.callers import owner_of
-from memory.interface import OwnerId
-from memory.work.ending import conclude_soon
+from react_mem.graphs.callers import owner_of
+from react_mem.memory.interface import OwnerId
+from react_mem.memory.work.ending import conclude_soon
 
 router = APIRouter(tags=["Conversations"])
 

@@ -15,12 +15,12 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from graphs import events
-from memory.causes import cause_of, scrub
-from memory.facade import MemoryFacade
-from memory.identity import Identity, identify, why_off
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.transcript import text_of
+from react_mem.graphs import events
+from react_mem.memory.causes import cause_of, scrub
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.identity import Identity, identify, why_off
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.transcript import text_of
 
 State = TypeVar("State", contravariant=True)
 

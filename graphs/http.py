@@ -11,27 +11,21 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from react_mem_start import check_packages
-
-check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
-
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from langgraph.config import get_store
 
-from agents.config import AgentConfigError
-from agents.embedding import check_served_embeddings
-from agents.models import ModelConfigError
-from agents.runners import configured_runners
-from graphs.chat_summary import DEFAULT_AGENT, summarizer_for
-from graphs.chat_summary_route import router as chat_summary
-from graphs.conversations_route import router as conversations
-from graphs.memory_route import router as memory
-from graphs.metrics_route import router as metrics
-from memory.work.agent import CLOSING_SECONDS
-from memory.work.worker import Worker
-from tools.registry import ToolConfigError
+from react_mem.agents.embedding import check_served_embeddings
+from react_mem.agents.runners import configured_runners
+from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
+from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
+from react_mem.graphs.chat_summary_route import router as chat_summary
+from react_mem.graphs.conversations_route import router as conversations
+from react_mem.graphs.memory_route import router as memory
+from react_mem.graphs.metrics_route import router as metrics
+from react_mem.memory.work.agent import CLOSING_SECONDS
+from react_mem.memory.work.worker import Worker
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from agents.runners import configured_runners
-from memory.identity import identify
-from memory.turns import TurnReport
-from memory.work.everything import maintain_all
+from react_mem.agents.runners import configured_runners
+from react_mem.memory.identity import identify
+from react_mem.memory.turns import TurnReport
+from react_mem.memory.work.everything import maintain_all
 
 
 class MaintenanceContext(BaseModel):

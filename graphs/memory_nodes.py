@@ -17,35 +17,35 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import StreamWriter
 
-from agents.context import AgentContext
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import ResolvedAgent
-from graphs import events
-from graphs.reason import Reason, is_empty, require_input
-from graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
-from graphs.state import AgentState, current_turn
-from graphs.switching import Switching, SwitchState
-from graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
-from graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
-from memory import telemetry
-from memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
-from memory.external import ExternalSearch, WebAnswer
-from memory.extraction import Extractor, create_extractor
-from memory.facade import MemoryFacade
-from memory.identity import Identity, identify, why_off
-from memory.interface import MemoryScope
-from memory.learning import record_turn
-from memory.maintenance import Reflecting
-from memory.summaries.summarise import Summariser
-from memory.transcript import NOTICE, message_record_id, text_of
-from memory.turns import Turns, last_id
-from memory.work.runner import AgentRunner
-from prompts import load_prompt
-from tools.routing.switch import Choice
-from tools.working_memory import recall_step
+from react_mem.agents.context import AgentContext
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import ResolvedAgent
+from react_mem.graphs import events
+from react_mem.graphs.reason import Reason, is_empty, require_input
+from react_mem.graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
+from react_mem.graphs.state import AgentState, current_turn
+from react_mem.graphs.switching import Switching, SwitchState
+from react_mem.graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
+from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
+from react_mem.memory import telemetry
+from react_mem.memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
+from react_mem.memory.external import ExternalSearch, WebAnswer
+from react_mem.memory.extraction import Extractor, create_extractor
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.identity import Identity, identify, why_off
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.learning import record_turn
+from react_mem.memory.maintenance import Reflecting
+from react_mem.memory.summaries.summarise import Summariser
+from react_mem.memory.transcript import NOTICE, message_record_id, text_of
+from react_mem.memory.turns import Turns, last_id
+from react_mem.memory.work.runner import AgentRunner
+from react_mem.prompts import load_prompt
+from react_mem.tools.routing.switch import Choice
+from react_mem.tools.working_memory import recall_step
 
 if TYPE_CHECKING:
-    from tools.web import WebSearch
+    from react_mem.tools.web import WebSearch
 
 MEMORY_OFF = load_prompt("memory_off")
 
@@ -347,7 +347,7 @@ def _web_search(settings: ExternalSearch) -> WebSearch | None:
     if not settings.enabled:
         return None
     # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment
-    from tools.web import web_search
+    from react_mem.tools.web import web_search
 
     return web_search(settings)
 

@@ -8,11 +8,11 @@ from fastapi import APIRouter, HTTPException, Request
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field, StringConstraints, model_validator
 
-from graphs.callers import owner_of
-from graphs.chat_summary_route import BoundedRoute
-from memory.forgetting import Forgotten, forget, forget_said
-from memory.interface import OwnerId
-from memory.receipts import Receipt
+from react_mem.graphs.callers import owner_of
+from react_mem.graphs.chat_summary_route import BoundedRoute
+from react_mem.memory.forgetting import Forgotten, forget, forget_said
+from react_mem.memory.interface import OwnerId
+from react_mem.memory.receipts import Receipt
 
 MAX_IDS = 100
 MAX_TEXT = 2_000

@@ -37,14 +37,14 @@ from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import StreamWriter
 
-from agents.model_errors import ModelFailure, explain_model_error
-from agents.resolve import NamedModel, ResolvedAgent
-from graphs import events
-from graphs.errors import ModelCallError
-from graphs.state import current_turn
-from graphs.unreadable_answer import unreadable_answer
-from memory import telemetry
-from memory.transcript import NOTICE
+from react_mem.agents.model_errors import ModelFailure, explain_model_error
+from react_mem.agents.resolve import NamedModel, ResolvedAgent
+from react_mem.errors import ModelCallError
+from react_mem.graphs import events
+from react_mem.graphs.state import current_turn
+from react_mem.graphs.unreadable_answer import unreadable_answer
+from react_mem.memory import telemetry
+from react_mem.memory.transcript import NOTICE
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from graphs.call_ids import with_call_ids
-from prompts import load_prompt
+from react_mem.graphs.call_ids import with_call_ids
+from react_mem.prompts import load_prompt
 
 _STOPPED = load_prompt("stopped_call")
 _NO_ID = ("", "None")

@@ -20,18 +20,18 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from agents.config import load_agent_config
-from agents.context import AgentContext
-from agents.resolve import ResolvedAgent, resolve_agent
-from graphs import events
-from graphs.hooks import with_memory
-from graphs.model_call import ModelCall
-from graphs.reason import require_input
-from graphs.state import AgentInput, AgentOutput, AgentState
-from memory.context import render_memories
-from memory.interface import MemoryResultItem, MemoryScope
-from memory.transcript import text_of
-from prompts import load_prompt
+from react_mem.agents.config import load_agent_config
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.graphs import events
+from react_mem.graphs.hooks import with_memory
+from react_mem.graphs.model_call import ModelCall
+from react_mem.graphs.reason import require_input
+from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
+from react_mem.memory.context import render_memories
+from react_mem.memory.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.transcript import text_of
+from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"
 MAX_STEPS = 5

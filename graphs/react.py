@@ -10,14 +10,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import Unpack
 
-from agents.context import AgentContext
-from agents.resolve import CompileOptions, ResolvedAgent
-from graphs.act import after_tools, make_act
-from graphs.compiling import compile_graph
-from graphs.reason import Reason, after_reason, is_empty, require_input
-from graphs.schemas import Schemas
-from graphs.state import AgentState
-from graphs.switching import Switching, SwitchState
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import CompileOptions, ResolvedAgent
+from react_mem.graphs.act import after_tools, make_act
+from react_mem.graphs.compiling import compile_graph
+from react_mem.graphs.reason import Reason, after_reason, is_empty, require_input
+from react_mem.graphs.schemas import Schemas
+from react_mem.graphs.state import AgentState
+from react_mem.graphs.switching import Switching, SwitchState
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:

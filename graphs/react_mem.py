@@ -8,12 +8,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import Unpack
 
-from agents.resolve import CompileOptions, ResolvedAgent
-from graphs.act import after_tools, make_act
-from graphs.compiling import compile_graph
-from graphs.memory_nodes import MemoryNodes, MemState
-from graphs.reason import after_reason
-from graphs.schemas import Schemas
+from react_mem.agents.resolve import CompileOptions, ResolvedAgent
+from react_mem.graphs.act import after_tools, make_act
+from react_mem.graphs.compiling import compile_graph
+from react_mem.graphs.memory_nodes import MemoryNodes, MemState
+from react_mem.graphs.reason import after_reason
+from react_mem.graphs.schemas import Schemas
 
 
 def build_graph(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> CompiledStateGraph[Any, Any, Any, Any]:

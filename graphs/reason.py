@@ -13,19 +13,19 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from agents.context import AgentContext
-from agents.resolve import ResolvedAgent
-from graphs import events
-from graphs.call_ids import with_call_ids
-from graphs.errors import InvalidInputError
-from graphs.model_call import Bind, ModelCall
-from graphs.open_calls import close_open_calls
-from graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
-from graphs.structured_output import StructuredOutput
-from memory import telemetry
-from memory.storage.text import storable
-from memory.transcript import NOTICE
-from prompts import load_prompt
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import ResolvedAgent
+from react_mem.errors import InvalidInputError
+from react_mem.graphs import events
+from react_mem.graphs.call_ids import with_call_ids
+from react_mem.graphs.model_call import Bind, ModelCall
+from react_mem.graphs.open_calls import close_open_calls
+from react_mem.graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
+from react_mem.graphs.structured_output import StructuredOutput
+from react_mem.memory import telemetry
+from react_mem.memory.storage.text import storable
+from react_mem.memory.transcript import NOTICE
+from react_mem.prompts import load_prompt
 
 Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]
 """From the state and the instructions to the messages that the model sees."""

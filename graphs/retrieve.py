@@ -16,20 +16,20 @@ from langchain_core.messages import AnyMessage
 from langgraph.config import get_config
 from langgraph.types import StreamWriter
 
-from graphs import events
-from memory import telemetry
-from memory.causes import cause_of
-from memory.context import Assembled, Section
-from memory.external import WebAnswer
-from memory.identity import Identity
-from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
-from memory.last_known import DATABASE
-from memory.records import now
-from memory.transcript import misdated
-from memory.turns import Turns
+from react_mem.graphs import events
+from react_mem.memory import telemetry
+from react_mem.memory.causes import cause_of
+from react_mem.memory.context import Assembled, Section
+from react_mem.memory.external import WebAnswer
+from react_mem.memory.identity import Identity
+from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.last_known import DATABASE
+from react_mem.memory.records import now
+from react_mem.memory.transcript import misdated
+from react_mem.memory.turns import Turns
 
 if TYPE_CHECKING:
-    from tools.web import WebSearch
+    from react_mem.tools.web import WebSearch
 
 _FAILED_PART: dict[str, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
 

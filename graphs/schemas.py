@@ -14,8 +14,8 @@ from langgraph.graph.message import add_messages
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict, is_typeddict
 
-from graphs.errors import StateSchemaError
-from graphs.state import AgentInput, AgentOutput, AgentState, append_messages
+from react_mem.errors import StateSchemaError
+from react_mem.graphs.state import AgentInput, AgentOutput, AgentState, append_messages
 
 _SHARED = {*AgentState.__annotations__, *get_type_hints(LangChainState)}
 

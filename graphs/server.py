@@ -16,15 +16,11 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
-from react_mem_start import check_packages
-
-check_packages()  # before the imports that a shadowed package would break or, worse, satisfy
-
-from graphs.chat_summary import build_chat_summary
-from graphs.maintenance import build_maintenance
-from graphs.planner_worker import shipped_team
-from graphs.serving import serve_agent, serve_all
-from graphs.smart_buyer import shipped_buyer
+from react_mem.graphs.chat_summary import build_chat_summary
+from react_mem.graphs.maintenance import build_maintenance
+from react_mem.graphs.planner_worker import shipped_team
+from react_mem.graphs.serving import serve_agent, serve_all
+from react_mem.graphs.smart_buyer import shipped_buyer
 
 DEFAULT_AGENT = "assistant"
 

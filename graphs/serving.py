@@ -11,10 +11,9 @@ from typing import Any
 
 from langgraph.graph.state import CompiledStateGraph
 
-from agents.config import AgentConfigError, available_agents, load_agent_config
-from agents.models import ModelConfigError
-from agents.resolve import build_agent, resolve_agent
-from tools.registry import ToolConfigError
+from react_mem.agents.config import available_agents, load_agent_config
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
 
 log = logging.getLogger(__name__)
 

@@ -23,21 +23,21 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from agents.config import load_agent_config
-from agents.context import AgentContext
-from agents.resolve import ResolvedAgent, resolve_agent
-from graphs import events
-from graphs.hooks import Remember, with_memory
-from graphs.model_call import ModelCall
-from graphs.reason import require_input
-from graphs.state import AgentInput, AgentOutput, AgentState
-from memory.causes import cause_of
-from memory.facade import MemoryFacade
-from memory.identity import identify
-from memory.interface import MemoryResultItem, MemoryScope
-from memory.learning import record_turn
-from memory.records import record_id
-from memory.transcript import text_of
+from react_mem.agents.config import load_agent_config
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.graphs import events
+from react_mem.graphs.hooks import Remember, with_memory
+from react_mem.graphs.model_call import ModelCall
+from react_mem.graphs.reason import require_input
+from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
+from react_mem.memory.causes import cause_of
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.identity import identify
+from react_mem.memory.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.learning import record_turn
+from react_mem.memory.records import record_id
+from react_mem.memory.transcript import text_of
 
 FLOW = "smart_buyer"
 

@@ -15,17 +15,17 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 from typing_extensions import TypedDict
 
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import ResolvedAgent
-from graphs import events
-from graphs.state import current_turn
-from graphs.working_memory import WorkingMemory, with_note
-from memory import telemetry
-from memory.causes import cause_of
-from memory.extraction import ExtractionError
-from memory.identity import Identity
-from memory.records import Task
-from memory.tasks import (
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import ResolvedAgent
+from react_mem.errors import ExtractionError
+from react_mem.graphs import events
+from react_mem.graphs.state import current_turn
+from react_mem.graphs.working_memory import WorkingMemory, with_note
+from react_mem.memory import telemetry
+from react_mem.memory.causes import cause_of
+from react_mem.memory.identity import Identity
+from react_mem.memory.records import Task
+from react_mem.memory.tasks import (
     SAID,
     KeptTask,
     Plan,
@@ -43,8 +43,8 @@ from memory.tasks import (
     observed,
     proven,
 )
-from memory.transcript import message_record_id, text_of
-from prompts import load_prompt
+from react_mem.memory.transcript import message_record_id, text_of
+from react_mem.prompts import load_prompt
 
 _FORM = load_prompt("task_graph_context")
 

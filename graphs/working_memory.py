@@ -14,13 +14,13 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from typing_extensions import TypedDict
 
-from graphs.compression import Step, digest
-from graphs.state import current_turn
-from memory.context import count_tokens, squeezed_text
-from memory.interface import MemoryPolicy
-from memory.transcript import text_of
-from prompts import load_prompt
-from tools.working_memory import compress_working_memory
+from react_mem.graphs.compression import Step, digest
+from react_mem.graphs.state import current_turn
+from react_mem.memory.context import count_tokens, squeezed_text
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.transcript import text_of
+from react_mem.prompts import load_prompt
+from react_mem.tools.working_memory import compress_working_memory
 
 _FORM = load_prompt("compressed_steps")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.records import BELIEVED, Fact, with_zone
+from react_mem.memory.records import BELIEVED, Fact, with_zone
 
 
 def as_of(fact: Fact, at: datetime) -> Fact | None:

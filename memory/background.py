@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from memory import telemetry
-from memory.causes import cause_of, trace_of
+from react_mem.memory import telemetry
+from react_mem.memory.causes import cause_of, trace_of
 
 log = logging.getLogger(__name__)
 

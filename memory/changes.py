@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from memory import telemetry
-from memory.interface import MemoryScope
-from memory.namespaces import pending_namespace, scope_namespace
-from memory.records import Record
+from react_mem.memory import telemetry
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.records import Record
 
 Change = PutOp
 """One write of a batch: a record, or the removal of one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from memory.causes import cause_of, scrub
-from memory.extraction import ExtractionError, ModelUnavailable
-from memory.records import PendingTurn, now
-from memory.workers import is_dead
+from react_mem.errors import ExtractionError, ModelUnavailable
+from react_mem.memory.causes import cause_of, scrub
+from react_mem.memory.records import PendingTurn, now
+from react_mem.memory.workers import is_dead
 
 MAX_FAILURES = 5
 """A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""

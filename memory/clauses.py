@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from memory.language import UNSPACED, length
-from memory.statements import says_something, sentences
+from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.statements import says_something, sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""

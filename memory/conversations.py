@@ -9,21 +9,22 @@ from datetime import timedelta
 
 from langgraph.store.base import SearchItem
 
-from memory import drafts
-from memory.changes import Change, delete, put
-from memory.drafts import Stamp, settle_verbatim
-from memory.extraction import ExtractionError, TranscriptMessage
-from memory.facade import MemoryFacade
-from memory.facts import fact_changes, load_facts
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.reconcile import reconcile
-from memory.records import Conversation, Level, Message, now, record_id
-from memory.retrieval.entries import whole_text
-from memory.transactions import transact
-from memory.turns import TurnReport, Turns
-from memory.when import zone_of
-from memory.wishes import wish_changes
+from react_mem.errors import ExtractionError
+from react_mem.memory import drafts
+from react_mem.memory.changes import Change, delete, put
+from react_mem.memory.drafts import Stamp, settle_verbatim
+from react_mem.memory.extraction import TranscriptMessage
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import fact_changes, load_facts
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.reconcile import reconcile
+from react_mem.memory.records import Conversation, Level, Message, now, record_id
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.transactions import transact
+from react_mem.memory.turns import TurnReport, Turns
+from react_mem.memory.when import zone_of
+from react_mem.memory.wishes import wish_changes
 
 MAX_MESSAGES = 80
 """Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""

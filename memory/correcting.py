@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore
 
-from memory.changes import Change
-from memory.extraction import Operation
-from memory.facts import fact_changes, load_facts
-from memory.reconcile import reconcile
-from memory.records import MAX_INDEXED_CHARS, Fact, normalise, now, record_id
-from memory.transactions import transact
+from react_mem.memory.changes import Change
+from react_mem.memory.extraction import Operation
+from react_mem.memory.facts import fact_changes, load_facts
+from react_mem.memory.reconcile import reconcile
+from react_mem.memory.records import MAX_INDEXED_CHARS, Fact, normalise, now, record_id
+from react_mem.memory.transactions import transact
 
 CORRECTED = "corrected"
 """The conversation that a correction counts as: it was made outside of any."""

@@ -28,7 +28,8 @@ from typing import Annotated, Any, Protocol, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
-from memory.interface import Memory, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.errors import CustomerLookupError
+from react_mem.memory.interface import Memory, MemoryQuery, MemoryResults, MemoryScope
 
 LOOKUP_ENV = "REACT_MEM_CUSTOMER_LOOKUP"
 
@@ -84,10 +85,6 @@ class CustomerLookup(Protocol):
             conversation_id: The conversation.
             user_id: Its owner, if one is known.
         """
-
-
-class CustomerLookupError(ValueError):
-    """The lookup that the deployment names cannot be used; the message names the cause and the fix."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of
+from react_mem.memory.language import LANGUAGES, UNSPACED, Language, language_of, languages_of
 
 _MAX_CHARS = 400
 """A longer sentence is told, not chatted: it is kept as it is."""

@@ -16,17 +16,17 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 
-from memory.changes import Change, write
-from memory.consolidation.asking import Asker, as_lines, object_schema
-from memory.extraction.errors import ExtractionError
-from memory.facts import fact_changes, load_facts
-from memory.interface import MemoryScope
-from memory.language import denial_of
-from memory.namespaces import meta_namespace, scope_namespace
-from memory.reconcile import retire, said_again
-from memory.records import Fact, now
-from memory.transactions import transact
-from memory.wording import numbers, share
+from react_mem.errors import ExtractionError
+from react_mem.memory.changes import Change, write
+from react_mem.memory.consolidation.asking import Asker, as_lines, object_schema
+from react_mem.memory.facts import fact_changes, load_facts
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.language import denial_of
+from react_mem.memory.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.reconcile import retire, said_again
+from react_mem.memory.records import Fact, now
+from react_mem.memory.transactions import transact
+from react_mem.memory.wording import numbers, share
 
 _MAX_PAIRS = 20
 """Pairs of one model call; a run makes one."""

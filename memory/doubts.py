@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from memory.interface import Doubt, MemoryResultItem, MemoryScope
-from memory.namespaces import scope_namespace
+from react_mem.memory.interface import Doubt, MemoryResultItem, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
 
 
 async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:

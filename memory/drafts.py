@@ -6,13 +6,23 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.episodes import episode_text
-from memory.extraction import EpisodeDraft, Unread
-from memory.origins import Origin, lowest
-from memory.reconcile import known_as, said_again
-from memory.records import MAX_INDEXED_CHARS, Episode, Fact, Level, Message, Summary, fact_id, normalise, record_id
-from memory.retrieval.entries import whole_text
-from memory.statements import may_state, statements
+from react_mem.memory.episodes import episode_text
+from react_mem.memory.extraction import EpisodeDraft, Unread
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.reconcile import known_as, said_again
+from react_mem.memory.records import (
+    MAX_INDEXED_CHARS,
+    Episode,
+    Fact,
+    Level,
+    Message,
+    Summary,
+    fact_id,
+    normalise,
+    record_id,
+)
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.statements import may_state, statements
 
 MAX_VERBATIM = 100
 """Different statements of one message that are kept on their own; a pasted document beyond that stays whole in its

@@ -9,15 +9,15 @@ from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from memory.hallucination import Told, names, unknown_numbers, values
-from memory.language import UNSPACED
-from memory.origins import lowest
-from memory.records import MAX_INDEXED_CHARS, Episode, Level, normalise
-from memory.wording import Vocabulary, content_words
+from react_mem.memory.hallucination import Told, names, unknown_numbers, values
+from react_mem.memory.language import UNSPACED
+from react_mem.memory.origins import lowest
+from react_mem.memory.records import MAX_INDEXED_CHARS, Episode, Level, normalise
+from react_mem.memory.wording import Vocabulary, content_words
 
 if TYPE_CHECKING:
     # extraction holds its episodes by this module
-    from memory.extraction.contract import EpisodeDraft
+    from react_mem.memory.extraction.contract import EpisodeDraft
 
 _GOAL_SHARE = 0.5
 """The share of a goal's words that the messages must have: what was wanted was said."""

@@ -8,11 +8,11 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item
 
-from memory.changes import Change
-from memory.namespaces import meta_namespace
-from memory.owned import WHOLE, bookmarks
-from memory.receipts import Check, Receipt, check, read_again, receipt_of
-from memory.work.items import forgotten_work
+from react_mem.memory.changes import Change
+from react_mem.memory.namespaces import meta_namespace
+from react_mem.memory.owned import WHOLE, bookmarks
+from react_mem.memory.receipts import Check, Receipt, check, read_again, receipt_of
+from react_mem.memory.work.items import forgotten_work
 
 Checkpointer = BaseCheckpointSaver[Any] | None
 

@@ -13,21 +13,21 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from memory import last_known
-from memory.branches import forgotten_branches, part_of
-from memory.changes import Change
-from memory.concepts import concepts_without
-from memory.dependents import SUPPORTED, fall
-from memory.erased import Sessions, checked
-from memory.forgotten import without_forgotten
-from memory.namespaces import links_namespace, meta_namespace
-from memory.owned import WHOLE, bookmarks, everything, set_aside
-from memory.receipts import Receipt
-from memory.records import BELIEVED, Profile, ProfileValue
-from memory.scopes.profile import split_fields, with_text
-from memory.speakers import forget_speakers, silenced
-from memory.transactions import transact
-from memory.work.items import forgotten_work
+from react_mem.memory import last_known
+from react_mem.memory.branches import forgotten_branches, part_of
+from react_mem.memory.changes import Change
+from react_mem.memory.concepts import concepts_without
+from react_mem.memory.dependents import SUPPORTED, fall
+from react_mem.memory.erased import Sessions, checked
+from react_mem.memory.forgotten import without_forgotten
+from react_mem.memory.namespaces import links_namespace, meta_namespace
+from react_mem.memory.owned import WHOLE, bookmarks, everything, set_aside
+from react_mem.memory.receipts import Receipt
+from react_mem.memory.records import BELIEVED, Profile, ProfileValue
+from react_mem.memory.scopes.profile import split_fields, with_text
+from react_mem.memory.speakers import forget_speakers, silenced
+from react_mem.memory.transactions import transact
+from react_mem.memory.work.items import forgotten_work
 
 _RETELLING = frozenset({"summary", "episode"})
 """Kinds that tell in words of their own what their sources say: nobody can tell which part of it they retell."""

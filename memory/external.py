@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from memory.model_spec import ModelChoice
-from memory.origins import Origin
+from react_mem.memory.model_spec import ModelChoice
+from react_mem.memory.origins import Origin
 
 WEB_SEARCH = "web_search"
 """What the tool is called that searches the web."""

@@ -13,28 +13,35 @@ from typing import Any, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
-from memory import erasure, last_known, portability, telemetry
-from memory.branches.marks import branch_key, tip_of
-from memory.causes import cause_of
-from memory.changes import Change, write
-from memory.correcting import correct_fact
-from memory.doubts import with_doubts
-from memory.erased import Sessions
-from memory.forgetting import forget
-from memory.forgotten import forgotten_in, forgotten_key
-from memory.graph.arm import with_links
-from memory.graph.reading import MemoryGraph
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
-from memory.namespaces import meta_namespace, pending_namespace, scope_namespace
-from memory.owned import WHOLE, everything
-from memory.portability import ImportReport
-from memory.receipts import Receipt
-from memory.records import Fact
-from memory.retrieval.fusion import Arm
-from memory.retrieval.question import Question, read_question
-from memory.retrieval.recall import Recall, recall
-from memory.retrieval.reranking import rerank
-from memory.scopes import (
+from react_mem.memory import erasure, last_known, portability, telemetry
+from react_mem.memory.branches.marks import branch_key, tip_of
+from react_mem.memory.causes import cause_of
+from react_mem.memory.changes import Change, write
+from react_mem.memory.correcting import correct_fact
+from react_mem.memory.doubts import with_doubts
+from react_mem.memory.erased import Sessions
+from react_mem.memory.forgetting import forget
+from react_mem.memory.forgotten import forgotten_in, forgotten_key
+from react_mem.memory.graph.arm import with_links
+from react_mem.memory.graph.reading import MemoryGraph
+from react_mem.memory.interface import (
+    MemoryPolicy,
+    MemoryQuery,
+    MemoryResultItem,
+    MemoryResults,
+    MemoryScope,
+    MemoryWriteEvent,
+)
+from react_mem.memory.namespaces import meta_namespace, pending_namespace, scope_namespace
+from react_mem.memory.owned import WHOLE, everything
+from react_mem.memory.portability import ImportReport
+from react_mem.memory.receipts import Receipt
+from react_mem.memory.records import Fact
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.question import Question, read_question
+from react_mem.memory.retrieval.recall import Recall, recall
+from react_mem.memory.retrieval.reranking import rerank
+from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,
     ExperienceMemoryStore,
@@ -44,7 +51,7 @@ from memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
-from memory.speakers import speakers_of
+from react_mem.memory.speakers import speakers_of
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +76,7 @@ class MemoryFacade:
     ) -> None:
         self.store = store
         self.policy = policy or MemoryPolicy.model_validate({})
-        self._checkpointer = checkpointer
+        self.checkpointer = checkpointer
         self.dialog = DialogMemoryStore(store, self.policy)
         self.state = StateMemoryStore(store, self.policy)
         self.semantic = SemanticMemoryStore(store, self.policy)
@@ -225,7 +232,7 @@ class MemoryFacade:
         Returns:
             What was removed, and what was found of it afterwards.
         """
-        return await erasure.delete_session(self.store, self._checkpointer, user_id, session_id)
+        return await erasure.delete_session(self.store, self.checkpointer, user_id, session_id)
 
     async def forget_user(self, user_id: str) -> Sessions:
         """Forget everything about one user: every scope, pending work, and the threads.
@@ -237,7 +244,7 @@ class MemoryFacade:
             The conversations there were: a caller whose threads are kept elsewhere deletes them there. Its `receipt`
             says what was removed, and what was found of it afterwards.
         """
-        return await erasure.forget_user(self.store, self._checkpointer, user_id)
+        return await erasure.forget_user(self.store, self.checkpointer, user_id)
 
     async def correct(self, user_id: str, id_: str, text: str) -> Fact:
         """Put the user's own words in the place of a fact, which stays as dated history.

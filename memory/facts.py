@@ -8,15 +8,15 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
-from memory.changes import Change, put
-from memory.concepts import concept_changes
-from memory.consolidation import stale_knowledge
-from memory.extraction import Operation
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.reconcile import doubted, reconcile, wanted
-from memory.records import Fact, Message
-from memory.transactions import transact
+from react_mem.memory.changes import Change, put
+from react_mem.memory.concepts import concept_changes
+from react_mem.memory.consolidation import stale_knowledge
+from react_mem.memory.extraction import Operation
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.reconcile import doubted, reconcile, wanted
+from react_mem.memory.records import Fact, Message
+from react_mem.memory.transactions import transact
 
 _VERBATIM = 1_000
 """Statements of one conversation that are kept word for word and looked at: beyond what one person says in one."""

@@ -14,22 +14,22 @@ from typing import TypeAlias
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from memory.changes import Change, put
-from memory.consolidation import stale_knowledge
-from memory.erasure import erasing, forget_caches
-from memory.forgotten import forgotten_changes
-from memory.interface import MemoryScope
-from memory.language.terms import terms
-from memory.namespaces import meta_namespace
-from memory.owned import everything, set_aside
-from memory.receipts import Receipt, Says, read_again, receipt_of
-from memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
-from memory.retrieval.entries import whole_text
-from memory.saying import Sayings, same, says
-from memory.scopes.profile import values_of
-from memory.statements import statements
-from memory.transactions import transact
-from memory.unsaid import Unsaid, index_of, kind_of
+from react_mem.memory.changes import Change, put
+from react_mem.memory.consolidation import stale_knowledge
+from react_mem.memory.erasure import erasing, forget_caches
+from react_mem.memory.forgotten import forgotten_changes
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.language.terms import terms
+from react_mem.memory.namespaces import meta_namespace
+from react_mem.memory.owned import everything, set_aside
+from react_mem.memory.receipts import Receipt, Says, read_again, receipt_of
+from react_mem.memory.records import Fact, Profile, ProfileValue, fact_id, normalise, now
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.saying import Sayings, same, says
+from react_mem.memory.scopes.profile import values_of
+from react_mem.memory.statements import statements
+from react_mem.memory.transactions import transact
+from react_mem.memory.unsaid import Unsaid, index_of, kind_of
 
 _CANDIDATES = 6
 """What may be meant that is told, at most."""

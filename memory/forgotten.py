@@ -12,10 +12,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from memory.changes import Change
-from memory.namespaces import meta_namespace
-from memory.records import MAX_INDEXED_CHARS, Message, record_id
-from memory.saying import Sayings, texts_in
+from react_mem.memory.changes import Change
+from react_mem.memory.namespaces import meta_namespace
+from react_mem.memory.records import MAX_INDEXED_CHARS, Message, record_id
+from react_mem.memory.saying import Sayings, texts_in
 
 FORGETTING = frozenset({"forget", "forget_said"})
 """The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""

@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory.clauses import cut
-from memory.extraction.evidence import are_linked, is_borne_out, without_user
-from memory.language import denial_of, known_language, length
-from memory.language.shared import assents, denies
-from memory.origins import Origin
-from memory.own_words import own_words
-from memory.statements import asks_to_forget, forget_last, is_pleasantry, is_request, speaks_of_self, statements
-from memory.wording import content_words, fold, may_link, missing, share, words
+from react_mem.memory.clauses import cut
+from react_mem.memory.extraction.evidence import are_linked, is_borne_out, without_user
+from react_mem.memory.language import denial_of, known_language, length
+from react_mem.memory.language.shared import assents, denies
+from react_mem.memory.origins import Origin
+from react_mem.memory.own_words import own_words
+from react_mem.memory.statements import (
+    asks_to_forget,
+    forget_last,
+    is_pleasantry,
+    is_request,
+    speaks_of_self,
+    statements,
+)
+from react_mem.memory.wording import content_words, fold, may_link, missing, share, words
 
 _ANSWER_WORDS = 4
 """Words of a message that may say nothing without the question that it answers: fewer than this."""

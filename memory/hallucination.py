@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import chain, filterfalse
 
-from memory.language import LANGUAGES, known_language
-from memory.language.matching import Speech
-from memory.statements import sentences
-from memory.wording import Vocabulary, content_words, fold
+from react_mem.memory.language import LANGUAGES, known_language
+from react_mem.memory.language.matching import Speech
+from react_mem.memory.statements import sentences
+from react_mem.memory.wording import Vocabulary, content_words, fold
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _PART = re.compile(rf"{_DATE}|\d+(?:[.,:/]\d+)*")

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, runtime_che
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from memory.external import ExternalSearch
-from memory.profile_schema import ProfileSchema
-from memory.records import with_zone
-from memory.retrieval.fusion import ALL_ARMS, Arm
-from memory.retrieval.reranking import check_reranker
-from memory.summaries.settings import SummarySettings
+from react_mem.memory.external import ExternalSearch
+from react_mem.memory.profile_schema import ProfileSchema
+from react_mem.memory.records import with_zone
+from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
+from react_mem.memory.retrieval.reranking import check_reranker
+from react_mem.memory.summaries.settings import SummarySettings
 
 if TYPE_CHECKING:
-    from memory.receipts import Receipt
+    from react_mem.memory.receipts import Receipt
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore
 
-from memory.interface import MemoryQuery, MemoryResultItem, MemoryResults
-from memory.over import is_over
-from memory.records import with_zone
+from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryResults
+from react_mem.memory.over import is_over
+from react_mem.memory.records import with_zone
 
 DATABASE = "database"
 """What is missing where results are the last ones known."""

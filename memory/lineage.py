@@ -7,10 +7,10 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.origins import Origin
-from memory.records import AnyRecord, origin_of, with_origin
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import AnyRecord, origin_of, with_origin
 
 _SOURCES = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.EXPERIENCE)
 """Where the records live that others name as their sources."""

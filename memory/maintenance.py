@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
 
-from memory.concepts import settle_concepts
-from memory.consolidation import Asker, consolidate
-from memory.conversations import end_conversation, quiet_conversations
-from memory.deduplication import deduplicate
-from memory.facade import MemoryFacade
-from memory.graph.rebuilding import link_rest
-from memory.learning import Proposer, learn
-from memory.namespaces import ROOT, decode, owner_namespace
-from memory.storage.vectors import MakesUpVectors
-from memory.turns import TurnReport, Turns
-from memory.unindexed import index_lost_messages
+from react_mem.memory.concepts import settle_concepts
+from react_mem.memory.consolidation import Asker, consolidate
+from react_mem.memory.conversations import end_conversation, quiet_conversations
+from react_mem.memory.deduplication import deduplicate
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.rebuilding import link_rest
+from react_mem.memory.learning import Proposer, learn
+from react_mem.memory.namespaces import ROOT, decode, owner_namespace
+from react_mem.memory.storage.vectors import MakesUpVectors
+from react_mem.memory.turns import TurnReport, Turns
+from react_mem.memory.unindexed import index_lost_messages
 
 _PAGE = 500
 

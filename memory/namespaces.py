@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, unquote
 
-from memory.interface import MemoryScope
+from react_mem.memory.interface import MemoryScope
 
 ROOT = "memory"
 PENDING = "pending"

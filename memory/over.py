@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from memory.records import with_zone
-from memory.retrieval.recall import Recall
+from react_mem.memory.records import with_zone
+from react_mem.memory.retrieval.recall import Recall
 
 
 def is_over(value: Mapping[str, Any], at: datetime) -> bool:

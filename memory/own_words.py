@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory import shown
-from memory.shown import Span, joined
+from react_mem.memory import shown
+from react_mem.memory.shown import Span, joined
 
 
 class Part(NamedTuple):

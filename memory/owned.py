@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore, Item, SearchOp
 
-from memory.namespaces import ABANDONED, LINKS, META, abandoned_namespace, owner_namespace, terminal_namespace
+from react_mem.memory.namespaces import ABANDONED, LINKS, META, abandoned_namespace, owner_namespace, terminal_namespace
 
 WHOLE = 1_000_000_000
 """No owner has more items. Asked for at once, they are one snapshot; page by page, a write in between moves some."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory.records import normalise
+from react_mem.memory.records import normalise
 
 _MAX_QUESTION = 2_000
 _MEASURE = re.compile(r"\bhow (?:much|long|far|soon|many \w+) (?:before|earlier)\b")

@@ -15,16 +15,16 @@ from typing import Any, NoReturn
 from langgraph.store.base import BaseStore, GetOp, Item
 from pydantic import ValidationError
 
-from memory.changes import Change, put_pending
-from memory.graph.rebuilding import relink
-from memory.interface import MemoryScope
-from memory.namespaces import PENDING
-from memory.origins import Origin
-from memory.owned import everything
-from memory.records import Message, PendingTurn, Record
-from memory.scopes.scope import ScopeStore, explain
-from memory.speakers import speaker_changes
-from memory.transactions import transact
+from react_mem.memory.changes import Change, put_pending
+from react_mem.memory.graph.rebuilding import relink
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import PENDING
+from react_mem.memory.origins import Origin
+from react_mem.memory.owned import everything
+from react_mem.memory.records import Message, PendingTurn, Record
+from react_mem.memory.scopes.scope import ScopeStore, explain
+from react_mem.memory.speakers import speaker_changes
+from react_mem.memory.transactions import transact
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}

@@ -27,9 +27,10 @@ from weakref import WeakKeyDictionary
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memory.records import now
-from memory.transactions import Guard, GuardedStore, WriteConflict
-from prompts import load_prompt
+from react_mem.errors import PromptError
+from react_mem.memory.records import now
+from react_mem.memory.transactions import Guard, GuardedStore, WriteConflict
+from react_mem.prompts import load_prompt
 
 ROOT = "prompts"
 FILE = 0
@@ -52,10 +53,6 @@ _MAX_TRIES = 10  # it takes as many others who change the same prompt in the sam
 _PLACEHOLDER = re.compile(r"(?<!{){(\w+)}(?!})")
 
 log = logging.getLogger(__name__)
-
-
-class PromptError(ValueError):
-    """A prompt that cannot be used; the message names what is wrong and the fix."""
 
 
 class PromptVersion(BaseModel):

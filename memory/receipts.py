@@ -13,19 +13,19 @@ from typing import Any
 from langgraph.store.base import BaseStore, Item
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory import last_known, portability
-from memory.causes import cause_of
-from memory.changes import Change
-from memory.graph.arm import with_links
-from memory.interface import MemoryScope
-from memory.namespaces import links_namespace, scope_namespace
-from memory.owned import WHOLE, everything, set_aside
-from memory.records import MAX_INDEXED_CHARS, now
-from memory.retrieval.fusion import ALL_ARMS, Arm
-from memory.retrieval.question import Question, read_question
-from memory.retrieval.recall import Recall, RecallOp, RecallStore, recall
-from memory.saying import texts_in
-from memory.speakers import speakers_of
+from react_mem.memory import last_known, portability
+from react_mem.memory.causes import cause_of
+from react_mem.memory.changes import Change
+from react_mem.memory.graph.arm import with_links
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import links_namespace, scope_namespace
+from react_mem.memory.owned import WHOLE, everything, set_aside
+from react_mem.memory.records import MAX_INDEXED_CHARS, now
+from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
+from react_mem.memory.retrieval.question import Question, read_question
+from react_mem.memory.retrieval.recall import Recall, RecallOp, RecallStore, recall
+from react_mem.memory.saying import texts_in
+from react_mem.memory.speakers import speakers_of
 
 _ASKED = 3
 """Ways of putting it that every arm is asked for: each costs an embedding."""

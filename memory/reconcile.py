@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.extraction.contract import Operation
-from memory.origins import Origin, lowest
-from memory.records import BELIEVED, Fact, Lapse, Message, Wording, normalise
+from react_mem.memory.extraction.contract import Operation
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.records import BELIEVED, Fact, Lapse, Message, Wording, normalise
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 

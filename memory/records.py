@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.origins import Origin, lowest
+from react_mem.memory.origins import Origin, lowest
 
 MAX_INDEXED_CHARS = 2_000
 """What one vector can stand for: e5 reads 512 tokens, about 2,000 characters; the whole text is stored beside it."""

@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, SearchItem, SearchOp
 
-from memory.causes import cause_of
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.records import MAX_INDEXED_CHARS, Fact
-from memory.wording import linking_words
+from react_mem.memory.causes import cause_of
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import MAX_INDEXED_CHARS, Fact
+from react_mem.memory.wording import linking_words
 
 NEIGHBOURS = 20
 """Facts shown to the model: half of them near in meaning, half of them sharing words."""

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.clauses import cut
-from memory.language import UNSPACED
-from memory.language.terms import terms
-from memory.statements import asks_to_forget, sentences, speaks_of_self
-from memory.wording import content_words, fold, missing, numbers, words
+from react_mem.memory.clauses import cut
+from react_mem.memory.language import UNSPACED
+from react_mem.memory.language.terms import terms
+from react_mem.memory.statements import asks_to_forget, sentences, speaks_of_self
+from react_mem.memory.wording import content_words, fold, missing, numbers, words
 
 _HALF = 0.5
 _LEFT = 2

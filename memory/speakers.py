@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from memory.changes import Change
-from memory.namespaces import meta_namespace
-from memory.records import Message, record_id
+from react_mem.memory.changes import Change
+from react_mem.memory.namespaces import meta_namespace
+from react_mem.memory.records import Message, record_id
 
 _KIND = "speaker"
 _MAX_SPEAKERS = 100

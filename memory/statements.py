@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 
-from memory.code_blocks import lines_without_code
-from memory.declaring import declares
-from memory.language import languages_of, length
-from memory.own_words import own_words
-from memory.records import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.code_blocks import lines_without_code
+from react_mem.memory.declaring import declares
+from react_mem.memory.language import languages_of, length
+from react_mem.memory.own_words import own_words
+from react_mem.memory.records import MAX_INDEXED_CHARS, normalise
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")

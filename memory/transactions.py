@@ -16,11 +16,11 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from langgraph.store.base import BaseStore, Op, PutOp
 
-from memory import telemetry
-from memory.changes import Change, write
-from memory.graph.upkeep import upkeep
-from memory.interface import MemoryScope
-from memory.namespaces import Namespace, meta_namespace
+from react_mem.memory import telemetry
+from react_mem.memory.changes import Change, write
+from react_mem.memory.graph.upkeep import upkeep
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import Namespace, meta_namespace
 
 REVISION = "revision"
 MAX_TRIES = 20

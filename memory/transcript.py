@@ -9,9 +9,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memory.external import origin_of_result
-from memory.origins import Origin
-from memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id, with_origin
+from react_mem.memory.external import origin_of_result
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import MAX_INDEXED_CHARS, Message, Role, now, record_id, with_origin
 
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""

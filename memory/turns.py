@@ -22,44 +22,39 @@ from typing import Any, Literal
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from memory import drafts, telemetry
-from memory.branches import BranchesOf, follow
-from memory.causes import cause_of
-from memory.changes import Change, delete, delete_pending, put, put_pending
-from memory.claims import MAX_FAILURES, freed, in_short, is_due
-from memory.drafts import Stamp, settle_verbatim
-from memory.external import origin_of_result
-from memory.extraction import (
-    ExistingMemory,
-    Extraction,
-    ExtractionError,
-    Extractor,
-    TranscriptMessage,
-)
-from memory.facade import MemoryFacade
-from memory.facts import fact_changes, load_facts
-from memory.forgotten import TurnUnsaid, read_forgotten
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.origins import Origin, lowest
-from memory.reconcile import reconcile, said_again, ways
-from memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, normalise, now, record_id
-from memory.related import related_facts
-from memory.retrieval.entries import whole_text
-from memory.scopes import steps_to_experience
-from memory.scopes.experience import step_id
-from memory.scopes.profile import merge_profile
-from memory.speakers import speaker_changes
-from memory.summaries.folding import fold
-from memory.summaries.joining import join
-from memory.summaries.summarise import EXTRACTIVE, Summariser
-from memory.transactions import Guard, GuardedStore, transact
-from memory.transcript import is_said, message_record_id, to_records, vouched
-from memory.unread import offer_unread
-from memory.when import zone_of
-from memory.wishes import grant_wishes, wish_changes
-from memory.work.items import Work, announce, put_work
-from memory.workers import worker_name
+from react_mem.errors import ExtractionError
+from react_mem.memory import drafts, telemetry
+from react_mem.memory.branches import BranchesOf, follow
+from react_mem.memory.causes import cause_of
+from react_mem.memory.changes import Change, delete, delete_pending, put, put_pending
+from react_mem.memory.claims import MAX_FAILURES, freed, in_short, is_due
+from react_mem.memory.drafts import Stamp, settle_verbatim
+from react_mem.memory.external import origin_of_result
+from react_mem.memory.extraction import ExistingMemory, Extraction, Extractor, TranscriptMessage
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import fact_changes, load_facts
+from react_mem.memory.forgotten import TurnUnsaid, read_forgotten
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.reconcile import reconcile, said_again, ways
+from react_mem.memory.records import Conversation, Fact, Message, PendingTurn, ProfileValue, normalise, now, record_id
+from react_mem.memory.related import related_facts
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.scopes import steps_to_experience
+from react_mem.memory.scopes.experience import step_id
+from react_mem.memory.scopes.profile import merge_profile
+from react_mem.memory.speakers import speaker_changes
+from react_mem.memory.summaries.folding import fold
+from react_mem.memory.summaries.joining import join
+from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
+from react_mem.memory.transactions import Guard, GuardedStore, transact
+from react_mem.memory.transcript import is_said, message_record_id, to_records, vouched
+from react_mem.memory.unread import offer_unread
+from react_mem.memory.when import zone_of
+from react_mem.memory.wishes import grant_wishes, wish_changes
+from react_mem.memory.work.items import Work, announce, put_work
+from react_mem.memory.workers import worker_name
 
 _BATCH = 8
 """Turns drawn from in one model call, at most: what a small model's window holds."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from memory.changes import Change, put
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.namespaces import Namespace, scope_namespace
-from memory.records import Message
-from memory.transactions import transact
+from react_mem.memory.changes import Change, put
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import Namespace, scope_namespace
+from react_mem.memory.records import Message
+from react_mem.memory.transactions import transact
 
 _BATCH = 50
 """Messages a step: what is embedded at once."""

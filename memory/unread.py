@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memory.changes import Change, put, put_pending
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.records import Fact, Message, PendingTurn, now, record_id
-from memory.transactions import transact
-from memory.work.items import Work, put_work
+from react_mem.memory.changes import Change, put, put_pending
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Fact, Message, PendingTurn, now, record_id
+from react_mem.memory.transactions import transact
+from react_mem.memory.work.items import Work, put_work
 
 _AT_ONCE = 20
 """Statements that wait to be drawn from at a time: a year of them is worked off a few with each turn."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from langgraph.store.base import Item
 
-from memory.interface import MemoryScope
-from memory.records import MAX_INDEXED_CHARS, Fact, normalise
-from memory.retrieval.entries import whole_text
-from memory.saying import Sayings, contains, same, texts_in
-from memory.statements import sentences
-from memory.wording import share
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.records import MAX_INDEXED_CHARS, Fact, normalise
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.saying import Sayings, contains, same, texts_in
+from react_mem.memory.statements import sentences
+from react_mem.memory.wording import share
 
 Value = dict[str, Any]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
-from memory.records import Profile
-from memory.retrieval.times import Mention, Period, mentions, time_of_day
+from react_mem.memory.records import Profile
+from react_mem.memory.retrieval.times import Mention, Period, mentions, time_of_day
 
 _MAX_CLAUSE = 500
 """Characters of a clause that are read for times."""

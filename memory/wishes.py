@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from langgraph.store.base import BaseStore, PutOp
 
-from memory.changes import Change
-from memory.extraction import Operation
-from memory.forgetting import forget
-from memory.namespaces import meta_namespace
-from memory.origins import Origin
-from memory.owned import WHOLE
-from memory.receipts import Receipt
-from memory.records import Message, record_id
+from react_mem.memory.changes import Change
+from react_mem.memory.extraction import Operation
+from react_mem.memory.forgetting import forget
+from react_mem.memory.namespaces import meta_namespace
+from react_mem.memory.origins import Origin
+from react_mem.memory.owned import WHOLE
+from react_mem.memory.receipts import Receipt
+from react_mem.memory.records import Message, record_id
 
 _KIND = "wish"
 

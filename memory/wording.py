@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 
-from memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language import LANGUAGES, UNSPACED
 
 _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")

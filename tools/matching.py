@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory.context import fence
-from memory.language import denial_of
-from memory.records import Fact, normalise
-from memory.wording import share
+from react_mem.memory.context import fence
+from react_mem.memory.language import denial_of
+from react_mem.memory.records import Fact, normalise
+from react_mem.memory.wording import share
 
 _CLEAR = 0.8
 """Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""

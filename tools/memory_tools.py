@@ -16,32 +16,32 @@ from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from memory.causes import cause_of
-from memory.context import MAX_LINE_CHARS, fence, profile_lines, render_line, render_memories, render_message
-from memory.doubts import doubts_of, others_of
-from memory.episodes import hold_episode
-from memory.extraction import EpisodeDraft, Operation
-from memory.extraction.evidence import are_linked, is_borne_out
-from memory.facade import MemoryFacade
-from memory.facts import write_facts
-from memory.forgetting import forget as forget_records
-from memory.forgetting import forget_said as forget_said_words
-from memory.gate import Support
-from memory.identity import identify, why_off
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.origins import LABELS, Origin
-from memory.over import as_read
-from memory.own_words import own_words
-from memory.records import Episode, Fact, Message, normalise, now, record_id
-from memory.related import related_facts
-from memory.retrieval.entries import whole_text
-from memory.statements import forget_last, forgets_all_about, sentences, statements, to_forget
-from memory.summaries.unfolding import Unfolded, find_summary, unfold
-from memory.when import resolve
-from memory.wording import missing
-from tools.governed import governed
-from tools.heard import Heard
-from tools.matching import matching_facts
+from react_mem.memory.causes import cause_of
+from react_mem.memory.context import MAX_LINE_CHARS, fence, profile_lines, render_line, render_memories, render_message
+from react_mem.memory.doubts import doubts_of, others_of
+from react_mem.memory.episodes import hold_episode
+from react_mem.memory.extraction import EpisodeDraft, Operation
+from react_mem.memory.extraction.evidence import are_linked, is_borne_out
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import write_facts
+from react_mem.memory.forgetting import forget as forget_records
+from react_mem.memory.forgetting import forget_said as forget_said_words
+from react_mem.memory.gate import Support
+from react_mem.memory.identity import identify, why_off
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.origins import LABELS, Origin
+from react_mem.memory.over import as_read
+from react_mem.memory.own_words import own_words
+from react_mem.memory.records import Episode, Fact, Message, normalise, now, record_id
+from react_mem.memory.related import related_facts
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.statements import forget_last, forgets_all_about, sentences, statements, to_forget
+from react_mem.memory.summaries.unfolding import Unfolded, find_summary, unfold
+from react_mem.memory.when import resolve
+from react_mem.memory.wording import missing
+from react_mem.tools.governed import governed
+from react_mem.tools.heard import Heard
+from react_mem.tools.matching import matching_facts
 
 _TIMEOUT = 10.0
 """Seconds. A local store takes milliseconds; a remote embedder, woken up, takes a few seconds."""

@@ -9,30 +9,27 @@ from typing import Any
 
 from langchain_core.tools import BaseTool, tool
 
-from memory.external import ExternalSearch
-from memory.interface import MemoryPolicy
-from tools.governed import under_policy
-from tools.suggest import valid_names
+from react_mem.errors import ToolConfigError
+from react_mem.memory.external import ExternalSearch
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.tools.governed import under_policy
+from react_mem.tools.suggest import valid_names
 
 BUILT_IN: dict[str, str] = {
-    "calculator": "tools.calculator:calculator",
-    "compress_working_memory": "tools.working_memory:compress_working_memory",
-    "current_time": "tools.clock:current_time",
-    "end_conversation": "tools.conversation:end_conversation",
-    "forget": "tools.memory_tools:forget",
-    "recall_episodes": "tools.memory_tools:recall_episodes",
-    "recall_step": "tools.working_memory:recall_step",
-    "record_episode": "tools.memory_tools:record_episode",
-    "retrieve_facts": "tools.memory_tools:retrieve_facts",
-    "store_fact": "tools.memory_tools:store_fact",
-    "unfold_summary": "tools.memory_tools:unfold_summary",
-    "web_search": "tools.web_search:web_search",
+    "calculator": "react_mem.tools.calculator:calculator",
+    "compress_working_memory": "react_mem.tools.working_memory:compress_working_memory",
+    "current_time": "react_mem.tools.clock:current_time",
+    "end_conversation": "react_mem.tools.conversation:end_conversation",
+    "forget": "react_mem.tools.memory_tools:forget",
+    "recall_episodes": "react_mem.tools.memory_tools:recall_episodes",
+    "recall_step": "react_mem.tools.working_memory:recall_step",
+    "record_episode": "react_mem.tools.memory_tools:record_episode",
+    "retrieve_facts": "react_mem.tools.memory_tools:retrieve_facts",
+    "store_fact": "react_mem.tools.memory_tools:store_fact",
+    "unfold_summary": "react_mem.tools.memory_tools:unfold_summary",
+    "web_search": "react_mem.tools.web_search:web_search",
 }
 """Name -> "module:attribute"; a module is imported when an agent uses its tool, so that an extra stays optional."""
-
-
-class ToolConfigError(ValueError):
-    """A tool that an agent names cannot be loaded; the message says which, why and what to do."""
 
 
 def is_dotted_path(name: str) -> bool:
@@ -101,7 +98,7 @@ def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list
 
 def _web_search(settings: ExternalSearch) -> BaseTool:
     # here, as every tool's module is
-    from tools.web_search import create_web_search
+    from react_mem.tools.web_search import create_web_search
 
     return create_web_search(settings)
 

@@ -12,13 +12,13 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from memory.context.web_pages import render_pages
-from memory.external import WEB_SEARCH, ExternalSearch
-from memory.facade import MemoryFacade
-from memory.identity import identify
-from memory.records import Profile, now
-from tools.web import WebSearch
-from tools.web import web_search as shared_search
+from react_mem.memory.context.web_pages import render_pages
+from react_mem.memory.external import WEB_SEARCH, ExternalSearch
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.identity import identify
+from react_mem.memory.records import Profile, now
+from react_mem.tools.web import WebSearch
+from react_mem.tools.web import web_search as shared_search
 
 _MAX_TOKENS = 2500
 """Of what a search returns: the passages of three pages, whole."""

@@ -8,19 +8,19 @@ from contextlib import AbstractContextManager, AsyncExitStack
 
 from rich.text import Text
 
-from agents.config import AgentConfig
-from agents.opening import open_agent
-from agents.terminal.column import Column, one_line
-from agents.terminal.console import Terminal
-from agents.terminal.loop import LoopThread
-from agents.terminal.prompting import Prompt
-from agents.terminal.render import TurnView
-from agents.terminal.sessions import Sessions, conversations_of
-from agents.terminal.turn import Agent, Outcome, run_turn
-from memory.context import labelled
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.storage import StorageSettings
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.opening import open_agent
+from react_mem.agents.terminal.column import Column, one_line
+from react_mem.agents.terminal.console import Terminal
+from react_mem.agents.terminal.loop import LoopThread
+from react_mem.agents.terminal.prompting import Prompt
+from react_mem.agents.terminal.render import TurnView
+from react_mem.agents.terminal.sessions import Sessions, conversations_of
+from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
+from react_mem.memory.context import labelled
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.storage import StorageSettings
 
 COMMANDS = ("/memory", "/threads", "/new", "/forget", "/help", "/exit", "/quit")
 HELP = "/memory what I know of you · /threads conversations · /new conversation · /forget everything · /exit"

@@ -11,10 +11,10 @@ from psycopg.conninfo import conninfo_to_dict
 from rich.console import Console
 from rich.text import Text
 
-from agents.config import AgentConfig
-from agents.models import EXTRACTIVE, resolve_chat_spec
-from agents.terminal.column import Column, printable
-from memory.storage import StorageSettings
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.models import EXTRACTIVE, resolve_chat_spec
+from react_mem.agents.terminal.column import Column, printable
+from react_mem.memory.storage import StorageSettings
 
 _HEAD_COLUMN = 8  # of "memory  "
 

@@ -15,16 +15,17 @@ from langgraph.store.base import BaseStore
 from rich.console import Console
 from rich.text import Text
 
-from agents.config import AgentConfig
-from agents.resolve import ResolvedAgent, build_agent, resolve_agent
-from agents.terminal.column import printable
-from agents.terminal.memory import MemoryCommandError, Subparsers
-from memory.context import Assembled, Frame, Section, Window, assemble, lay_out, tool_tokens
-from memory.facade import MemoryFacade
-from memory.identity import Identity
-from memory.interface import MemoryScope
-from memory.storage import StorageSettings, open_storage
-from memory.transcript import message_record_id
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
+from react_mem.agents.terminal.column import printable
+from react_mem.agents.terminal.memory import Subparsers
+from react_mem.errors import MemoryCommandError
+from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, lay_out, tool_tokens
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.identity import Identity
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.transcript import message_record_id
 
 _MANAGER = "react_mem"
 """The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""

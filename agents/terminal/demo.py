@@ -8,13 +8,13 @@ import sys
 import uuid
 from typing import Any
 
-from agents.config import load_agent_config
-from agents.opening import open_agent
-from agents.terminal.console import Terminal
-from agents.terminal.render import TurnView
-from agents.terminal.turn import Agent, Outcome, run_turn
-from memory.facade import MemoryFacade
-from memory.storage import StorageSettings
+from react_mem.agents.config import load_agent_config
+from react_mem.agents.opening import open_agent
+from react_mem.agents.terminal.console import Terminal
+from react_mem.agents.terminal.render import TurnView
+from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.storage import StorageSettings
 
 CONVERSATIONS = [
     [
@@ -51,7 +51,17 @@ def run_demo(settings: StorageSettings, console: Terminal) -> int:
         if console.abandoned:
             return 1
         # -P: a folder `agents` where the user stands is not ours
-        part = [sys.executable, "-P", "-m", "agents.cli", "demo", "--conversation", str(number), "--user", user_id]
+        part = [
+            sys.executable,
+            "-P",
+            "-m",
+            "react_mem.agents.cli",
+            "demo",
+            "--conversation",
+            str(number),
+            "--user",
+            user_id,
+        ]
         done = subprocess.run(part, check=False)  # noqa: S603 - our own module
         if done.returncode:
             return done.returncode

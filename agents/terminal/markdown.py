@@ -9,7 +9,7 @@ from rich.markdown import Markdown
 from rich.segment import Segment
 from rich.text import Text
 
-from agents.terminal.column import printable
+from react_mem.agents.terminal.column import printable
 
 _MIN_WIDTH = 20
 _SHOWN_LINES = 6

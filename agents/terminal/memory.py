@@ -17,26 +17,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.config import AgentConfig
-from agents.terminal.column import one_line, printable
-from agents.terminal.graph import add_graph_arguments, draw
-from agents.terminal.ordering import BOOKKEEPING, rank
-from agents.terminal.sessions import conversations_of
-from memory.context import labelled
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
-from memory.receipts import Receipt
-from memory.records import Fact
-from memory.storage import StorageSettings, open_storage
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.terminal.column import one_line, printable
+from react_mem.agents.terminal.graph import add_graph_arguments, draw
+from react_mem.agents.terminal.ordering import BOOKKEEPING, rank
+from react_mem.agents.terminal.sessions import conversations_of
+from react_mem.errors import MemoryCommandError
+from react_mem.memory.context import labelled
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.receipts import Receipt
+from react_mem.memory.records import Fact
+from react_mem.memory.storage import StorageSettings, open_storage
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-class MemoryCommandError(Exception):
-    """A command cannot be carried out; the message names the cause and the fix."""
 
 
 def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: str) -> None:

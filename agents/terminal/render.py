@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from agents.terminal.column import Column, one_line, printable
-from agents.terminal.markdown import MarkdownColumn
+from react_mem.agents.terminal.column import Column, one_line, printable
+from react_mem.agents.terminal.markdown import MarkdownColumn
 
 _RETRIEVED = 3
 """Memories that are shown of those retrieved: enough to see what the answer stands on."""

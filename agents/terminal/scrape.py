@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from agents.terminal.memory import MemoryCommandError
-from memory.telemetry.catalogue import OPERATIONS, PREFIX
+from react_mem.errors import MemoryCommandError
+from react_mem.memory.telemetry.catalogue import OPERATIONS, PREFIX
 
 PATH = "/memory/metrics"
 _TIMEOUT = 10.0

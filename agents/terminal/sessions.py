@@ -9,13 +9,13 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from agents.terminal.turn import Agent
-from memory.facade import MemoryFacade
-from memory.namespaces import encode, terminal_namespace
-from memory.owned import everything
-from memory.receipts import Receipt
-from memory.records import now
-from memory.work.ending import conclude_soon
+from react_mem.agents.terminal.turn import Agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.namespaces import encode, terminal_namespace
+from react_mem.memory.owned import everything
+from react_mem.memory.receipts import Receipt
+from react_mem.memory.records import now
+from react_mem.memory.work.ending import conclude_soon
 
 _LAST = "last"
 

@@ -16,16 +16,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agents.config import AgentConfig
-from agents.model_errors import explain_model_error
-from agents.models import load_chat_model, resolve_chat_spec
-from agents.terminal.column import printable
-from agents.terminal.memory import Subparsers
-from agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
-from memory.storage import StorageSettings
-from memory.storage.embeddings import load_embedding_model
-from memory.storage.server import connected
-from memory.storage.statistics import Statistics, statistics
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.model_errors import explain_model_error
+from react_mem.agents.models import load_chat_model, resolve_chat_spec
+from react_mem.agents.terminal.column import printable
+from react_mem.agents.terminal.memory import Subparsers
+from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
+from react_mem.memory.storage import StorageSettings
+from react_mem.memory.storage.embeddings import load_embedding_model
+from react_mem.memory.storage.server import connected
+from react_mem.memory.storage.statistics import Statistics, statistics
 
 _CHECK_TIMEOUT = 30.0
 """Seconds for a model to say a word: one that takes longer does not serve a conversation."""

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessageChunk
 from langgraph.graph.state import CompiledStateGraph
 from rich.console import Console
 
-from agents.terminal.render import TurnView
+from react_mem.agents.terminal.render import TurnView
 
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from rich.console import Console
 from rich.text import Text
 
-from agents.runners import configured_runners
-from agents.terminal.memory import Subparsers
-from memory.storage import StorageSettings, open_storage
-from memory.work.agent import CLOSING_SECONDS
-from memory.work.everything import maintain_all
-from memory.work.worker import Worker
+from react_mem.agents.runners import configured_runners
+from react_mem.agents.terminal.memory import Subparsers
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.work.agent import CLOSING_SECONDS
+from react_mem.memory.work.everything import maintain_all
+from react_mem.memory.work.worker import Worker
 
 
 def add_worker_parsers(commands: Subparsers, user: Callable[[str], str]) -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 from benchmarks.learning.run import Run
 from benchmarks.report import Metrics, environment, print_table, write_json
 from benchmarks.writing.drivers import open_store
-from memory.facade import MemoryFacade
+from react_mem.memory.facade import MemoryFacade
 
 _SEED = 20
 _STRANGERS_SEED = 21

@@ -10,12 +10,12 @@ from statistics import fmean, median
 
 from benchmarks.learning.agent import work
 from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, tasks
-from memory.changes import put
-from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryScope
-from memory.learning import learn, record_turn
-from memory.records import Skill, record_id
-from memory.scopes import steps_to_experience
+from react_mem.memory.changes import put
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryScope
+from react_mem.memory.learning import learn, record_turn
+from react_mem.memory.records import Skill, record_id
+from react_mem.memory.scopes import steps_to_experience
 
 AGENT = "benchmark"
 A_RUN = 20

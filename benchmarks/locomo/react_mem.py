@@ -13,12 +13,12 @@ from benchmarks.locomo.databases import disk_bytes, new_database
 from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup
-from memory.facade import MemoryFacade
-from memory.graph.rebuilding import link_alike, relink
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.storage import StorageSettings, open_storage
-from memory.storage.postgres import MemoryStore
-from memory.transcript import message_record_id
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.rebuilding import link_alike, relink
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.transcript import message_record_id
 
 NAME = "react_mem"
 AGENT = "benchmark"

@@ -11,9 +11,9 @@ from benchmarks.locomo.memory_use import peak_rss_bytes, reset_peak
 from benchmarks.locomo.metrics import Ranking, latency, quality
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.system import Hit, System
-from memory.context import count_tokens, render_memories
-from memory.interface import MemoryPolicy
-from memory.retrieval.fusion import Arm
+from react_mem.memory.context import count_tokens, render_memories
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.retrieval.fusion import Arm
 
 Progress = Callable[[], None]
 

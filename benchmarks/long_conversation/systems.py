@@ -14,15 +14,15 @@ from langchain.agents.middleware import SummarizationMiddleware
 from langchain_openai import ChatOpenAI
 from langgraph.graph.state import CompiledStateGraph
 
-from agents.config import AgentConfig, load_agent_config
-from agents.context import AgentContext
-from agents.resolve import build_agent, resolve_agent
 from benchmarks.long_conversation.conversation import look_up
 from benchmarks.long_conversation.model import CHAT, SMALL
-from memory.storage import Storage
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig, load_agent_config
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.storage import Storage
+from react_mem.memory.work.worker import drain
+from react_mem.tools.registry import load_tools
 from tests.support.dev_server import DevServer
-from tools.registry import load_tools
 
 FULL, OURS, PEER = "react", "react_mem", "summarization"
 ON_SERVER = "react_mem.server"

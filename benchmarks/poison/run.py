@@ -11,18 +11,18 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
 from benchmarks.poison.attack import ASKED, Attack
 from benchmarks.poison.obedient import ObedientChat
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.drivers import case_tools
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.learning import learn
-from memory.namespaces import scope_namespace
-from memory.origins import LABELS, Origin
-from memory.records import Fact, Profile, normalise
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.learning import learn
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.origins import LABELS, Origin
+from react_mem.memory.records import Fact, Profile, normalise
 
 _ALL = 1_000
 _MANY = 4

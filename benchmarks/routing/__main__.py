@@ -22,13 +22,13 @@ from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
-from agents.models import load_chat_model
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.routing.data import Request, load_requests, load_tools
 from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched, System, Words, make_tools
-from memory.context import tool_tokens
-from memory.storage.embeddings import load_embedding_model
-from tools.routing.settings import SwitchSettings
+from react_mem.agents.models import load_chat_model
+from react_mem.memory.context import tool_tokens
+from react_mem.memory.storage.embeddings import load_embedding_model
+from react_mem.tools.routing.settings import SwitchSettings
 
 Metrics = dict[str, float]
 

@@ -18,13 +18,13 @@ from langchain_core.tools import BaseTool
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.routing.data import ToolData
-from memory.background import background
-from memory.context import count_tokens, tool_tokens
-from tools.routing.find_tools import make_find_tools
-from tools.routing.routes import tool_routes
-from tools.routing.settings import SwitchSettings
-from tools.routing.switch import Switch
-from tools.routing.words import WordIndex
+from react_mem.memory.background import background
+from react_mem.memory.context import count_tokens, tool_tokens
+from react_mem.tools.routing.find_tools import make_find_tools
+from react_mem.tools.routing.routes import tool_routes
+from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.switch import Switch
+from react_mem.tools.routing.words import WordIndex
 
 
 @dataclass(frozen=True)

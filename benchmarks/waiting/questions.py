@@ -15,9 +15,9 @@ from benchmarks.filling import fill
 from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.stand_ins import words
-from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryScope
-from memory.storage import StorageSettings, open_storage
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryScope
+from react_mem.memory.storage import StorageSettings, open_storage
 
 DOCUMENT_CHARS = 20_000
 QUESTIONS = 50

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from memory.language import UNSPACED
-from memory.records import normalise
+from react_mem.memory.language import UNSPACED
+from react_mem.memory.records import normalise
 
 FOLDER = Path(__file__).with_name("cases")
 """One folder a half; in each, YAML files with a list of cases."""

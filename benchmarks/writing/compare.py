@@ -11,7 +11,6 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 
-from agents.models import load_chat_model
 from benchmarks.report import environment, write_json
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.drivers import LangMemManager, ModelFactory, ReactMem, open_stores
@@ -20,7 +19,8 @@ from benchmarks.writing.meter import Meter
 from benchmarks.writing.run import Score, run_cases
 from benchmarks.writing.scripted import ScriptedChat
 from benchmarks.writing.tables import explain, show
-from memory.storage.embeddings import load_embedding_model
+from react_mem.agents.models import load_chat_model
+from react_mem.memory.storage.embeddings import load_embedding_model
 
 OURS = "react_mem"
 LANGMEM = "langmem_store_manager"

@@ -19,16 +19,16 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langmem import create_memory_store_manager
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
 from benchmarks.writing.case import Case, Manner, Turn
 from benchmarks.writing.meter import Meter
 from benchmarks.writing.scripted import ScriptedChat
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.records import Fact, Message, Profile, normalise
-from memory.storage import StorageSettings, open_storage
-from memory.storage.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Fact, Message, Profile, normalise
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.storage.embeddings import EmbeddingModel, load_embedding_model
 
 EngineName = Literal["structured", "langmem"]
 ModelFactory = Callable[[Case, Manner, Meter], BaseChatModel]

@@ -16,8 +16,8 @@ from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
-from memory import telemetry
-from tools.routing.routes import QUERY, Route
+from react_mem.memory import telemetry
+from react_mem.tools.routing.routes import QUERY, Route
 
 MAX_AHEAD = 3
 """Tools that run ahead in one turn: most of them for nothing."""

@@ -6,7 +6,7 @@ from typing import Any, NotRequired
 
 from langchain_core.messages import ToolMessage
 
-from graphs.state import AgentState
+from react_mem.graphs.state import AgentState
 
 
 class SwitchState(AgentState):

@@ -11,21 +11,21 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 from langgraph.types import StreamWriter
 
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import ResolvedAgent
-from graphs import events
-from graphs.state import current_turn, model_calls
-from graphs.switching.prefetch import Prefetch
-from memory import telemetry
-from memory.causes import cause_of, trace_of
-from memory.context import tool_tokens
-from memory.retrieval.words import terms
-from memory.scopes import ExperienceMemoryStore
-from memory.transcript import text_of
-from tools.registry import ToolConfigError
-from tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
-from tools.routing.relations import Follows, Suggestion, what_followed
-from tools.routing.switch import Choice, Switch
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import ResolvedAgent
+from react_mem.errors import ToolConfigError
+from react_mem.graphs import events
+from react_mem.graphs.state import current_turn, model_calls
+from react_mem.graphs.switching.prefetch import Prefetch
+from react_mem.memory import telemetry
+from react_mem.memory.causes import cause_of, trace_of
+from react_mem.memory.context import tool_tokens
+from react_mem.memory.retrieval.words import terms
+from react_mem.memory.scopes import ExperienceMemoryStore
+from react_mem.memory.transcript import text_of
+from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
+from react_mem.tools.routing.relations import Follows, Suggestion, what_followed
+from react_mem.tools.routing.switch import Choice, Switch
 
 _STEPS = 100
 """Of a user's own, the latest: what was done long ago says less, and each may hold a long result."""

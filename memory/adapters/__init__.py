@@ -5,16 +5,17 @@ Each is imported when it is first used, so that one does not need what another o
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from memory.adapters.acontext import AcontextSkills
-    from memory.adapters.history import MemoryChatHistory
-    from memory.adapters.middleware import MemoryMiddleware
-    from memory.adapters.retriever import MemoryRetriever
-    from memory.adapters.vector_settings import VectorIndexSettings, open_vector_index
-    from memory.adapters.vectorstore import VectorIndexedStore, with_vector_index
+    from react_mem.memory.adapters.acontext import AcontextSkills
+    from react_mem.memory.adapters.history import MemoryChatHistory
+    from react_mem.memory.adapters.middleware import MemoryMiddleware
+    from react_mem.memory.adapters.retriever import MemoryRetriever
+    from react_mem.memory.adapters.vector_settings import VectorIndexSettings, open_vector_index
+    from react_mem.memory.adapters.vectorstore import VectorIndexedStore, with_vector_index
 
 __all__ = [
     "AcontextSkills",
@@ -27,19 +28,16 @@ __all__ = [
     "with_vector_index",
 ]
 
-_MODULES = {
-    "AcontextSkills": "acontext",
-    "MemoryChatHistory": "history",
-    "MemoryMiddleware": "middleware",
-    "MemoryRetriever": "retriever",
-    "VectorIndexSettings": "vector_settings",
-    "VectorIndexedStore": "vectorstore",
-    "open_vector_index": "vector_settings",
-    "with_vector_index": "vectorstore",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__, __dir__ = door(
+    __name__,
+    {
+        "AcontextSkills": "react_mem.memory.adapters.acontext",
+        "MemoryChatHistory": "react_mem.memory.adapters.history",
+        "MemoryMiddleware": "react_mem.memory.adapters.middleware",
+        "MemoryRetriever": "react_mem.memory.adapters.retriever",
+        "VectorIndexSettings": "react_mem.memory.adapters.vector_settings",
+        "VectorIndexedStore": "react_mem.memory.adapters.vectorstore",
+        "open_vector_index": "react_mem.memory.adapters.vector_settings",
+        "with_vector_index": "react_mem.memory.adapters.vectorstore",
+    },
+)

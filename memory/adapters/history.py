@@ -9,9 +9,9 @@ from sys import maxsize
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memory.adapters.blocking import run_blocking
-from memory.facade import MemoryFacade
-from memory.records import Message
+from react_mem.memory.adapters.blocking import run_blocking
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.records import Message
 
 
 class MemoryChatHistory(BaseChatMessageHistory):

@@ -9,10 +9,10 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, SkipValidation
 
-from memory.adapters.blocking import run_blocking
-from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, OwnerId
-from memory.records import origin_of
+from react_mem.memory.adapters.blocking import run_blocking
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, OwnerId
+from react_mem.memory.records import origin_of
 
 
 class MemoryRetriever(BaseRetriever):

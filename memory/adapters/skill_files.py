@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from memory.records import Skill, normalise
+from react_mem.memory.records import Skill, normalise
 
 NAME = "SKILL.md"
 

@@ -15,8 +15,8 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.adapters.vectorstore import KNOWN, SEARCHED, VectorIndexedStore, with_vector_index
-from memory.interface import MemoryScope
+from react_mem.memory.adapters.vectorstore import KNOWN, SEARCHED, VectorIndexedStore, with_vector_index
+from react_mem.memory.interface import MemoryScope
 
 log = logging.getLogger(__name__)
 

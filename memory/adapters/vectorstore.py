@@ -34,18 +34,18 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from memory.adapters.blocking import home_of, run_blocking
-from memory.adapters.conditions import matches
-from memory.adapters.vector_index import Dialect, Entry, Hit, Namespace, VectorIndex
-from memory.causes import cause_of
-from memory.changes import write
-from memory.interface import MemoryScope
-from memory.namespaces import ROOT
-from memory.retrieval.fusion import Arm
-from memory.retrieval.recall import Recall, Recalled, RecallOp, recall
-from memory.storage.vectors import MakesUpVectors
-from memory.transactions import Guard, GuardedStore
-from memory.unindexed import IndexedStore
+from react_mem.memory.adapters.blocking import home_of, run_blocking
+from react_mem.memory.adapters.conditions import matches
+from react_mem.memory.adapters.vector_index import Dialect, Entry, Hit, Namespace, VectorIndex
+from react_mem.memory.causes import cause_of
+from react_mem.memory.changes import write
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import ROOT
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.recall import Recall, Recalled, RecallOp, recall
+from react_mem.memory.storage.vectors import MakesUpVectors
+from react_mem.memory.transactions import Guard, GuardedStore
+from react_mem.memory.unindexed import IndexedStore
 
 NOTES = "vector_index"
 """Where the notes are on what the vector store is still to follow: below it, the namespace of the item."""

@@ -5,8 +5,8 @@ ancestors; a message that does not is on a branch that is no longer followed, an
 believed. Messages that were removed from the thread are ancestors all the same: trimming retracts nothing.
 """
 
-from memory.branches.beliefs import part_of
-from memory.branches.following import follow, forgotten_branches
-from memory.branches.noticing import BranchesOf
+from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.following import follow, forgotten_branches
+from react_mem.memory.branches.noticing import BranchesOf
 
 __all__ = ["BranchesOf", "follow", "forgotten_branches", "part_of"]

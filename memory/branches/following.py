@@ -15,20 +15,27 @@ from typing import Literal
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
-from memory.branches.beliefs import believed, part_of
-from memory.branches.marks import put_tip, read_marks, without_marks
-from memory.branches.summaries import regrown
-from memory.branches.tree import following, left_behind, root_of, with_trunk
-from memory.changes import Change, delete, put
-from memory.dependents import SUPPORTED, fall
-from memory.facts import fact_changes
-from memory.interface import MemoryScope
-from memory.namespaces import ABANDONED, PENDING, Namespace, abandoned_namespace, owner_namespace, scope_namespace
-from memory.owned import WHOLE, everything, set_aside
-from memory.records import PROFILE_KEY, Fact, Message, PendingTurn, Profile, Summary, now, record_id
-from memory.scopes.profile import merged_field, split_fields, values_of, with_text
-from memory.summaries.chain import MASTER, ContextChain
-from memory.transactions import transact
+from react_mem.memory.branches.beliefs import believed, part_of
+from react_mem.memory.branches.marks import put_tip, read_marks, without_marks
+from react_mem.memory.branches.summaries import regrown
+from react_mem.memory.branches.tree import following, left_behind, root_of, with_trunk
+from react_mem.memory.changes import Change, delete, put
+from react_mem.memory.dependents import SUPPORTED, fall
+from react_mem.memory.facts import fact_changes
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import (
+    ABANDONED,
+    PENDING,
+    Namespace,
+    abandoned_namespace,
+    owner_namespace,
+    scope_namespace,
+)
+from react_mem.memory.owned import WHOLE, everything, set_aside
+from react_mem.memory.records import PROFILE_KEY, Fact, Message, PendingTurn, Profile, Summary, now, record_id
+from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
+from react_mem.memory.summaries.chain import MASTER, ContextChain
+from react_mem.memory.transactions import transact
 
 _STAND_ON_ANY = SUPPORTED | {"task", "task_step"}
 """What goes with the last of its messages: a task is worked on in many."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from memory.changes import Change
-from memory.namespaces import meta_namespace
-from memory.records import record_id
+from react_mem.memory.changes import Change
+from react_mem.memory.namespaces import meta_namespace
+from react_mem.memory.records import record_id
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from memory.branches.following import begin_anew, follow
-from memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
-from memory.branches.threads import was_on_thread
-from memory.branches.tree import start_of
-from memory.changes import Change
-from memory.interface import MemoryScope
-from memory.namespaces import meta_namespace, scope_namespace
-from memory.records import Message
-from memory.transcript import is_said, message_record_id, record_of
+from react_mem.memory.branches.following import begin_anew, follow
+from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
+from react_mem.memory.branches.threads import was_on_thread
+from react_mem.memory.branches.tree import start_of
+from react_mem.memory.changes import Change
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.records import Message
+from react_mem.memory.transcript import is_said, message_record_id, record_of
 
 
 @dataclass(frozen=True)

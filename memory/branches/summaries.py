@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory.records import Message, Summary
-from memory.summaries.chain import MASTER, MAX_WAITING, ChainEntry, ContextChain
+from react_mem.memory.records import Message, Summary
+from react_mem.memory.summaries.chain import MASTER, MAX_WAITING, ChainEntry, ContextChain
 
 
 def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequence[Message]) -> ContextChain:

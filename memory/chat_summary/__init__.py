@@ -1,12 +1,12 @@
 """The stateless chat summary: a conversation in, its summary and the standalone wording of the newest message out."""
 
-from memory.chat_summary.form import (
+from react_mem.memory.chat_summary.form import (
     ChatSummary,
     ChatSummaryRequest,
     Degradation,
     RecentMessage,
     Usage,
 )
-from memory.chat_summary.summarizer import ChatSummarizer
+from react_mem.memory.chat_summary.summarizer import ChatSummarizer
 
 __all__ = ["ChatSummarizer", "ChatSummary", "ChatSummaryRequest", "Degradation", "RecentMessage", "Usage"]

@@ -10,10 +10,10 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from memory import telemetry
-from memory.chat_summary.form import Usage
-from memory.extraction.answers import first_object
-from memory.extraction.calls import fill
+from react_mem.memory import telemetry
+from react_mem.memory.chat_summary.form import Usage
+from react_mem.memory.extraction.answers import first_object
+from react_mem.memory.extraction.calls import fill
 
 _SCHEMA: dict[str, Any] = {
     "title": "chat_summary",

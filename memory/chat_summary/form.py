@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from memory.customers import Customer
-from memory.interface import OwnerId
-from memory.records import Role
+from react_mem.memory.customers import Customer
+from react_mem.memory.interface import OwnerId
+from react_mem.memory.records import Role
 
 MAX_INPUT_CHARS = 8_000
 """Of one message: some 2,500 tokens, several pages."""

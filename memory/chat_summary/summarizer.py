@@ -15,9 +15,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.store.base import BaseStore
 
-from memory import telemetry
-from memory.chat_summary.draft import Draft, ask, without_invented
-from memory.chat_summary.form import (
+from react_mem.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
+from react_mem.memory import telemetry
+from react_mem.memory.chat_summary.draft import Draft, ask, without_invented
+from react_mem.memory.chat_summary.form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
     ChatSummaryRequest,
@@ -26,17 +27,17 @@ from memory.chat_summary.form import (
     with_customer,
     without_customer,
 )
-from memory.context.budget import ASSUMED_WINDOW, Window
-from memory.context.fencing import fence
-from memory.context.tokens import count_tokens
-from memory.customers import FoundCustomer, find_customer
-from memory.extraction.calls import secrets_of, without_retries
-from memory.extraction.errors import DeadlineExceeded, ExtractionError, ModelUnavailable, translate
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
-from memory.prompt_versions import Prompt, PromptVersions
-from memory.summaries.length import shortened
-from prompts import load_prompt
+from react_mem.memory.context.budget import ASSUMED_WINDOW, Window
+from react_mem.memory.context.fencing import fence
+from react_mem.memory.context.tokens import count_tokens
+from react_mem.memory.customers import FoundCustomer, find_customer
+from react_mem.memory.extraction.calls import secrets_of, without_retries
+from react_mem.memory.extraction.errors import translate
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.prompt_versions import Prompt, PromptVersions
+from react_mem.memory.summaries.length import shortened
+from react_mem.prompts import load_prompt
 
 FIRST, NEXT = "chat_summary_first", "chat_summary_next"
 """The prompts, without and with a previous summary."""

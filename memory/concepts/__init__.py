@@ -3,7 +3,7 @@
 They follow the facts in the same batch; what names alone do not tell, a background run settles.
 """
 
-from memory.concepts.keeping import (
+from react_mem.memory.concepts.keeping import (
     concept_changes,
     concepts_without,
     find_concepts,
@@ -12,8 +12,8 @@ from memory.concepts.keeping import (
     refresh_concepts,
     unmerge,
 )
-from memory.concepts.records import Alias, Concept, Merge
-from memory.concepts.settling import settle_concepts
+from react_mem.memory.concepts.records import Alias, Concept, Merge
+from react_mem.memory.concepts.settling import settle_concepts
 
 __all__ = [
     "Alias",

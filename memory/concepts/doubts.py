@@ -7,8 +7,18 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from memory.concepts.naming import grams, is_initials, is_marked, is_part, joined, likeness, name_key, numbers, spelling
-from memory.concepts.records import Alias, Concept
+from react_mem.memory.concepts.naming import (
+    grams,
+    is_initials,
+    is_marked,
+    is_part,
+    joined,
+    likeness,
+    name_key,
+    numbers,
+    spelling,
+)
+from react_mem.memory.concepts.records import Alias, Concept
 
 _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""

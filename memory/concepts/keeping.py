@@ -8,16 +8,16 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, Item, PutOp, SearchItem, SearchOp
 
-from memory.changes import Change, delete, put
-from memory.concepts.mentions import mentions
-from memory.concepts.names import Names
-from memory.concepts.records import Concept, Decider, Merge
-from memory.concepts.resolution import related
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.owned import WHOLE
-from memory.records import Fact
-from memory.transactions import transact
+from react_mem.memory.changes import Change, delete, put
+from react_mem.memory.concepts.mentions import mentions
+from react_mem.memory.concepts.names import Names
+from react_mem.memory.concepts.records import Concept, Decider, Merge
+from react_mem.memory.concepts.resolution import related
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.owned import WHOLE
+from react_mem.memory.records import Fact
+from react_mem.memory.transactions import transact
 
 
 async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:

@@ -11,9 +11,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
-from memory.concepts.naming import name_key
-from memory.records import MAX_INDEXED_CHARS, Fact, normalise
-from memory.wording import content_words, fold, names
+from react_mem.memory.concepts.naming import name_key
+from react_mem.memory.records import MAX_INDEXED_CHARS, Fact, normalise
+from react_mem.memory.wording import content_words, fold, names
 
 _MAX_WORDS = 6
 _MAX_CHARS = 60

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from memory.concepts.mentions import mentions
-from memory.concepts.records import Alias, Concept, Merge, Pair, alias_id, renewed
-from memory.concepts.resolution import Decisions, resolve
-from memory.origins import Origin
-from memory.records import Fact
+from react_mem.memory.concepts.mentions import mentions
+from react_mem.memory.concepts.records import Alias, Concept, Merge, Pair, alias_id, renewed
+from react_mem.memory.concepts.resolution import Decisions, resolve
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import Fact
 
 
 @dataclass

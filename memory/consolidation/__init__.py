@@ -4,8 +4,13 @@ It has its sources, and stands only as long as they do: what ends one of them en
 same batch, and `consolidate`, behind the turns, draws anew what is left.
 """
 
-from memory.consolidation.asking import Asker
-from memory.consolidation.consolidator import ConsolidationReport, consolidate, load_knowledge, stale_knowledge
-from memory.consolidation.records import Knowledge
+from react_mem.memory.consolidation.asking import Asker
+from react_mem.memory.consolidation.consolidator import (
+    ConsolidationReport,
+    consolidate,
+    load_knowledge,
+    stale_knowledge,
+)
+from react_mem.memory.consolidation.records import Knowledge
 
 __all__ = ["Asker", "ConsolidationReport", "Knowledge", "consolidate", "load_knowledge", "stale_knowledge"]

@@ -8,8 +8,8 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from memory.extraction.form import FormModel
-from prompts import load_prompt
+from react_mem.memory.extraction.form import FormModel
+from react_mem.prompts import load_prompt
 
 
 class Asker:

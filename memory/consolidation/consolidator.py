@@ -10,19 +10,19 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from memory.changes import Change, delete, put
-from memory.consolidation.asking import Asker
-from memory.consolidation.counting import Drawn, counted
-from memory.consolidation.evidence import Memories, digest, groups, read_memories
-from memory.consolidation.proposing import propose
-from memory.consolidation.records import MIN_SOURCES, Knowledge, Reference, confidence
-from memory.extraction.errors import ExtractionError
-from memory.interface import MemoryScope
-from memory.namespaces import meta_namespace, scope_namespace
-from memory.origins import lowest
-from memory.records import Fact, now
-from memory.transactions import transact
-from memory.wording import Vocabulary, content_words, missing
+from react_mem.errors import ExtractionError
+from react_mem.memory.changes import Change, delete, put
+from react_mem.memory.consolidation.asking import Asker
+from react_mem.memory.consolidation.counting import Drawn, counted
+from react_mem.memory.consolidation.evidence import Memories, digest, groups, read_memories
+from react_mem.memory.consolidation.proposing import propose
+from react_mem.memory.consolidation.records import MIN_SOURCES, Knowledge, Reference, confidence
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.origins import lowest
+from react_mem.memory.records import Fact, now
+from react_mem.memory.transactions import transact
+from react_mem.memory.wording import Vocabulary, content_words, missing
 
 MAX_CALLS = 5
 """Groups that a model is asked about in one run; the others wait for the next."""

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.records import Episode, Fact, normalise
-from memory.retrieval.words import terms
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Episode, Fact, normalise
+from react_mem.memory.retrieval.words import terms
 
 MAX_FACTS = 500
 MAX_EPISODES = 200

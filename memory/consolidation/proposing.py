@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from memory.consolidation.asking import Asker, as_lines, object_schema, objects
-from memory.consolidation.counting import Drawn
-from memory.consolidation.evidence import Evidence
-from memory.consolidation.records import MIN_SOURCES, Form
-from memory.hallucination import Told
-from memory.language import denial_of
-from memory.records import normalise
-from memory.wording import missing, share
+from react_mem.memory.consolidation.asking import Asker, as_lines, object_schema, objects
+from react_mem.memory.consolidation.counting import Drawn
+from react_mem.memory.consolidation.evidence import Evidence
+from react_mem.memory.consolidation.records import MIN_SOURCES, Form
+from react_mem.memory.hallucination import Told
+from react_mem.memory.language import denial_of
+from react_mem.memory.records import normalise
+from react_mem.memory.wording import missing, share
 
 MAX_CHARS = 300
 """Of one text: it is a line of the prompt."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory.records import Record, normalise, record_id
+from react_mem.memory.records import Record, normalise, record_id
 
 Form = Literal["pattern", "rule", "preference", "generalisation"]
 

@@ -1,14 +1,21 @@
 """What a model is told in a turn: the question, what is remembered, what the web says, what was said, in one window."""
 
-from memory.context.assembly import Assembled, assemble
-from memory.context.budget import Section, Window
-from memory.context.conversation import squeezed_text
-from memory.context.fencing import fence
-from memory.context.frame import Frame
-from memory.context.layout import Layout, lay_out
-from memory.context.lines import MAX_LINE_CHARS, MAX_PARTNER_CHARS, labelled, profile_lines, render_line, render_message
-from memory.context.memories import MemoryBlock, render_memories
-from memory.context.tokens import count_tokens, tool_tokens
+from react_mem.memory.context.assembly import Assembled, assemble
+from react_mem.memory.context.budget import Section, Window
+from react_mem.memory.context.conversation import squeezed_text
+from react_mem.memory.context.fencing import fence
+from react_mem.memory.context.frame import Frame
+from react_mem.memory.context.layout import Layout, lay_out
+from react_mem.memory.context.lines import (
+    MAX_LINE_CHARS,
+    MAX_PARTNER_CHARS,
+    labelled,
+    profile_lines,
+    render_line,
+    render_message,
+)
+from react_mem.memory.context.memories import MemoryBlock, render_memories
+from react_mem.memory.context.tokens import count_tokens, tool_tokens
 
 __all__ = [
     "MAX_LINE_CHARS",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.context.budget import Section, allocate
-from memory.context.conversation import Turn, Verbatim, fit, visible
-from memory.context.frame import MIN_MESSAGE_TOKENS, Frame
-from memory.context.layout import Layout
-from memory.context.memories import MemoryBlock, render_found, render_profile
-from memory.context.summaries import CHAIN, SummaryBlock, chain_of, render_summaries
-from memory.context.tokens import count_lines, count_tokens
-from memory.context.web_pages import PageBlock, render_pages
-from memory.external import WebPage
-from memory.interface import MemoryResultItem, MemoryScope
-from memory.summaries import ContextChain, shown
-from memory.transcript import message_record_id
-from prompts import load_prompt
+from react_mem.memory.context.budget import Section, allocate
+from react_mem.memory.context.conversation import Turn, Verbatim, fit, visible
+from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
+from react_mem.memory.context.layout import Layout
+from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
+from react_mem.memory.context.summaries import CHAIN, SummaryBlock, chain_of, render_summaries
+from react_mem.memory.context.tokens import count_lines, count_tokens
+from react_mem.memory.context.web_pages import PageBlock, render_pages
+from react_mem.memory.external import WebPage
+from react_mem.memory.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.summaries import ContextChain, shown
+from react_mem.memory.transcript import message_record_id
+from react_mem.prompts import load_prompt
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
 """What is retrieved, in the order of the prompt: the conversation follows what sums up its beginning."""

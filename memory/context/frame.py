@@ -8,8 +8,8 @@ from functools import cached_property
 
 from langchain_core.messages import AnyMessage
 
-from memory.context.budget import Section, Window, sure
-from memory.context.conversation import (
+from react_mem.memory.context.budget import Section, Window, sure
+from react_mem.memory.context.conversation import (
     Turn,
     Verbatim,
     current_start,
@@ -19,11 +19,11 @@ from memory.context.conversation import (
     squeezed,
     visible,
 )
-from memory.context.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
-from memory.identity import Identity
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.periods import asks_about_the_past
-from memory.transcript import message_record_id, text_of
+from react_mem.memory.context.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
+from react_mem.memory.identity import Identity
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.periods import asks_about_the_past
+from react_mem.memory.transcript import message_record_id, text_of
 
 READ_SCOPES = (
     MemoryScope.PROFILE,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from memory.context.fencing import flat
-from memory.context.lines import render_message
-from memory.context.tokens import count_lines
-from memory.interface import MemoryResultItem
-from memory.origins import LABELS
-from memory.summaries import ContextChain
-from memory.summaries.chain import ChainEntry
+from react_mem.memory.context.fencing import flat
+from react_mem.memory.context.lines import render_message
+from react_mem.memory.context.tokens import count_lines
+from react_mem.memory.interface import MemoryResultItem
+from react_mem.memory.origins import LABELS
+from react_mem.memory.summaries import ContextChain
+from react_mem.memory.summaries.chain import ChainEntry
 
 CHAIN = "chain"
 """The `source` of the result that is a conversation's chain: no memory to show, but what sums the conversation up."""

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 
 from langchain_core.language_models import BaseChatModel
 
-from memory.extraction.contract import (
+from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
+from react_mem.memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
@@ -16,13 +17,6 @@ from memory.extraction.contract import (
     ProfileChange,
     TranscriptMessage,
     Unread,
-)
-from memory.extraction.errors import (
-    DeadlineExceeded,
-    ExtractionError,
-    InvalidOutput,
-    ModelRejected,
-    ModelUnavailable,
 )
 
 __all__ = [
@@ -67,11 +61,11 @@ def create_extractor(
     """
     # imported here: LangMem takes a second to import, and only one of the engines needs it
     if engine == "structured":
-        from memory.extraction.structured import StructuredExtractor
+        from react_mem.memory.extraction.structured import StructuredExtractor
 
         return StructuredExtractor((model, *stand_ins), profile or {})
     if engine == "langmem":
-        from memory.extraction.langmem_engine import LangMemExtractor
+        from react_mem.memory.extraction.langmem_engine import LangMemExtractor
 
         return LangMemExtractor((model, *stand_ins), profile or {})
     near = get_close_matches(engine, ENGINES, n=1)

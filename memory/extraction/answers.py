@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.proposal import FIELDS
+from react_mem.errors import InvalidOutput
+from react_mem.memory.extraction.proposal import FIELDS
 
 _THOUGHT = "</think>"
 _THINKING = re.compile(r"<think>.*?</think>", re.DOTALL)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import accumulate
 
-from memory.clauses import Clause, cut
-from memory.extraction.contract import ExistingMemory, TranscriptMessage
-from memory.origins import Origin
-from memory.own_words import own_words
-from memory.statements import ends_of
+from react_mem.memory.clauses import Clause, cut
+from react_mem.memory.extraction.contract import ExistingMemory, TranscriptMessage
+from react_mem.memory.origins import Origin
+from react_mem.memory.own_words import own_words
+from react_mem.memory.statements import ends_of
 
 # Together with the instructions this stays within a window of 8,000 tokens for a usual turn, and a 1 MB message
 # costs what a 4,000-character one does.

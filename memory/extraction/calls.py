@@ -15,9 +15,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
 from pydantic import SecretStr
 
-from memory import telemetry
-from memory.extraction.answers import as_json
-from memory.extraction.errors import DeadlineExceeded, ModelRejected, translate
+from react_mem.errors import DeadlineExceeded, ModelRejected
+from react_mem.memory import telemetry
+from react_mem.memory.extraction.answers import as_json
+from react_mem.memory.extraction.errors import translate
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""

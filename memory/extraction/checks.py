@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from memory.clauses import joined
-from memory.episodes import hold_episode, hold_summary
-from memory.extraction.answers import Answer
-from memory.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
-from memory.extraction.consistency import (
+from react_mem.memory.clauses import joined
+from react_mem.memory.episodes import hold_episode, hold_summary
+from react_mem.memory.extraction.answers import Answer
+from react_mem.memory.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
+from react_mem.memory.extraction.consistency import (
     drops_condition,
     drops_question,
     is_from_quotation,
@@ -26,7 +26,7 @@ from memory.extraction.consistency import (
     says_nothing_of,
     speaks_of_user,
 )
-from memory.extraction.contract import (
+from react_mem.memory.extraction.contract import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
@@ -36,16 +36,16 @@ from memory.extraction.contract import (
     TranscriptMessage,
     Unread,
 )
-from memory.extraction.evidence import (
+from react_mem.memory.extraction.evidence import (
     are_linked,
     denies_instead,
     is_borne_out,
     names_instead,
     without_user,
 )
-from memory.extraction.examples import own_dates, repeats_example
-from memory.extraction.parting import after_answer, before_question, divided, without_asking
-from memory.extraction.proposal import (
+from react_mem.memory.extraction.examples import own_dates, repeats_example
+from react_mem.memory.extraction.parting import after_answer, before_question, divided, without_asking
+from react_mem.memory.extraction.proposal import (
     MAX_FACTS,
     MAX_LESSONS,
     MAX_PROFILE_CHANGES,
@@ -55,15 +55,15 @@ from memory.extraction.proposal import (
     ProposedOther,
     ProposedProfileChange,
 )
-from memory.gate import Support, answered, is_brief
-from memory.language import denial_of, length
-from memory.language.shared import spelt
-from memory.origins import Origin, lowest
-from memory.own_words import parts as parts_of
-from memory.records import normalise
-from memory.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
-from memory.when import over_by, resolve
-from memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
+from react_mem.memory.gate import Support, answered, is_brief
+from react_mem.memory.language import denial_of, length
+from react_mem.memory.language.shared import spelt
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.own_words import parts as parts_of
+from react_mem.memory.records import normalise
+from react_mem.memory.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
+from react_mem.memory.when import over_by, resolve
+from react_mem.memory.wording import Vocabulary, content_words, missing, names, numbers, share, words
 
 MAX_ABOUT = 80
 MAX_TEXT = 300

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory.extraction.evidence import without_user
-from memory.extraction.parting import before_question
-from memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of, length
-from memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed, takes_back
-from memory.wording import Vocabulary, content_words, missing, share
+from react_mem.memory.extraction.evidence import without_user
+from react_mem.memory.extraction.parting import before_question
+from react_mem.memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of, length
+from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed, takes_back
+from react_mem.memory.wording import Vocabulary, content_words, missing, share
 
 _FEW = 4
 """Words of a clause by which its language need not be told."""

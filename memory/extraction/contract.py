@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Literal, Protocol
 
-from memory.origins import Origin
-from memory.records import Role, fact_id
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import Role, fact_id
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
 """How a statement stands to a known fact: independent of it; the same in other words; what became of it; its end; it

@@ -9,57 +9,13 @@ from typing import Any
 import openai
 from langchain_core.exceptions import ModelError
 
-from memory.causes import cause_of, scrub, unquoted
-from memory.records import now
+from react_mem.errors import ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
+from react_mem.memory.causes import cause_of, scrub, unquoted
+from react_mem.memory.records import now
 
 _RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 # What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is no JSON.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
-
-
-class ExtractionError(Exception):
-    """Extraction gave nothing; the message names the cause and is safe to show."""
-
-    retryable = False
-    """Whether the same request may succeed later."""
-
-
-class ModelUnavailable(ExtractionError):  # noqa: N818 - the contract's name
-    """The model cannot be reached or is overloaded.
-
-    Args:
-        message: The cause.
-        retryable: Whether the same request may succeed later.
-        retry_after: Seconds to wait first, when the service says.
-    """
-
-    def __init__(self, message: str, *, retryable: bool = True, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retryable = retryable
-        self.retry_after = retry_after
-
-
-class ModelRejected(ExtractionError):  # noqa: N818 - the contract's name
-    """The model or its service refuses this request: a wrong key, an unknown model, a schema it cannot fill."""
-
-
-class InvalidOutput(ExtractionError):  # noqa: N818 - the contract's name
-    """The model answered, and nothing in its answer can be read.
-
-    Args:
-        message: The cause.
-        raw: What it answered.
-    """
-
-    def __init__(self, message: str, raw: str) -> None:
-        super().__init__(message)
-        self.raw = raw
-
-
-class DeadlineExceeded(ExtractionError):  # noqa: N818 - the contract's name
-    """The deadline passed before the model had answered."""
-
-    retryable = True
 
 
 def translate(error: Exception, secrets: Sequence[str] = ()) -> ExtractionError:

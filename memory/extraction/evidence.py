@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory.hallucination import Told
-from memory.language import denial_of
-from memory.wording import content_words, linking_words, missing
+from react_mem.memory.hallucination import Told
+from react_mem.memory.language import denial_of
+from react_mem.memory.wording import content_words, linking_words, missing
 
 _MAX_NOVEL = 2
 _MAX_NOVEL_SHARE = 0.34

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from memory.wording import content_words, missing, share
-from prompts import load_prompt
+from react_mem.memory.wording import content_words, missing, share
+from react_mem.prompts import load_prompt
 
 _DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
 _QUOTED = re.compile(r'"([^"]+)"')

@@ -9,11 +9,11 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from memory import telemetry
-from memory.extraction.answers import first_object
-from memory.extraction.calls import asking, fill, without_retries
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.stand_ins import ask_in_turn
+from react_mem.errors import InvalidOutput
+from react_mem.memory import telemetry
+from react_mem.memory.extraction.answers import first_object
+from react_mem.memory.extraction.calls import asking, fill, without_retries
+from react_mem.memory.extraction.stand_ins import ask_in_turn
 
 
 class FormModel:

@@ -17,13 +17,13 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.runnables.config import var_child_runnable_config
 from langmem import create_thread_extractor
 
-from memory import telemetry
-from memory.extraction.answers import as_json
-from memory.extraction.briefing import Briefing
-from memory.extraction.calls import HIDDEN, is_broken_off, said_in
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.proposal import Proposal
-from memory.extraction.structured import StructuredExtractor
+from react_mem.errors import InvalidOutput
+from react_mem.memory import telemetry
+from react_mem.memory.extraction.answers import as_json
+from react_mem.memory.extraction.briefing import Briefing
+from react_mem.memory.extraction.calls import HIDDEN, is_broken_off, said_in
+from react_mem.memory.extraction.proposal import Proposal
+from react_mem.memory.extraction.structured import StructuredExtractor
 
 
 class LangMemExtractor(StructuredExtractor):

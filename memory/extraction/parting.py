@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from memory.extraction.evidence import is_borne_out, without_user
-from memory.language import UNSPACED, denial_of
-from memory.language.shared import asks_from, joins
-from memory.wording import Vocabulary, content_words, fold, may_link, missing, share, word_spans, words
+from react_mem.memory.extraction.evidence import is_borne_out, without_user
+from react_mem.memory.language import UNSPACED, denial_of
+from react_mem.memory.language.shared import asks_from, joins
+from react_mem.memory.wording import Vocabulary, content_words, fold, may_link, missing, share, word_spans, words
 
 _POINTS = " \t,;:.!?…、，；：。！？"
 """What ends the part before, where a clause is divided."""

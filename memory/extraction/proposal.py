@@ -13,7 +13,7 @@ from typing import Any, Literal
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import BaseModel, ConfigDict, Field
 
-from memory.extraction.contract import Relation
+from react_mem.memory.extraction.contract import Relation
 
 # Bounds on what a model may send; those that a strict schema cannot hold are held by the checks.
 MAX_FACTS = 40

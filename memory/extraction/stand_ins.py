@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from memory.extraction.errors import ExtractionError
+from react_mem.errors import ExtractionError
 
 T = TypeVar("T")
 

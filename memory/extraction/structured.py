@@ -13,16 +13,16 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from memory import telemetry
-from memory.extraction.answers import Answer, read_answer
-from memory.extraction.briefing import Briefing, brief
-from memory.extraction.calls import asking, fill, without_retries
-from memory.extraction.checks import check
-from memory.extraction.contract import ExistingMemory, Extraction, TranscriptMessage
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.proposal import strict_schema
-from memory.extraction.stand_ins import ask_in_turn
-from prompts import load_prompt
+from react_mem.errors import InvalidOutput
+from react_mem.memory import telemetry
+from react_mem.memory.extraction.answers import Answer, read_answer
+from react_mem.memory.extraction.briefing import Briefing, brief
+from react_mem.memory.extraction.calls import asking, fill, without_retries
+from react_mem.memory.extraction.checks import check
+from react_mem.memory.extraction.contract import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.extraction.proposal import strict_schema
+from react_mem.memory.extraction.stand_ins import ask_in_turn
+from react_mem.prompts import load_prompt
 
 # What a repair shows of the answer that could not be read.
 _MAX_SHOWN = 2_000

@@ -12,14 +12,14 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem
 
-from memory.causes import cause_of
-from memory.graph.documents import Document
-from memory.graph.links import LinkKind, Node
-from memory.graph.traverse import Subgraph, page_rank, received
-from memory.graph.upkeep import read_documents
-from memory.namespaces import Namespace, decode
-from memory.retrieval.fusion import GRAPH, Arm
-from memory.retrieval.recall import Recall, Recalled, RecallOp
+from react_mem.memory.causes import cause_of
+from react_mem.memory.graph.documents import Document
+from react_mem.memory.graph.links import LinkKind, Node
+from react_mem.memory.graph.traverse import Subgraph, page_rank, received
+from react_mem.memory.graph.upkeep import read_documents
+from react_mem.memory.namespaces import Namespace, decode
+from react_mem.memory.retrieval.fusion import GRAPH, Arm
+from react_mem.memory.retrieval.recall import Recall, Recalled, RecallOp
 
 log = logging.getLogger(__name__)
 

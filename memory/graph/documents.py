@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from memory.graph.links import Link, LinkKind, Node
+from react_mem.memory.graph.links import Link, LinkKind, Node
 
 LINKS, LINE = "links", "line"
 """The kinds of documents."""

@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from memory.graph.links import LinkKind
+from react_mem.memory.graph.links import LinkKind
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML cannot hold, escaped or not."""
@@ -147,7 +147,7 @@ def to_html(graph: Graph) -> str:
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     for char, escaped in _IN_A_SCRIPT.items():
         text = text.replace(char, escaped)
-    page = files("memory.graph").joinpath("view.html").read_text(encoding="utf-8")
+    page = files("react_mem.memory.graph").joinpath("view.html").read_text(encoding="utf-8")
     return page.replace(_PLACE, text)
 
 

@@ -8,15 +8,15 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from memory.graph.documents import Direction, Document, Edge
-from memory.graph.export import Graph, GraphLink, GraphNode
-from memory.graph.links import LinkKind, Node, node_of
-from memory.graph.traverse import MAX_NODES, Hop, Reader, Subgraph, expand, page_rank, shortest, strength
-from memory.graph.upkeep import read_documents
-from memory.graph.wording import name_of, reason
-from memory.interface import MemoryScope
-from memory.namespaces import links_namespace, scope_namespace
-from memory.owned import WHOLE, everything
+from react_mem.memory.graph.documents import Direction, Document, Edge
+from react_mem.memory.graph.export import Graph, GraphLink, GraphNode
+from react_mem.memory.graph.links import LinkKind, Node, node_of
+from react_mem.memory.graph.traverse import MAX_NODES, Hop, Reader, Subgraph, expand, page_rank, shortest, strength
+from react_mem.memory.graph.upkeep import read_documents
+from react_mem.memory.graph.wording import name_of, reason
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import links_namespace, scope_namespace
+from react_mem.memory.owned import WHOLE, everything
 
 EVERY_KIND = frozenset(LinkKind)
 

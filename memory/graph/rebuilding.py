@@ -10,18 +10,18 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from memory.changes import Change
-from memory.graph.documents import Direction, Document, Stored, read_stored
-from memory.graph.links import Link, LinkKind, in_utc, links_of, node_of
-from memory.graph.relinking import relinked
-from memory.graph.upkeep import COMPLETE, link_changes
-from memory.interface import MemoryScope
-from memory.namespaces import links_namespace, meta_namespace, scope_namespace
-from memory.owned import WHOLE, everything
-from memory.retrieval.fusion import Arm
-from memory.retrieval.question import Question
-from memory.retrieval.recall import Recall, RecallOp, recall
-from memory.transactions import transact
+from react_mem.memory.changes import Change
+from react_mem.memory.graph.documents import Direction, Document, Stored, read_stored
+from react_mem.memory.graph.links import Link, LinkKind, in_utc, links_of, node_of
+from react_mem.memory.graph.relinking import relinked
+from react_mem.memory.graph.upkeep import COMPLETE, link_changes
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import links_namespace, meta_namespace, scope_namespace
+from react_mem.memory.owned import WHOLE, everything
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.question import Question
+from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
+from react_mem.memory.transactions import transact
 
 NEAREST = 3
 """Memories that one is linked with because they say something like it: more of them make everything a neighbour."""

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from memory.graph.documents import Direction, Document, Edge
-from memory.graph.links import LinkKind, Node
+from react_mem.memory.graph.documents import Direction, Document, Edge
+from react_mem.memory.graph.links import LinkKind, Node
 
 Reader = Callable[[Collection[str]], Awaitable[Mapping[str, Document]]]
 """Reads the documents of some memories; what does not exist is left out."""

@@ -11,12 +11,12 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from memory.changes import Change
-from memory.graph.documents import Stored, read_stored
-from memory.graph.links import Link, Node, links_of, node_of
-from memory.graph.relinking import Relinked, relinked
-from memory.interface import MemoryScope
-from memory.namespaces import links_namespace, meta_namespace, owner_namespace, scope_namespace
+from react_mem.memory.changes import Change
+from react_mem.memory.graph.documents import Stored, read_stored
+from react_mem.memory.graph.links import Link, Node, links_of, node_of
+from react_mem.memory.graph.relinking import Relinked, relinked
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import links_namespace, meta_namespace, owner_namespace, scope_namespace
 
 COMPLETE = "linked"
 """The key, among the bookkeeping of a user, that says that all of the user's memories are linked."""

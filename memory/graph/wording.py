@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memory.graph.documents import Direction
-from memory.graph.links import LinkKind
+from react_mem.memory.graph.documents import Direction
+from react_mem.memory.graph.links import LinkKind
 
 MAX_NAME = 120
 """Characters of a name: a line of a list, or of what appears under the pointer."""

@@ -259,7 +259,7 @@ def _without_marks(text: str) -> str:
 
 
 def _load_all() -> tuple[Language, ...]:
-    found = resources.files("memory.language").iterdir()
+    found = resources.files("react_mem.memory.language").iterdir()
     files = [file for file in found if _FILE.fullmatch(file.name)]
     loaded = sorted(map(_load, files), key=lambda one: one.code)
     # where nothing else decides between two, it is the default

@@ -92,7 +92,9 @@ def _told(text: str) -> Iterator[tuple[Cues, str]]:
 
 def _load() -> tuple[Cues, ...]:
     found = []
-    for file in sorted(resources.files("memory.language").joinpath("cues").iterdir(), key=lambda one: one.name):
+    for file in sorted(
+        resources.files("react_mem.memory.language").joinpath("cues").iterdir(), key=lambda one: one.name
+    ):
         if file.name.endswith(".yaml"):
             data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
             found.append(Cues(**{name: re.compile(data[name], re.I | re.X) for name in Cues.__dataclass_fields__}))

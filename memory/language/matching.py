@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.language import LANGUAGES
+from react_mem.memory.language import LANGUAGES
 
 _DENSE_SCRIPTS = ("HAN", "KANA", "HANGUL")
 """One letter of these says about as much as two of an alphabet."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from memory.language import LANGUAGES, UNSPACED
-from memory.wording import words
+from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.wording import words
 
 
 def asks_from(text: str, start: int = 0) -> int | None:
@@ -68,7 +68,9 @@ def spelt(text: str) -> set[str]:
 
 
 def _load() -> dict[str, Any]:
-    read: dict[str, Any] = yaml.safe_load((resources.files("memory.language") / "shared.yaml").read_text("utf-8"))
+    read: dict[str, Any] = yaml.safe_load(
+        (resources.files("react_mem.memory.language") / "shared.yaml").read_text("utf-8")
+    )
     return read
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language import LANGUAGES, UNSPACED
 
 _STEM = 6
 """Six letters tell English words apart well enough, and "allergic" from "allergy" not at all."""

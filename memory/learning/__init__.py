@@ -3,8 +3,8 @@
 `learn` runs behind the turns; `record_turn` logs what became of a turn in which skills were offered.
 """
 
-from memory.learning.learner import LearningReport, learn
-from memory.learning.outcomes import record_turn, use_of
-from memory.learning.proposals import Proposer
+from react_mem.memory.learning.learner import LearningReport, learn
+from react_mem.memory.learning.outcomes import record_turn, use_of
+from react_mem.memory.learning.proposals import Proposer
 
 __all__ = ["LearningReport", "Proposer", "learn", "record_turn", "use_of"]

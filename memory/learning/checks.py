@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from memory.learning.traces import Trace
-from memory.retrieval.words import terms
+from react_mem.memory.learning.traces import Trace
+from react_mem.memory.retrieval.words import terms
 
 MAX_CHARS = 200
 """Of one text of a skill: it is a line of a prompt."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from memory.learning.checks import Evidence
-from memory.learning.drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
-from memory.learning.lessons import Lesson, lessons
-from memory.learning.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures
-from memory.learning.proposals import Proposals, Wording
-from memory.learning.traces import Trace, match
-from memory.learning.wording import actions, use_when, vocabulary
-from memory.records import ToolUse
+from react_mem.memory.learning.checks import Evidence
+from react_mem.memory.learning.drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
+from react_mem.memory.learning.lessons import Lesson, lessons
+from react_mem.memory.learning.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures
+from react_mem.memory.learning.proposals import Proposals, Wording
+from react_mem.memory.learning.traces import Trace, match
+from react_mem.memory.learning.wording import actions, use_when, vocabulary
+from react_mem.memory.records import ToolUse
 
 _MAX_PREFERENCES = 3
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.learning.traces import Trace
-from memory.origins import Origin, lowest
-from memory.records import Skill, ToolUse, record_id
-from memory.scopes.procedural import skill_text
+from react_mem.memory.learning.traces import Trace
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.records import Skill, ToolUse, record_id
+from react_mem.memory.scopes.procedural import skill_text
 
 MAX_SOURCES = 6
 """Turns that a skill names as its sources: enough for it to outlive most of them, and to be learnt anew where it does

@@ -8,20 +8,20 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memory.changes import Change
-from memory.extraction.errors import ExtractionError
-from memory.interface import MemoryScope
-from memory.learning.distilling import Checked, Findings, distil, find
-from memory.learning.drafts import procedure_id
-from memory.learning.merging import Known
-from memory.learning.proposals import Proposals, Proposer
-from memory.learning.traces import Trace, read_experience
-from memory.records import Skill
-from memory.skill_life import is_outdone
-from memory.transactions import transact
+from react_mem.errors import ExtractionError
+from react_mem.memory.changes import Change
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.learning.distilling import Checked, Findings, distil, find
+from react_mem.memory.learning.drafts import procedure_id
+from react_mem.memory.learning.merging import Known
+from react_mem.memory.learning.proposals import Proposals, Proposer
+from react_mem.memory.learning.traces import Trace, read_experience
+from react_mem.memory.records import Skill
+from react_mem.memory.skill_life import is_outdone
+from react_mem.memory.transactions import transact
 
 if TYPE_CHECKING:
-    from memory.facade import MemoryFacade
+    from react_mem.memory.facade import MemoryFacade
 
 MAX_CALLS = 5
 """Kinds of task that a model is asked about in one run; the others wait for the next."""

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.learning.procedures import MIN_SUPPORT
-from memory.learning.traces import Trace
+from react_mem.memory.learning.procedures import MIN_SUPPORT
+from react_mem.memory.learning.traces import Trace
 
 _HOPELESS = 6
 """Turns in which a tool must have failed, and in none worked, to be given up: what it lacked may yet be found."""

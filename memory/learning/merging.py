@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.learning.checks import Evidence
-from memory.learning.drafts import Draft, origin, sources
-from memory.learning.procedures import MIN_SUPPORT
-from memory.learning.traces import Trace, match
-from memory.records import Skill, normalise
-from memory.retrieval.words import terms
+from react_mem.memory.learning.checks import Evidence
+from react_mem.memory.learning.drafts import Draft, origin, sources
+from react_mem.memory.learning.procedures import MIN_SUPPORT
+from react_mem.memory.learning.traces import Trace, match
+from react_mem.memory.records import Skill, normalise
+from react_mem.memory.retrieval.words import terms
 
 _SAME_TOOLS = 0.6
 """How much of the longer of two procedures the shorter one has to be for both to be one with a detour."""

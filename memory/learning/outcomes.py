@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memory.changes import Change, put
-from memory.interface import MemoryScope
-from memory.learning.traces import match
-from memory.records import Skill, now
-from memory.scopes.experience import TurnOutcome
-from memory.skill_life import after_use
-from memory.transactions import transact
-from memory.work.items import Work, announce, put_work
+from react_mem.memory.changes import Change, put
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.learning.traces import match
+from react_mem.memory.records import Skill, now
+from react_mem.memory.scopes.experience import TurnOutcome
+from react_mem.memory.skill_life import after_use
+from react_mem.memory.transactions import transact
+from react_mem.memory.work.items import Work, announce, put_work
 
 if TYPE_CHECKING:
-    from memory.facade import MemoryFacade
+    from react_mem.memory.facade import MemoryFacade
 
 _MAX_GOAL = 600
 """Characters of what was asked for that are kept, for what turns have in common."""

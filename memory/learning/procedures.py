@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from memory.learning.traces import Trace
+from react_mem.memory.learning.traces import Trace
 
 MIN_SUPPORT = 3
 """Turns that a procedure must have carried: two may be alike by chance, and waiting for more delays what is learnt."""

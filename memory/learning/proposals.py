@@ -10,11 +10,11 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from memory.extraction.form import FormModel
-from memory.learning.checks import SECRET
-from memory.learning.procedures import Procedure
-from memory.learning.traces import Trace, values
-from prompts import load_prompt
+from react_mem.memory.extraction.form import FormModel
+from react_mem.memory.learning.checks import SECRET
+from react_mem.memory.learning.procedures import Procedure
+from react_mem.memory.learning.traces import Trace, values
+from react_mem.prompts import load_prompt
 
 _SHOWN = 6
 """Turns of each procedure, and turns that failed, which the model is shown, the latest: a small model's window."""

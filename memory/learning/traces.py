@@ -9,13 +9,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from memory.interface import MemoryScope
-from memory.records import StepExperience
-from memory.retrieval.words import terms
-from memory.scopes.experience import TurnOutcome
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.records import StepExperience
+from react_mem.memory.retrieval.words import terms
+from react_mem.memory.scopes.experience import TurnOutcome
 
 if TYPE_CHECKING:
-    from memory.facade import MemoryFacade
+    from react_mem.memory.facade import MemoryFacade
 
 MAX_STEPS_READ = 2_000
 """Steps of an agent with a user that one run learns from, the latest: some 300 turns, a few megabytes, and on a busy

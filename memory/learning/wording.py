@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from memory.learning.checks import MAX_CHARS, Evidence
-from memory.learning.traces import Trace, match, plain_words, values
-from memory.origins import Origin
-from memory.records import StepExperience
-from memory.retrieval.words import terms
+from react_mem.memory.learning.checks import MAX_CHARS, Evidence
+from react_mem.memory.learning.traces import Trace, match, plain_words, values
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import StepExperience
+from react_mem.memory.retrieval.words import terms
 
 _MAX_WORDS = 8
 _MAX_ARGUMENTS = 6

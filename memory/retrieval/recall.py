@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from langgraph.store.base import BaseStore, Op, Result, SearchItem, SearchOp
 
-from memory.retrieval.fusion import ALL_ARMS, Arm
-from memory.retrieval.question import Question
-from memory.retrieval.stock import StockScales, near_enough, similarity_of
-from memory.storage.calibration import Calibration
+from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
+from react_mem.memory.retrieval.question import Question
+from react_mem.memory.retrieval.stock import StockScales, near_enough, similarity_of
+from react_mem.memory.storage.calibration import Calibration
 
 Namespace = tuple[str, ...]
 

@@ -13,7 +13,7 @@ from typing import cast
 
 from langchain_core.documents import BaseDocumentCompressor, Document
 
-from memory.retrieval.recall import Recalled
+from react_mem.memory.retrieval.recall import Recalled
 
 _PLACE = "place"
 

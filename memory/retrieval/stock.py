@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, SearchItem
 
-from memory.causes import cause_of
-from memory.retrieval.entries import whole_text
-from memory.retrieval.words import terms
-from memory.storage.calibration import KNOWN, Calibration, calibrate
-from memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings
+from react_mem.memory.causes import cause_of
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.retrieval.words import terms
+from react_mem.memory.storage.calibration import KNOWN, Calibration, calibrate
+from react_mem.memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings
 
 _RETRY_SECONDS = 60.0
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from langgraph.store.base import Op
 
-from memory.changes import Change
-from memory.episodes import episode_text, merged, same_episode
-from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.lineage import capped
-from memory.records import Episode, Level, Record, normalise, record_id
-from memory.retrieval.question import Question
-from memory.retrieval.recall import RecallOp
-from memory.scopes.scope import SPARE, ScopeStore
-from memory.transactions import transact
+from react_mem.memory.changes import Change
+from react_mem.memory.episodes import episode_text, merged, same_episode
+from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.lineage import capped
+from react_mem.memory.records import Episode, Level, Record, normalise, record_id
+from react_mem.memory.retrieval.question import Question
+from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.scopes.scope import SPARE, ScopeStore
+from react_mem.memory.transactions import transact
 
 _TOLD_BEFORE = 50
 """Episodes that one may tell again: the latest."""

@@ -9,16 +9,16 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
-from memory.changes import Change
-from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.lineage import of_sources, origins_of
-from memory.origins import Origin, lowest
-from memory.profile_schema import ProfileFieldSpec
-from memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now, with_zone
-from memory.retrieval.question import Question
-from memory.retrieval.recall import RecallOp
-from memory.scopes.scope import ScopeStore
-from memory.transactions import transact
+from react_mem.memory.changes import Change
+from react_mem.memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.lineage import of_sources, origins_of
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.profile_schema import ProfileFieldSpec
+from react_mem.memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now, with_zone
+from react_mem.memory.retrieval.question import Question
+from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.scopes.scope import ScopeStore
+from react_mem.memory.transactions import transact
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from typing import Any, ClassVar, cast
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchItem, SearchOp
 from pydantic import ValidationError
 
-from memory.changes import Change
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.lineage import capped
-from memory.namespaces import Namespace, scope_namespace
-from memory.owned import WHOLE
-from memory.records import Record, now, with_zone
-from memory.retrieval.entries import FILTERED
-from memory.retrieval.packing import distinct, fragments
-from memory.retrieval.question import Question, read_question
-from memory.retrieval.recall import Recall, Recalled, RecallOp, recall
-from memory.speakers import speakers_of
-from memory.transactions import transact
+from react_mem.memory.changes import Change
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.lineage import capped
+from react_mem.memory.namespaces import Namespace, scope_namespace
+from react_mem.memory.owned import WHOLE
+from react_mem.memory.records import Record, now, with_zone
+from react_mem.memory.retrieval.entries import FILTERED
+from react_mem.memory.retrieval.packing import distinct, fragments
+from react_mem.memory.retrieval.question import Question, read_question
+from react_mem.memory.retrieval.recall import Recall, Recalled, RecallOp, recall
+from react_mem.memory.speakers import speakers_of
+from react_mem.memory.transactions import transact
 
 SPARE = 2
 """How many times as many as wanted are recalled, so that near-repetitions can make room."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
-from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.records import Conversation, FlowState, Task, TaskStatus, TaskStep
-from memory.retrieval.question import Question
-from memory.retrieval.recall import RecallOp
-from memory.scopes.scope import ScopeStore
-from memory.summaries.chain import ContextChain
+from react_mem.memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.records import Conversation, FlowState, Task, TaskStatus, TaskStep
+from react_mem.memory.retrieval.question import Question
+from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.scopes.scope import ScopeStore
+from react_mem.memory.summaries.chain import ContextChain
 
 
 class StateMemoryStore(ScopeStore):

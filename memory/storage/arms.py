@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import psycopg
 
-from memory.causes import cause_of
-from memory.retrieval.fusion import Arm
-from memory.retrieval.recall import RecallOp
-from memory.storage.errors import StorageError
+from react_mem.errors import StorageError
+from react_mem.memory.causes import cause_of
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.recall import RecallOp
 
 Rows = TypeVar("Rows")
 

@@ -14,7 +14,7 @@ from pgvector import SparseVector, Vector
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-from memory.retrieval.entries import TERM_NUMBERS
+from react_mem.memory.retrieval.entries import TERM_NUMBERS
 
 
 class Binary:

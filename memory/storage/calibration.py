@@ -21,7 +21,7 @@ from typing import Annotated, Self
 from langchain_core.embeddings import Embeddings
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.storage.embeddings import LOCAL_MODEL
+from react_mem.memory.storage.embeddings import LOCAL_MODEL
 
 Vectors = Sequence[Sequence[float]]
 Cosine = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]

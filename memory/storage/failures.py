@@ -12,8 +12,8 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
-from memory.causes import scrub
-from memory.storage.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
+from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
+from react_mem.memory.causes import scrub
 
 _LOST = (
     errors.AdminShutdown,

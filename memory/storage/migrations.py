@@ -17,10 +17,10 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
-from memory.retrieval.entries import TERM_NUMBERS
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch
-from memory.storage.recall import RECALL_FUNCTION
+from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
+from react_mem.memory.retrieval.entries import TERM_NUMBERS
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.recall import RECALL_FUNCTION
 
 Connection = AsyncConnection[DictRow]
 
@@ -162,7 +162,7 @@ def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -
     raise EmbeddingMismatch(
         f"The memories in this database were embedded with {name} ({stored.dims} dimensions), and the model asked for "
         f"is {requested.name} ({requested.dims} dimensions). {back}, or re-embed them: "
-        f"python -m memory.storage.reembed --to {requested.name}"
+        f"python -m react_mem.memory.storage.reembed --to {requested.name}"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from memory.storage.errors import EmbeddingMismatch
+from react_mem.errors import EmbeddingMismatch
 
 _LOCK = 0x6D65_6D6D_6F64_656C
 """`memmodel`: shared by who writes vectors, held alone by who replaces them all."""

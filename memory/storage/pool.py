@@ -19,7 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from memory.storage.failures import all_in_use, no_connection, place_of, translated
+from react_mem.memory.storage.failures import all_in_use, no_connection, place_of, translated
 
 _LONG_REST = 30.0
 """Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""

@@ -42,26 +42,26 @@ from psycopg import AsyncConnection, AsyncCursor, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from memory.causes import cause_of
-from memory.namespaces import ROOT
-from memory.records import MAX_INDEXED_CHARS
-from memory.retrieval.entries import Entry
-from memory.retrieval.fusion import Arm
-from memory.retrieval.recall import Recall, RecallOp
-from memory.storage import binary
-from memory.storage.arms import arm_by_arm, may_be_an_arm
-from memory.storage.binary import Binary
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.migrations import migrate
-from memory.storage.model_guard import check_model
-from memory.storage.namespace_indexes import NamespaceIndexes
-from memory.storage.recall import recall_statement, to_recall
-from memory.storage.scale import Scale
-from memory.storage.search import EXACT_SCAN_LIMIT, Searches, Target, check_filter
-from memory.storage.text import index_entries, storable, to_json
-from memory.storage.vectors import DocumentVectors, checked_vector, finite_vector
-from memory.storage.writes import ItemRow, Types, Writes, index_rows, read_types, write, write_if
-from memory.transactions import Guard
+from react_mem.memory.causes import cause_of
+from react_mem.memory.namespaces import ROOT
+from react_mem.memory.records import MAX_INDEXED_CHARS
+from react_mem.memory.retrieval.entries import Entry
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.recall import Recall, RecallOp
+from react_mem.memory.storage import binary
+from react_mem.memory.storage.arms import arm_by_arm, may_be_an_arm
+from react_mem.memory.storage.binary import Binary
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.migrations import migrate
+from react_mem.memory.storage.model_guard import check_model
+from react_mem.memory.storage.namespace_indexes import NamespaceIndexes
+from react_mem.memory.storage.recall import recall_statement, to_recall
+from react_mem.memory.storage.scale import Scale
+from react_mem.memory.storage.search import EXACT_SCAN_LIMIT, Searches, Target, check_filter
+from react_mem.memory.storage.text import index_entries, storable, to_json
+from react_mem.memory.storage.vectors import DocumentVectors, checked_vector, finite_vector
+from react_mem.memory.storage.writes import ItemRow, Types, Writes, index_rows, read_types, write, write_if
+from react_mem.memory.transactions import Guard
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)

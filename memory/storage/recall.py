@@ -18,14 +18,22 @@ from typing import Any, LiteralString
 from langgraph.store.base import SearchItem
 from psycopg.rows import DictRow
 
-from memory.retrieval import fusion
-from memory.retrieval.chunks import MAX_CHUNKS
-from memory.retrieval.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, TERM_NUMBERS, mark, piece_of, term_number, whole_text
-from memory.retrieval.fusion import Arm
-from memory.retrieval.recall import Recall, Recalled, RecallOp
-from memory.storage.binary import Binary
-from memory.storage.calibration import Calibration
-from memory.storage.text import storable
+from react_mem.memory.retrieval import fusion
+from react_mem.memory.retrieval.chunks import MAX_CHUNKS
+from react_mem.memory.retrieval.entries import (
+    SPEAKS_OF_ITSELF,
+    TELLS_WHEN,
+    TERM_NUMBERS,
+    mark,
+    piece_of,
+    term_number,
+    whole_text,
+)
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.recall import Recall, Recalled, RecallOp
+from react_mem.memory.storage.binary import Binary
+from react_mem.memory.storage.calibration import Calibration
+from react_mem.memory.storage.text import storable
 
 _PARTNER_PIECES = 2 * MAX_CHUNKS
 """Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and
@@ -35,7 +43,8 @@ _NO_COSINE = 2.0
 """More than any cosine: nothing is as near."""
 
 _UNREAD = (
-    "the words of older memories are not indexed yet: python -m memory.storage.reembed --to the same model does it"
+    "the words of older memories are not indexed yet: "
+    "python -m react_mem.memory.storage.reembed --to the same model does it"
 )
 
 _MOST = 2**31 - 1

@@ -1,4 +1,4 @@
-"""Move a database to another embedding model: `python -m memory.storage.reembed --to MODEL`.
+"""Move a database to another embedding model: `python -m react_mem.memory.storage.reembed --to MODEL`.
 
 Reading and writing go on meanwhile. The new index is gathered in a table beside the old one, what is written meanwhile
 included, and takes its place in one transaction at the end. An interrupted run goes on where it was; until it ends, the
@@ -24,15 +24,22 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
 
-from memory.storage.embeddings import EmbeddingModel, load_embedding_model
-from memory.storage.errors import StorageError
-from memory.storage.migrations import MISSING_INDEX, NEXT_VECTORS, SWAP_VECTORS, of_dims, stored_embedding, upgrade
-from memory.storage.model_guard import wait_for_writers
-from memory.storage.server import connected
-from memory.storage.settings import StorageSettings
-from memory.storage.text import entries_of_fields
-from memory.storage.vectors import checked_vector
-from memory.storage.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
+from react_mem.errors import StorageError
+from react_mem.memory.storage.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.storage.migrations import (
+    MISSING_INDEX,
+    NEXT_VECTORS,
+    SWAP_VECTORS,
+    of_dims,
+    stored_embedding,
+    upgrade,
+)
+from react_mem.memory.storage.model_guard import wait_for_writers
+from react_mem.memory.storage.server import connected
+from react_mem.memory.storage.settings import StorageSettings
+from react_mem.memory.storage.text import entries_of_fields
+from react_mem.memory.storage.vectors import checked_vector
+from react_mem.memory.storage.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
 
 _BATCH = 100
 """Items a call of the model: what an interruption costs at most, and within every provider's limit."""
@@ -211,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: The command line; the process's own by default.
     """
-    parser = argparse.ArgumentParser(prog="python -m memory.storage.reembed", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m react_mem.memory.storage.reembed", description=__doc__)
     parser.add_argument("--to", required=True, metavar="MODEL", help="`local` or an init_embeddings string")
     spec = parser.parse_args(arguments).to
     console = Console()

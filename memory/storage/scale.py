@@ -10,9 +10,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from memory.causes import cause_of
-from memory.storage.calibration import KNOWN, Calibration, calibrate
-from memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.causes import cause_of
+from react_mem.memory.storage.calibration import KNOWN, Calibration, calibrate
+from react_mem.memory.storage.embeddings import EmbeddingModel
 
 _STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
 _STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"

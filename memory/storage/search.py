@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import SearchOp
 
-from memory.storage.binary import Binary
-from memory.storage.text import storable
+from react_mem.memory.storage.binary import Binary
+from react_mem.memory.storage.text import storable
 
 EXACT_SCAN_LIMIT = 10_000
 """Vectors of a namespace up to which every one is compared, and nothing is missed. Measured with 384 dimensions on a

@@ -18,16 +18,16 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
 
-from memory.causes import scrub
-from memory.storage.embedded import EmbeddedServer, embedded_server
-from memory.storage.embeddings import EmbeddingModel, load_embedding_model
-from memory.storage.errors import EmbeddingMismatch, EmbeddingUnavailable, StorageError
-from memory.storage.failures import not_available, place_of, translated
-from memory.storage.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
-from memory.storage.pool import DatabasePool
-from memory.storage.postgres import MemoryStore, Pool
-from memory.storage.settings import StorageSettings
-from memory.telemetry import watch_pool
+from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable, StorageError
+from react_mem.memory.causes import scrub
+from react_mem.memory.storage.embedded import EmbeddedServer, embedded_server
+from react_mem.memory.storage.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.storage.failures import not_available, place_of, translated
+from react_mem.memory.storage.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
+from react_mem.memory.storage.pool import DatabasePool
+from react_mem.memory.storage.postgres import MemoryStore, Pool
+from react_mem.memory.storage.settings import StorageSettings
+from react_mem.memory.telemetry import watch_pool
 
 CONNECT_TIMEOUT = 5
 """Seconds for one address of the server; a reachable one answers in milliseconds."""
@@ -96,7 +96,7 @@ async def _searched(store: MemoryStore, settings: StorageSettings | None) -> Bas
     if wanted is None:
         return store
     # an adapter, of which nobody else needs the modules
-    from memory.adapters.vector_settings import open_vector_index
+    from react_mem.memory.adapters.vector_settings import open_vector_index
 
     try:
         return await open_vector_index(store, wanted, store.embedding.embeddings)
@@ -198,7 +198,7 @@ def _choose_model(spec: str, stored: StoredEmbedding | None) -> EmbeddingModel:
             raise EmbeddingMismatch(
                 f"The memories in this database were embedded with {stored.name} ({stored.dims} dimensions), which "
                 f"cannot be loaded here: {error} To move on to another model instead, re-embed them: "
-                "python -m memory.storage.reembed --to MODEL"
+                "python -m react_mem.memory.storage.reembed --to MODEL"
             ) from error
     model = load_embedding_model(spec)
     check_embedding(stored, model)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from memory.storage.errors import StorageNotConfigured
+from react_mem.errors import StorageNotConfigured
 
 DEFAULT_DATA_DIR = Path(".react-mem") / "postgres"
 """Beside the project, as `.langgraph_api` is: two projects do not share memories, and deleting a clone deletes them."""

@@ -9,9 +9,9 @@ from datetime import datetime
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from memory.claims import MAX_FAILURES
-from memory.namespaces import PENDING, ROOT, owner_namespace
-from memory.storage.migrations import StoredEmbedding, stored_embedding, table_exists
+from react_mem.memory.claims import MAX_FAILURES
+from react_mem.memory.namespaces import PENDING, ROOT, owner_namespace
+from react_mem.memory.storage.migrations import StoredEmbedding, stored_embedding, table_exists
 
 _TABLES = {
     "memories": ("store",),

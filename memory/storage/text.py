@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from langgraph.store.base import get_text_at_path, tokenize_path
 
-from memory.retrieval.entries import Entry, entries, whole_text
+from react_mem.memory.retrieval.entries import Entry, entries, whole_text
 
 REPLACEMENT = "\ufffd"
 WHOLE_VALUE = "$"

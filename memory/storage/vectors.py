@@ -16,15 +16,15 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from memory.causes import cause_of
-from memory.namespaces import Namespace
-from memory.storage import binary
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.errors import InvalidVector
-from memory.storage.model_guard import hold_model
-from memory.storage.search import Parameters, in_namespace
-from memory.storage.text import entries_of_fields
-from memory.storage.writes import columns, read_types
+from react_mem.errors import InvalidVector
+from react_mem.memory.causes import cause_of
+from react_mem.memory.namespaces import Namespace
+from react_mem.memory.storage import binary
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.model_guard import hold_model
+from react_mem.memory.storage.search import Parameters, in_namespace
+from react_mem.memory.storage.text import entries_of_fields
+from react_mem.memory.storage.writes import columns, read_types
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 

@@ -11,9 +11,9 @@ from typing import Any, LiteralString, NamedTuple, TypeVar
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from memory.retrieval.entries import Entry, term_number
-from memory.storage import binary
-from memory.storage.model_guard import hold_model
+from react_mem.memory.retrieval.entries import Entry, term_number
+from react_mem.memory.storage import binary
+from react_mem.memory.storage.model_guard import hold_model
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 

@@ -1,5 +1,5 @@
 """Hierarchical summaries of a conversation: messages become summaries, summaries become higher ones, up to a master."""
 
-from memory.summaries.chain import ChainEntry, ContextChain, shown
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain, shown
 
 __all__ = ["ChainEntry", "ContextChain", "shown"]

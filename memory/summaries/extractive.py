@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memory.hallucination import names, numbers
-from memory.statements import is_pleasantry, is_question, sentences, speaks_of_self
-from memory.summaries.length import shortened
-from memory.summaries.sources import CUT, Source, bounded
+from react_mem.memory.hallucination import names, numbers
+from react_mem.memory.statements import is_pleasantry, is_question, sentences, speaks_of_self
+from react_mem.memory.summaries.length import shortened
+from react_mem.memory.summaries.sources import CUT, Source, bounded
 
 MADE_BY = "extractive"
 """What a summary says that no model has made."""

@@ -10,17 +10,17 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory.changes import Change, put
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.records import Summary
-from memory.retrieval.entries import whole_text
-from memory.summaries.chain import ChainEntry, ContextChain, Fold, applied, next_fold, without
-from memory.summaries.extractive import MADE_BY
-from memory.summaries.joining import caught_up, load_chain
-from memory.summaries.sources import Source
-from memory.summaries.summarise import Made, Summariser, Task
-from memory.transactions import transact
+from react_mem.memory.changes import Change, put
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.records import Summary
+from react_mem.memory.retrieval.entries import whole_text
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain, Fold, applied, next_fold, without
+from react_mem.memory.summaries.extractive import MADE_BY
+from react_mem.memory.summaries.joining import caught_up, load_chain
+from react_mem.memory.summaries.sources import Source
+from react_mem.memory.summaries.summarise import Made, Summariser, Task
+from react_mem.memory.transactions import transact
 
 MAX_FOLDS = 20
 """Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory.changes import Change, put
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.owned import WHOLE
-from memory.records import Message, PendingTurn
-from memory.summaries.chain import MAX_WAITING, ContextChain
+from react_mem.memory.changes import Change, put
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.owned import WHOLE
+from react_mem.memory.records import Message, PendingTurn
+from react_mem.memory.summaries.chain import MAX_WAITING, ContextChain
 
 
 async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:

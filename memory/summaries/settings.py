@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.model_spec import ModelChoice
+from react_mem.memory.model_spec import ModelChoice
 
 
 class SummarySettings(BaseModel):

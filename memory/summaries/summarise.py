@@ -11,20 +11,20 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables.config import ensure_config, merge_configs
 
-from memory import telemetry
-from memory.extraction import ExtractionError, InvalidOutput
-from memory.extraction.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
-from memory.hallucination import Told
-from memory.records import SummaryLevel
-from memory.summaries.answers import objection, read_summary
-from memory.summaries.chain import MASTER
-from memory.summaries.coherence import Coherence, compare
-from memory.summaries.extractive import MADE_BY, extract_sentences
-from memory.summaries.length import shortened
-from memory.summaries.settings import SummarySettings
-from memory.summaries.sources import Source, bounded, rendered
-from memory.telemetry.models import model_name
-from prompts import load_prompt
+from react_mem.errors import ExtractionError, InvalidOutput
+from react_mem.memory import telemetry
+from react_mem.memory.extraction.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
+from react_mem.memory.hallucination import Told
+from react_mem.memory.records import SummaryLevel
+from react_mem.memory.summaries.answers import objection, read_summary
+from react_mem.memory.summaries.chain import MASTER
+from react_mem.memory.summaries.coherence import Coherence, compare
+from react_mem.memory.summaries.extractive import MADE_BY, extract_sentences
+from react_mem.memory.summaries.length import shortened
+from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.summaries.sources import Source, bounded, rendered
+from react_mem.memory.telemetry.models import model_name
+from react_mem.prompts import load_prompt
 
 _CHARS_PER_WORD = 6
 """A model counts words better than characters; English and Vietnamese have five or six to a word and its space."""

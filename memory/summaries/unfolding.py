@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.records import Message, Summary
-from memory.summaries.joining import load_chain
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.records import Message, Summary
+from react_mem.memory.summaries.joining import load_chain
 
 MIN_PREFIX = 6
 """Characters of an id that tell the summaries of one chain apart, of which there are a dozen."""

@@ -9,13 +9,13 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from memory.context.fencing import flat
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.form import FormModel
-from memory.tasks.graph import MAX_STEPS, TaskGraph
-from memory.tasks.reading import Plan, Refusal, parse
-from memory.transcript import text_of
-from prompts import load_prompt
+from react_mem.errors import InvalidOutput
+from react_mem.memory.context.fencing import flat
+from react_mem.memory.extraction.form import FormModel
+from react_mem.memory.tasks.graph import MAX_STEPS, TaskGraph
+from react_mem.memory.tasks.reading import Plan, Refusal, parse
+from react_mem.memory.transcript import text_of
+from react_mem.prompts import load_prompt
 
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400

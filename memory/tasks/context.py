@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory.context.fencing import flat
-from memory.context.tokens import count_lines
-from memory.tasks.graph import Step, TaskGraph
+from react_mem.memory.context.fencing import flat
+from react_mem.memory.context.tokens import count_lines
+from react_mem.memory.tasks.graph import Step, TaskGraph
 
 MAX_TOKENS = 300
 """Of the whole block: the goal, a frontier of five steps and what they rest on take 150."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memory.records import TaskStatus, normalise
+from react_mem.memory.records import TaskStatus, normalise
 
 MAX_STEPS = 20
 """Steps of a task. What a small model plans beyond that repeats itself; as lines they take some 400 tokens."""

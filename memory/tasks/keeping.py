@@ -11,13 +11,13 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from memory.changes import Change, delete, put
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.records import Task, TaskStep, now
-from memory.tasks.cues import meant
-from memory.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
-from memory.transactions import transact
+from react_mem.memory.changes import Change, delete, put
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Task, TaskStep, now
+from react_mem.memory.tasks.cues import meant
+from react_mem.memory.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
+from react_mem.memory.transactions import transact
 
 _MAX_OPEN = 50
 """Unfinished tasks that are looked through: older ones have been given up."""

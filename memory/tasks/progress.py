@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memory.retrieval.words import terms
-from memory.tasks.graph import Step, TaskGraph
+from react_mem.memory.retrieval.words import terms
+from react_mem.memory.tasks.graph import Step, TaskGraph
 
 _MAX_ERROR = 200
 

@@ -15,12 +15,12 @@ from functools import cached_property
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
-from memory.clauses import cut
-from memory.records import normalise
-from memory.statements import before_question, is_question, sentences
-from memory.tasks.graph import Step, TaskGraph
-from memory.tasks.reading import Plan
-from memory.transcript import text_of
+from react_mem.memory.clauses import cut
+from react_mem.memory.records import normalise
+from react_mem.memory.statements import before_question, is_question, sentences
+from react_mem.memory.tasks.graph import Step, TaskGraph
+from react_mem.memory.tasks.reading import Plan
+from react_mem.memory.transcript import text_of
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
 """The stretches of words that have proven a step: by the message's id, the first word and the one after the last."""

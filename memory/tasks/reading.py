@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from memory.extraction.answers import first_object
-from memory.records import TaskStatus, normalise
-from memory.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
+from react_mem.memory.extraction.answers import first_object
+from react_mem.memory.records import TaskStatus, normalise
+from react_mem.memory.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
 
 MAX_CHARS = 200
 """Of a description: a line. A model that writes more has begun to do the step."""

@@ -9,9 +9,9 @@
 deployment has set any, and to the Prometheus endpoint of the server.
 """
 
-from memory.telemetry.emit import count, listen, observe, record, span
-from memory.telemetry.models import ModelCall, model_call, model_name, names_of, turn_answered
-from memory.telemetry.pools import watch_pool
+from react_mem.memory.telemetry.emit import count, listen, observe, record, span
+from react_mem.memory.telemetry.models import ModelCall, model_call, model_name, names_of, turn_answered
+from react_mem.memory.telemetry.pools import watch_pool
 
 __all__ = [
     "ModelCall",

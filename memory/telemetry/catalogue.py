@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from memory.telemetry.labels import Label, Name, choice
+from react_mem.memory.telemetry.labels import Label, Name, choice
 
 PREFIX = "react_mem."
 

@@ -20,7 +20,7 @@ from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observa
 from opentelemetry.trace import ProxyTracerProvider, StatusCode, Tracer, TracerProvider
 from opentelemetry.trace import Span as TraceSpan
 
-from memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, PREFIX, Instrument, Kind
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, PREFIX, Instrument, Kind
 
 SCOPE = "react_mem"
 

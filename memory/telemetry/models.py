@@ -9,8 +9,8 @@ from typing import Any
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import AIMessage, BaseMessage
 
-from memory.telemetry.emit import count, record, span
-from memory.telemetry.prices import configured_prices, price_of
+from react_mem.memory.telemetry.emit import count, record, span
+from react_mem.memory.telemetry.prices import configured_prices, price_of
 
 
 class ModelCall:

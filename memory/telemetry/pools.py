@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg_pool import AsyncConnectionPool
 
-from memory.telemetry.emit import Attributes, observe
+from react_mem.memory.telemetry.emit import Attributes, observe
 
 _pools: weakref.WeakSet[AsyncConnectionPool[Any]] = weakref.WeakSet()
 

@@ -19,6 +19,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from react_mem.errors import PriceError
+
 VARIABLE = "MODEL_PRICES"
 _MILLION = 1_000_000
 _PROVIDER = re.compile(r"^[a-z_]+:")
@@ -26,10 +28,6 @@ _VERSION = re.compile(r"[-@:](\d[\d.-]*|latest)")
 """What providers append to a model's name: a date or a number."""
 
 log = logging.getLogger(__name__)
-
-
-class PriceError(ValueError):
-    """The prices cannot be read; the message names the cause and the fix."""
 
 
 class Price(BaseModel):

@@ -14,8 +14,8 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from memory.telemetry.emit import listen, record
-from memory.telemetry.prices import configured_prices
+from react_mem.memory.telemetry.emit import listen, record
+from react_mem.memory.telemetry.prices import configured_prices
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 

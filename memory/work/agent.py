@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.base import BaseStore
 
-from memory.work.runner import AgentRunner
-from memory.work.worker import Worker
+from react_mem.memory.work.runner import AgentRunner
+from react_mem.memory.work.worker import Worker
 
 CLOSING_SECONDS = 5.0
 """For what is still to be done when an agent is closed. What is not done by then stays due."""

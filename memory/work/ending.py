@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore
 
-from memory.changes import write
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.records import Conversation, now, record_id
-from memory.work.items import Work, announce, put_work
+from react_mem.memory.changes import write
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Conversation, now, record_id
+from react_mem.memory.work.items import Work, announce, put_work
 
 
 async def conclude_soon(store: BaseStore, user_id: str, session_id: str) -> bool:

@@ -6,15 +6,15 @@ import logging
 
 from langgraph.store.base import BaseStore
 
-from memory.causes import cause_of, trace_of
-from memory.conversations import agents_with_work
-from memory.facade import MemoryFacade
-from memory.identity import Identity
-from memory.learning.traces import MAX_STEPS_READ
-from memory.maintenance import maintain, repair, users_with
-from memory.namespaces import PENDING
-from memory.turns import TurnReport
-from memory.work.runner import Runners
+from react_mem.memory.causes import cause_of, trace_of
+from react_mem.memory.conversations import agents_with_work
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.identity import Identity
+from react_mem.memory.learning.traces import MAX_STEPS_READ
+from react_mem.memory.maintenance import maintain, repair, users_with
+from react_mem.memory.namespaces import PENDING
+from react_mem.memory.turns import TurnReport
+from react_mem.memory.work.runner import Runners
 
 log = logging.getLogger(__name__)
 

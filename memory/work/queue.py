@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from langgraph.store.base import BaseStore, Item, SearchOp
 
-from memory.namespaces import WORK, decode
-from memory.transactions import Guard, compare_and_set
-from memory.work.items import Place, Work
-from memory.workers import is_dead
+from react_mem.memory.namespaces import WORK, decode
+from react_mem.memory.transactions import Guard, compare_and_set
+from react_mem.memory.work.items import Place, Work
+from react_mem.memory.workers import is_dead
 
 LEASE_SECONDS = 30.0
 """A worker that has not renewed its lease for so long is taken for dead."""

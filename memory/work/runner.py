@@ -9,14 +9,14 @@ from typing import Protocol
 
 from langgraph.store.base import BaseStore
 
-from memory.claims import MAX_FAILURES, next_due
-from memory.conversations import end_conversation
-from memory.identity import Identity
-from memory.interface import MemoryScope
-from memory.maintenance import Reflecting, reflect, repair
-from memory.records import Conversation, PendingTurn, now
-from memory.turns import TurnReport, Turns
-from memory.work.items import Work
+from react_mem.memory.claims import MAX_FAILURES, next_due
+from react_mem.memory.conversations import end_conversation
+from react_mem.memory.identity import Identity
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.maintenance import Reflecting, reflect, repair
+from react_mem.memory.records import Conversation, PendingTurn, now
+from react_mem.memory.turns import TurnReport, Turns
+from react_mem.memory.work.items import Work
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
-from memory.interface import MemoryScope
-from memory.maintenance import users_with
-from memory.namespaces import PENDING, pending_namespace, scope_namespace
-from memory.transactions import Guard, compare_and_set
-from memory.work.items import Work, put_work
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.maintenance import users_with
+from react_mem.memory.namespaces import PENDING, pending_namespace, scope_namespace
+from react_mem.memory.transactions import Guard, compare_and_set
+from react_mem.memory.work.items import Work, put_work
 
 _MARK = (("memory_worker",), "swept")
 _EVERY_MS = 24 * 3_600_000

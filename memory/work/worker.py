@@ -16,13 +16,13 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from memory import telemetry
-from memory.causes import cause_of, trace_of
-from memory.work.items import Place, Work, listen
-from memory.work.queue import Held, WorkQueue
-from memory.work.runner import AgentRunner, Outcome, Runners
-from memory.work.sweep import sweep
-from memory.workers import worker_name
+from react_mem.memory import telemetry
+from react_mem.memory.causes import cause_of, trace_of
+from react_mem.memory.work.items import Place, Work, listen
+from react_mem.memory.work.queue import Held, WorkQueue
+from react_mem.memory.work.runner import AgentRunner, Outcome, Runners
+from react_mem.memory.work.sweep import sweep
+from react_mem.memory.workers import worker_name
 
 POLL_SECONDS = 5.0
 _LONGEST_POLL = 60.0

@@ -12,10 +12,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.context import AgentContext
-from agents.resolve import build_agent, resolve_agent
-from memory.interface import MemoryPolicy
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.interface import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

@@ -15,17 +15,16 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from typing_extensions import TypedDict
 
-import agents.resolve
-from agents import open_agent
-from agents.config import AgentConfig
-from agents.context import AgentContext
-from agents.resolve import MOST_SUPERSTEPS, build_agent, resolve_agent
-from graphs.errors import StateSchemaError
+import react_mem.agents.resolve
+from react_mem.agents import open_agent
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import MOST_SUPERSTEPS, build_agent, resolve_agent
+from react_mem.errors import StateSchemaError, ToolConfigError
 from tests.contract.conftest import INLINE, Build, build_manager, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.text_model import TextModel
-from tools.registry import ToolConfigError
 
 LOOK = calls(("weather", {"city": "Huế"}))
 
@@ -210,7 +209,7 @@ async def test_the_context_chooses_model_and_prompt_turn_by_turn(build: Build, m
         return others[spec.removeprefix("openai:")]
 
     graph = build(["own"], system_prompt=SystemMessage(BLOCKS))
-    monkeypatch.setattr(agents.resolve, "load_chat_model", load)
+    monkeypatch.setattr(react_mem.agents.resolve, "load_chat_model", load)
     said = []
     for model in ("openai:one", None, "openai:two", "openai:one"):
         context = {**ANN, "model": model, "system_prompt": f"For {model}."}

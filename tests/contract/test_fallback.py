@@ -16,13 +16,13 @@ from langchain_core.outputs import ChatGenerationChunk
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-import agents.resolve
-from agents.config import AgentConfig
-from agents.models import load_chat_model
-from agents.resolve import build_agent, resolve_agent
-from graphs.errors import ModelCallError
-from graphs.model_call import ANSWERED_BY
-from memory.transcript import NOTICE, PREAMBLE
+import react_mem.agents.resolve
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.models import load_chat_model
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.errors import ModelCallError
+from react_mem.graphs.model_call import ANSWERED_BY
+from react_mem.memory.transcript import NOTICE, PREAMBLE
 from tests.contract.conftest import INLINE, Graph, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
@@ -74,7 +74,9 @@ def answering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     def build(first: Any, tools: Any = (), response_format: Any = None, after: float = 60, **others: Any) -> Graph:
         named = {f"openai:{name}": _model(script) for name, script in others.items() if name != "extractive"}
         fallback = [*named, *(["extractive"] if "extractive" in others else [])]
-        monkeypatch.setattr(agents.resolve, "load_chat_model", lambda spec: named.get(spec) or load_chat_model(spec))
+        monkeypatch.setattr(
+            react_mem.agents.resolve, "load_chat_model", lambda spec: named.get(spec) or load_chat_model(spec)
+        )
         config = AgentConfig.model_validate(
             {
                 "name": "tester",

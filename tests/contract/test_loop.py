@@ -12,7 +12,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
-from graphs.errors import InvalidInputError, ModelCallError
+from react_mem.errors import InvalidInputError, ModelCallError
 from tests.contract.conftest import Build, Graph
 from tests.support.scripted_model import ScriptedModel, calls
 

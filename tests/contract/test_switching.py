@@ -14,14 +14,14 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from memory.interface import MemoryPolicy
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.errors import ToolConfigError
+from react_mem.memory.interface import MemoryPolicy
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN, ask, thread
 from tests.support.many_tools import FailingEmbeddings, make_tool, many_tools, vectors_made, word_store
 from tests.support.scripted_model import ScriptedModel, calls
-from tools.registry import ToolConfigError
 
 BOAT = "please paint the boat"
 Build = Callable[..., Graph]

@@ -9,9 +9,9 @@ from langchain_core.messages import AIMessageChunk
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from graphs.errors import ModelCallError
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.errors import ModelCallError
 from tests.contract.conftest import Build, Graph, memory_store
 from tests.contract.test_loop import ANN, City, ask, broken, shape, thread, weather
 from tests.support.text_model import TextModel

@@ -12,7 +12,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.store.base import BaseStore
 from langgraph.types import Command, interrupt
 
-from graphs.errors import ModelCallError
+from react_mem.errors import ModelCallError
 from tests.contract.conftest import Build
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls

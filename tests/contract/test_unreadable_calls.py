@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call, tool_call
 from langchain_openai import ChatOpenAI
 
-from graphs.errors import ModelCallError
+from react_mem.errors import ModelCallError
 from tests.contract.conftest import Build, Graph
 from tests.contract.test_loop import ANN, City, ask, thread, weather
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall

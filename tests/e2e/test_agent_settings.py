@@ -16,12 +16,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
-from agents import open_agent
-from agents.config import AgentConfig, ModelsConfig
-from graphs.errors import ModelCallError
+from react_mem.agents import open_agent
+from react_mem.agents.config import AgentConfig, ModelsConfig
+from react_mem.errors import ModelCallError
+from react_mem.tools.routing.settings import SwitchSettings
 from tests.support.dev_server import database_for_a_server, dev_server
 from tests.support.openai_server import OpenAIServer, Reply, Request, ToolCall
-from tools.routing.settings import SwitchSettings
 
 pytestmark = pytest.mark.e2e
 

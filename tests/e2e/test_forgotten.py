@@ -6,12 +6,12 @@ import pytest
 from langchain_core.tools import tool
 from psycopg.sql import SQL, Identifier
 
-from agents.config import AgentConfig
-from agents.opening import open_agent
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import encode, terminal_namespace
-from memory.storage import Storage, StorageSettings, open_storage
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.opening import open_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import encode, terminal_namespace
+from react_mem.memory.storage import Storage, StorageSettings, open_storage
 from tests.support import labels
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agents.cli import main
-from agents.opening import open_agent
-from memory.changes import put
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.storage import StorageSettings, open_storage
-from memory.turns import Turns
+from react_mem.agents.cli import main
+from react_mem.agents.opening import open_agent
+from react_mem.memory.changes import put
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.turns import Turns
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
 from tests.support.imported import but_for_origin
 from tests.support.telling import tell

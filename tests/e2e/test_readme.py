@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.config import AgentConfig
+from react_mem.agents.config import AgentConfig
 from tests.contract.conftest import build_manager
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def test_every_link_leads_somewhere() -> None:
 
 
 def test_the_config_in_it_is_valid(tmp_path: Path) -> None:
-    from agents.config import load_agent_config_file
+    from react_mem.agents.config import load_agent_config_file
 
     whole, tools = blocks("yaml")
     path = tmp_path / "mine.yaml"

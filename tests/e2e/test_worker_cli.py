@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents.cli import main
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.storage import StorageSettings, open_storage
-from memory.turns import Turns
+from react_mem.agents.cli import main
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.turns import Turns
 from tests.e2e.test_terminal import Environment, environment, on_server
 from tests.support.terminal import AtTerminal
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.storage import StorageSettings, open_storage
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.storage import StorageSettings, open_storage
 from tests.support.labels import Says, labelled
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 

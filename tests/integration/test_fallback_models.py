@@ -15,15 +15,15 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from agents import AgentConfig, load_agent_config, open_agent
-from agents.config import ModelsConfig
-from agents.models import LIMITS
-from graphs.errors import ModelCallError
-from graphs.model_call import ANSWERED_BY
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.storage import StorageSettings
-from memory.work.worker import drain
+from react_mem.agents import AgentConfig, load_agent_config, open_agent
+from react_mem.agents.config import ModelsConfig
+from react_mem.agents.models import LIMITS
+from react_mem.errors import ModelCallError
+from react_mem.graphs.model_call import ANSWERED_BY
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.storage import StorageSettings
+from react_mem.memory.work.worker import drain
 from tests.support.labels import NOTHING
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 

@@ -9,9 +9,9 @@ import pytest
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agents import AgentConfig, open_agent
-from agents.models import LIMITS
-from memory.facade import MemoryFacade
+from react_mem.agents import AgentConfig, open_agent
+from react_mem.agents.models import LIMITS
+from react_mem.memory.facade import MemoryFacade
 from tests.contract.conftest import memory_store
 from tests.support.labels import fact, other, proposal
 from tests.support.many_tools import many_tools, vectors_made, word_store

@@ -13,16 +13,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 
-from agents.config import AgentConfig
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import build_agent, resolve_agent
-from memory.adapters import MemoryMiddleware
-from memory.facade import MemoryFacade
-from memory.forgetting import forget_said
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import pending_namespace, scope_namespace
-from memory.transcript import message_record_id
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.adapters import MemoryMiddleware
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.forgetting import forget_said
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.transcript import message_record_id
+from react_mem.memory.work.worker import drain
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
 from tests.support.scripted_model import ScriptedModel

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from memory.graph.reading import MemoryGraph
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.owned import everything
-from memory.storage import StorageSettings, open_storage
+from react_mem.memory.graph.reading import MemoryGraph
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.owned import everything
+from react_mem.memory.storage import StorageSettings, open_storage
 from tests.support.databases import fresh_database
 from tests.support.labels import Says, clauses_in, labelled
 from tests.support.many_turns import USER

@@ -18,8 +18,8 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
-from agents import AgentConfig, open_agent
-from memory.interface import MemoryPolicy
+from react_mem.agents import AgentConfig, open_agent
+from react_mem.memory.interface import MemoryPolicy
 from tests.support.databases import WordEmbeddings, open_memory_store, word_model
 from tests.support.labels import clauses_in, fact, proposal
 from tests.support.loop_watch import loop_watched

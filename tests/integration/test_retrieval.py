@@ -17,15 +17,15 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
-from memory.retrieval.fusion import Arm
-from memory.speakers import forget_speakers
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.postgres import MemoryStore
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.speakers import forget_speakers
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.work.worker import drain
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database
 from tests.support.scripted_model import ScriptedModel
 from tests.support.telling import tell

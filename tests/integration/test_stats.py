@@ -18,17 +18,17 @@ from langgraph.store.base import PutOp
 from prometheus_client.parser import text_string_to_metric_families
 from psycopg import AsyncConnection
 
-from agents.cli import main
-from agents.terminal.scrape import work_out
-from memory import telemetry
-from memory.facade import MemoryFacade
-from memory.namespaces import pending_namespace
-from memory.records import PendingTurn
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.server import connected
-from memory.storage.settings import StorageSettings
-from memory.storage.statistics import statistics
-from memory.telemetry.prometheus import exposition
+from react_mem.agents.cli import main
+from react_mem.agents.terminal.scrape import work_out
+from react_mem.memory import telemetry
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.namespaces import pending_namespace
+from react_mem.memory.records import PendingTurn
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.server import connected
+from react_mem.memory.storage.settings import StorageSettings
+from react_mem.memory.storage.statistics import statistics
+from react_mem.memory.telemetry.prometheus import exposition
 from tests.support.databases import open_memory_store
 
 _SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "CHAT_MODEL", "EMBEDDING_MODEL", "DATABASE_URL")
@@ -145,7 +145,7 @@ async def test_the_models_are_asked_when_told_to(database_url: str, run: Run, mo
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("CHAT_MODEL", "openai:gpt-4.1-mini")
-    monkeypatch.setattr("agents.models.LIMITS", {"timeout": 5.0, "max_retries": 0})
+    monkeypatch.setattr("react_mem.agents.models.LIMITS", {"timeout": 5.0, "max_retries": 0})
     shown = (await run("--check", code=1)).stdout
     assert "openai:gpt-4.1-mini" in shown.split("chat model")[-1]
 

@@ -13,15 +13,15 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 from prometheus_client.parser import text_string_to_metric_families
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.postgres import MemoryStore
-from memory.telemetry import watch_pool
-from memory.telemetry.catalogue import INSTRUMENTS
-from memory.telemetry.prometheus import exposition
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.telemetry import watch_pool
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS
+from react_mem.memory.telemetry.prometheus import exposition
 from tests.support.databases import open_memory_store
 from tests.support.heard import Heard, hear
 from tests.support.recalling import SenseEmbeddings

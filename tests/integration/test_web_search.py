@@ -18,13 +18,13 @@ from blockbuster import blockbuster_ctx
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
-from memory.external import ExternalSearch, WebAnswer
+from react_mem.memory.external import ExternalSearch, WebAnswer
+from react_mem.tools.web import WebSearch, web_search
+from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Hit, Retriever, SearXNG, Tavily
+from react_mem.tools.web.fetch import PageFetcher
+from react_mem.tools.web.network import Network, PageError, PageRefused
 from tests.support.scripted_model import ScriptedModel
 from tests.support.web_server import GOLD, INJECTION, Page, WebServer, never
-from tools.web import WebSearch, web_search
-from tools.web.engines import DuckDuckGo, Engine, Google, Hit, Retriever, SearXNG, Tavily
-from tools.web.fetch import PageFetcher
-from tools.web.network import Network, PageError, PageRefused
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 QUESTION = "What is the price of gold in Hanoi today?"

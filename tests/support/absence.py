@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore
 
-from memory import last_known
-from memory.facade import MemoryFacade
-from memory.graph.arm import with_links
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.owned import everything, set_aside
-from memory.records import now
-from memory.retrieval.fusion import ALL_ARMS, Arm
-from memory.retrieval.question import read_question
-from memory.retrieval.recall import Recall, RecallOp, recall
+from react_mem.memory import last_known
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.arm import with_links
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.owned import everything, set_aside
+from react_mem.memory.records import now
+from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
+from react_mem.memory.retrieval.question import read_question
+from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
 
 SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
 

@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from memory import telemetry
-from memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS
-from memory.telemetry.labels import Name
+from react_mem.memory import telemetry
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS
+from react_mem.memory.telemetry.labels import Name
 
 
 @dataclass(frozen=True)

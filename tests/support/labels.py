@@ -22,10 +22,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from memory.extraction import ExistingMemory, Extraction, TranscriptMessage
-from memory.extraction.answers import Answer
-from memory.extraction.briefing import brief
-from memory.extraction.checks import check
+from react_mem.memory.extraction import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.extraction.answers import Answer
+from react_mem.memory.extraction.briefing import brief
+from react_mem.memory.extraction.checks import check
 
 _CLAUSE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _MEMORY = re.compile(r"^(f\d+): (.*)$", re.MULTILINE)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memory.changes import put
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.learning import record_turn
-from memory.learning.traces import Trace, to_traces
-from memory.records import Skill
-from memory.scopes import steps_to_experience
+from react_mem.memory.changes import put
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.learning import record_turn
+from react_mem.memory.learning.traces import Trace, to_traces
+from react_mem.memory.records import Skill
+from react_mem.memory.scopes import steps_to_experience
 
 TOOLS = ("search", "compare", "stock", "order", "mail")
 AGENT = "buyer"

@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agents import open_agent
+from react_mem.agents import open_agent
 
 USER = "ann"
 

@@ -13,7 +13,7 @@ import signal
 import sys
 from typing import Any
 
-from agents import open_agent
+from react_mem.agents import open_agent
 
 
 def _reached(mode: str, payload: Any, die_at: str | None) -> bool:

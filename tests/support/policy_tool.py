@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory.interface import MemoryPolicy
-from tools.governed import governed
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.tools.governed import governed
 
 
 @governed

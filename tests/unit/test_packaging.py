@@ -16,12 +16,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from react_mem_start import PACKAGES
-
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
+
+FOLDERS = sorted(folder.name for folder in (ROOT / "react_mem").iterdir() if folder.is_symlink())
+"""The top-level folders that `react_mem` links to."""
 
 UNLOCKED = {"acontext", "mem0", "milvus"}
 """Extras for other services, each of which brings more than everything else together."""
@@ -52,24 +53,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"  # a copy: setuptools leaves build folders in its source
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "react_mem_start.py"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in (*FOLDERS, "react_mem"):
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", folder]
     result = subprocess.run([*build, source], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return next(folder.glob("*.whl"))
 
 
-def test_the_wheel_holds_every_module_agent_and_prompt(wheel: Path) -> None:
+def test_the_wheel_holds_every_module_agent_and_prompt_under_one_name(wheel: Path) -> None:
     expected = {
-        str(file.relative_to(ROOT))
-        for package in PACKAGES
-        for suffix in ("py", "yaml", "md")
-        for file in (ROOT / package).rglob(f"*.{suffix}")
+        f"react_mem/{file.relative_to(ROOT)}"
+        for folder in FOLDERS
+        for suffix in ("py", "yaml", "md", "html", "json")
+        for file in (ROOT / folder).rglob(f"*.{suffix}")
     }
-    assert expected | {"react_mem_start.py"} <= set(zipfile.ZipFile(wheel).namelist())
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert expected | {"react_mem/__init__.py", "react_mem/errors.py", "react_mem/py.typed"} <= names
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"react_mem"}
 
 
 def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
@@ -77,21 +80,33 @@ def test_the_wheel_carries_the_licence_and_the_command(wheel: Path) -> None:
     names = archive.namelist()
     assert any(name.endswith("licenses/LICENSE") for name in names)
     entry_points = next(name for name in names if name.endswith("entry_points.txt"))
-    assert b"react-mem = react_mem_start:main" in archive.read(entry_points)
+    assert b"react-mem = react_mem.agents.cli:main" in archive.read(entry_points)
 
 
-def test_installed_side_by_side_the_packages_are_ours(wheel: Path, tmp_path: Path) -> None:
-    zipfile.ZipFile(wheel).extractall(tmp_path)
-    script = "import react_mem_start as start; start.check_packages(); print(start.__file__)"
+def test_a_project_with_folders_of_the_same_names_keeps_its_own(wheel: Path, tmp_path: Path) -> None:
+    site, project = tmp_path / "site", tmp_path / "project"
+    zipfile.ZipFile(wheel).extractall(site)
+    for name in FOLDERS:
+        (project / name).mkdir(parents=True)
+        (project / name / "__init__.py").write_text("theirs = True\n")
+    (project / "memory" / "__init__.py").unlink()
+    (project / "memory").rmdir()
+    (project / "memory.py").write_text("theirs = True\n")
+    script = (
+        "import agents, memory, prompts, tools, react_mem, react_mem.agents, react_mem.memory.facade as facade\n"
+        "assert agents.theirs and memory.theirs and prompts.theirs and tools.theirs\n"
+        "from react_mem import open_agent, open_memory, MemoryMiddleware\n"
+        "print(facade.__file__)"
+    )
     result = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(project), str(site)])},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert result.stdout.strip() == str(tmp_path / "react_mem_start.py"), result.stderr
+    assert result.stdout.strip() == str(site / "react_mem" / "memory" / "facade.py"), result.stderr
 
 
 # --- the lock ---
@@ -156,7 +171,7 @@ def test_a_deployment_searches_the_web_with_the_packages_of_the_extra() -> None:
 
 def test_the_variables_in_env_example_are_those_the_code_reads() -> None:
     documented = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(encoding="utf-8"), re.MULTILINE))
-    files = [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
     named = set(re.findall(r"[\"']([A-Z][A-Z_]+)[\"']", "\n".join(file.read_text(encoding="utf-8") for file in files)))
     of_langsmith = {name for name in documented if name.startswith("LANGSMITH_")}  # its own client reads them
     assert documented - of_langsmith <= named, "documented, but nothing reads them"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prompts import load_prompt
+from react_mem.prompts import load_prompt
 
 
 def test_a_prompt_is_its_files_text() -> None:

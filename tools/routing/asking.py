@@ -8,11 +8,11 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.form import FormModel
-from prompts import load_prompt
-from tools.routing.relations import first_sentence
-from tools.routing.routes import Route
+from react_mem.errors import InvalidOutput
+from react_mem.memory.extraction.form import FormModel
+from react_mem.prompts import load_prompt
+from react_mem.tools.routing.relations import first_sentence
+from react_mem.tools.routing.routes import Route
 
 MAX_PICKS = 4
 """Tools that one request needs; a model that names more has named what it saw."""

@@ -7,9 +7,9 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 from langgraph.prebuilt import ToolRuntime
 
-from tools.routing.relations import first_sentence
-from tools.routing.router import Router
-from tools.routing.routes import Route
+from react_mem.tools.routing.relations import first_sentence
+from react_mem.tools.routing.router import Router
+from react_mem.tools.routing.routes import Route
 
 FIND_TOOLS = "find_tools"
 FOUND = "found_tools"

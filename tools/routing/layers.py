@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory.interface import MemoryScope
-from prompts import load_prompt
-from tools.routing.routes import Route
+from react_mem.memory.interface import MemoryScope
+from react_mem.prompts import load_prompt
+from react_mem.tools.routing.routes import Route
 
 
 def layer_routes() -> list[Route]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.records import StepExperience
-from tools.routing.routes import Route
+from react_mem.memory.records import StepExperience
+from react_mem.tools.routing.routes import Route
 
 MIN_FOLLOWED = 2
 """Once may be chance."""

@@ -11,9 +11,9 @@ from typing import Protocol, runtime_checkable
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
-from tools.routing.routes import Route
-from tools.routing.vectors import NotReady, VectorIndex
-from tools.routing.words import WordIndex
+from react_mem.tools.routing.routes import Route
+from react_mem.tools.routing.vectors import NotReady, VectorIndex
+from react_mem.tools.routing.words import WordIndex
 
 VECTOR = "vector"
 """What is missing where tools are ranked by words alone."""

@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from tools.registry import ToolConfigError
-from tools.routing.settings import SwitchSettings
-from tools.suggest import valid_names
+from react_mem.errors import ToolConfigError
+from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.suggest import valid_names
 
 MAX_EXAMPLES = 20
 """Of a route: each is embedded and compared with every request."""

@@ -13,13 +13,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
-from memory.extraction.errors import ExtractionError
-from tools.routing.asking import Asker, Picks
-from tools.routing.layers import layer_routes
-from tools.routing.relations import Follows, Relations, Suggestion
-from tools.routing.router import Ranking, Router
-from tools.routing.routes import tool_routes
-from tools.routing.settings import SwitchSettings
+from react_mem.errors import ExtractionError
+from react_mem.tools.routing.asking import Asker, Picks
+from react_mem.tools.routing.layers import layer_routes
+from react_mem.tools.routing.relations import Follows, Relations, Suggestion
+from react_mem.tools.routing.router import Ranking, Router
+from react_mem.tools.routing.routes import tool_routes
+from react_mem.tools.routing.settings import SwitchSettings
 
 CLEAR = 0.75
 """How far ahead the nearest tool has to be, for the small model not to be asked: then it is right in 82 of 100 requests

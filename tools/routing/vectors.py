@@ -12,12 +12,12 @@ from operator import mul
 
 from langchain_core.embeddings import Embeddings
 
-from memory.background import background
-from memory.causes import cause_of
-from memory.records import MAX_INDEXED_CHARS
-from memory.storage.calibration import reference_questions
-from memory.storage.text import storable
-from tools.routing.routes import Route
+from react_mem.memory.background import background
+from react_mem.memory.causes import cause_of
+from react_mem.memory.records import MAX_INDEXED_CHARS
+from react_mem.memory.storage.calibration import reference_questions
+from react_mem.memory.storage.text import storable
+from react_mem.tools.routing.routes import Route
 
 _TITLE = 1.0
 _ARGUMENTS = 0.3

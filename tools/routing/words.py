@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from memory.retrieval.words import terms
-from tools.routing.routes import Route
+from react_mem.memory.retrieval.words import terms
+from react_mem.tools.routing.routes import Route
 
 _K1 = 0.8
 _B = 0.4

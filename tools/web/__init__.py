@@ -1,5 +1,5 @@
 """Searching the web: engines, pages as text, what may leave the house."""
 
-from tools.web.search import WebSearch, web_search
+from react_mem.tools.web.search import WebSearch, web_search
 
 __all__ = ["WebSearch", "web_search"]

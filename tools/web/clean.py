@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from tools.web.missing import MissingPackage
+from react_mem.tools.web.missing import MissingPackage
 
 MAX_TEXT_CHARS = 200_000
 """Of one page: a book chapter. Choosing passages out of it takes about 50 ms."""

@@ -9,10 +9,10 @@ from datetime import datetime
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from memory import telemetry
-from memory.extraction.calls import HIDDEN, without_retries
-from memory.extraction.stand_ins import ask_in_turn
-from prompts import load_prompt
+from react_mem.memory import telemetry
+from react_mem.memory.extraction.calls import HIDDEN, without_retries
+from react_mem.memory.extraction.stand_ins import ask_in_turn
+from react_mem.prompts import load_prompt
 
 MAX_SECONDS = 3.0
 """It stands before the answer. A small model says one word in well under a second; one that takes longer is not asked

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import httpx
 from langchain_core.documents import Document
 
-from tools.web.missing import MissingPackage
+from react_mem.tools.web.missing import MissingPackage
 
 _TAVILY_URL = "https://api.tavily.com"
 _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memory import telemetry
-from tools.web.attempt import Attempt
-from tools.web.breaker import CircuitBreaker
-from tools.web.engines import Engine, EngineError, EngineMissing, Hit
-from tools.web.missing import MissingPackage
+from react_mem.memory import telemetry
+from react_mem.tools.web.attempt import Attempt
+from react_mem.tools.web.breaker import CircuitBreaker
+from react_mem.tools.web.engines import Engine, EngineError, EngineMissing, Hit
+from react_mem.tools.web.missing import MissingPackage
 
 _SHARE = 0.5
 """Of the time that is left: what an engine may take, so that there is some for the next, and for the pages."""

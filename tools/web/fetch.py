@@ -13,8 +13,8 @@ from functools import cache
 import httpcore
 import httpx
 
-from tools.web.charset import decode
-from tools.web.network import CheckedBackend, Network, PageError, PageRefused
+from react_mem.tools.web.charset import decode
+from react_mem.tools.web.network import CheckedBackend, Network, PageError, PageRefused
 
 MAX_BYTES = 2_000_000
 """Of a page, unpacked. The median page's HTML is 30 kB, one in a hundred is over 1 MB."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memory.retrieval.words import fold, terms
+from react_mem.memory.retrieval.words import fold, terms
 
 Kind = Literal["name", "email", "number", "id", "address"]
 

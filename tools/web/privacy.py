@@ -16,9 +16,9 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory.retrieval.words import terms, words
-from tools.web.names import Span
-from tools.web.private_values import private_spans
+from react_mem.memory.retrieval.words import terms, words
+from react_mem.tools.web.names import Span
+from react_mem.tools.web.private_values import private_spans
 
 MAX_QUERY_CHARS = 400
 """What Tavily takes; other engines take no more."""

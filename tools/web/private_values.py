@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from memory.retrieval.words import fold
-from tools.web.names import Kind, Span, named
+from react_mem.memory.retrieval.words import fold
+from react_mem.tools.web.names import Kind, Span, named
 
 
 def _fields(words: str) -> re.Pattern[str]:

@@ -9,16 +9,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from memory import telemetry
-from memory.external import WebPage
-from tools.web.attempt import Attempt
-from tools.web.clean import Article, clean
-from tools.web.engines import Hit
-from tools.web.fetch import PageFetcher
-from tools.web.missing import MissingPackage
-from tools.web.network import PageError, PageRefused
-from tools.web.passages import is_copy, relevant
-from tools.web.urls import cited, same_page
+from react_mem.memory import telemetry
+from react_mem.memory.external import WebPage
+from react_mem.tools.web.attempt import Attempt
+from react_mem.tools.web.clean import Article, clean
+from react_mem.tools.web.engines import Hit
+from react_mem.tools.web.fetch import PageFetcher
+from react_mem.tools.web.missing import MissingPackage
+from react_mem.tools.web.network import PageError, PageRefused
+from react_mem.tools.web.passages import is_copy, relevant
+from react_mem.tools.web.urls import cited, same_page
 
 _LAST = 0.2
 """Seconds kept for what comes after the pages; measured: 20 ms for six of them."""

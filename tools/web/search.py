@@ -13,17 +13,17 @@ from typing import Literal
 
 from langchain_core.language_models import BaseChatModel
 
-from memory import telemetry
-from memory.external import ExternalSearch, WebAnswer, WebPage
-from tools.web.attempt import Attempt
-from tools.web.cache import ExpiringCache
-from tools.web.decision import MAX_SECONDS, model_says_yes
-from tools.web.engines import Engine, engine_named
-from tools.web.failover import Engines
-from tools.web.fetch import PageFetcher
-from tools.web.privacy import Outgoing, outgoing
-from tools.web.reader import PageReader
-from tools.web.trigger import decide
+from react_mem.memory import telemetry
+from react_mem.memory.external import ExternalSearch, WebAnswer, WebPage
+from react_mem.tools.web.attempt import Attempt
+from react_mem.tools.web.cache import ExpiringCache
+from react_mem.tools.web.decision import MAX_SECONDS, model_says_yes
+from react_mem.tools.web.engines import Engine, engine_named
+from react_mem.tools.web.failover import Engines
+from react_mem.tools.web.fetch import PageFetcher
+from react_mem.tools.web.privacy import Outgoing, outgoing
+from react_mem.tools.web.reader import PageReader
+from react_mem.tools.web.trigger import decide
 
 Trigger = Literal["keywords", "model", "none"]
 

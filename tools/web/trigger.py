@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from memory.retrieval.words import terms, words
+from react_mem.memory.retrieval.words import terms, words
 
 Decision = Literal["search", "ask", "no"]
 """Search; leave it to the model; or do not search, whatever the model would say."""

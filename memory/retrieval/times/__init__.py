@@ -7,10 +7,10 @@ then both count.
 
 from __future__ import annotations
 
-from memory.retrieval.times.clock import time_of_day
-from memory.retrieval.times.cues import asks_when, tells_when
-from memory.retrieval.times.days import Period
-from memory.retrieval.times.mentions import Mention, mentions
-from memory.retrieval.times.question import named_periods
+from react_mem.memory.retrieval.times.clock import time_of_day
+from react_mem.memory.retrieval.times.cues import asks_when, tells_when
+from react_mem.memory.retrieval.times.days import Period
+from react_mem.memory.retrieval.times.mentions import Mention, mentions
+from react_mem.memory.retrieval.times.question import named_periods
 
 __all__ = ["Mention", "Period", "asks_when", "mentions", "named_periods", "tells_when", "time_of_day"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import time
 
-from memory.language import LANGUAGES
-from memory.retrieval.times.folding import fold
-from memory.retrieval.times.numerals import NUMBER, number
+from react_mem.memory.language import LANGUAGES
+from react_mem.memory.retrieval.times.folding import fold
+from react_mem.memory.retrieval.times.numerals import NUMBER, number
 
 _DIGITAL = r"(?<![\d:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?![\d:])(?! ?[ap]\.?m\b)"
 _CLOCK = [

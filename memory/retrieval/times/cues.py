@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory.retrieval.times.folding import MAX_QUESTION, fold
-from memory.retrieval.times.vocabulary import (
+from react_mem.memory.retrieval.times.folding import MAX_QUESTION, fold
+from react_mem.memory.retrieval.times.vocabulary import (
     DOUBTFUL,
     HOLIDAYS,
     MONTHS,
@@ -17,7 +17,7 @@ from memory.retrieval.times.vocabulary import (
     WEEKDAYS,
     one_of,
 )
-from memory.retrieval.times.years import YEAR, is_year
+from react_mem.memory.retrieval.times.years import YEAR, is_year
 
 
 def asks_when(question: str) -> bool:

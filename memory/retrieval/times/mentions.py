@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import date
 
-from memory.retrieval.times.days import Period
-from memory.retrieval.times.folding import fold
-from memory.retrieval.times.modifiers import joined, modified
-from memory.retrieval.times.named import CONTEXT_CHARS, Named, Scene, Side
-from memory.retrieval.times.rules import RULES
-from memory.retrieval.times.unspaced import side_of
+from react_mem.memory.retrieval.times.days import Period
+from react_mem.memory.retrieval.times.folding import fold
+from react_mem.memory.retrieval.times.modifiers import joined, modified
+from react_mem.memory.retrieval.times.named import CONTEXT_CHARS, Named, Scene, Side
+from react_mem.memory.retrieval.times.rules import RULES
+from react_mem.memory.retrieval.times.unspaced import side_of
 
 _MAX_NAMED = 8
 """A question names one or two periods; a text pasted into it may name hundreds, which would only blur the cue."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from memory.retrieval.times.days import Period, of_unit, shift
-from memory.retrieval.times.named import REACH_YEARS, Named, Side
-from memory.retrieval.times.vocabulary import SIDES, number_of, one_of
+from react_mem.memory.retrieval.times.days import Period, of_unit, shift
+from react_mem.memory.retrieval.times.named import REACH_YEARS, Named, Side
+from react_mem.memory.retrieval.times.vocabulary import SIDES, number_of, one_of
 
 _REACH_OF_MANY_DAYS = 183
 """How far "before May" reaches for each of the years that it may mean: further, and the periods cover everything."""

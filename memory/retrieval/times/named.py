@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from memory.retrieval.times.days import Period
+from react_mem.memory.retrieval.times.days import Period
 
 REACH_YEARS = 10
 """How far back a month without a year is looked for, and how far "before 2020" and "after 2020" reach."""

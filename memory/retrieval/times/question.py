@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memory.retrieval.times.days import Period
-from memory.retrieval.times.folding import MAX_QUESTION
-from memory.retrieval.times.mentions import mentions
-from memory.retrieval.times.modifiers import opened
+from react_mem.memory.retrieval.times.days import Period
+from react_mem.memory.retrieval.times.folding import MAX_QUESTION
+from react_mem.memory.retrieval.times.mentions import mentions
+from react_mem.memory.retrieval.times.modifiers import opened
 
 
 def named_periods(question: str, now: datetime) -> tuple[Period, ...]:

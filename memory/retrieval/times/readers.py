@@ -6,9 +6,17 @@ import re
 from dataclasses import replace
 from datetime import date
 
-from memory.retrieval.times.days import Period, Recurring, day_of, days_of_year, months_of_year, of_unit, shift
-from memory.retrieval.times.named import CONTEXT_CHARS, REACH_YEARS, Holder, Named, Reader, Scene
-from memory.retrieval.times.vocabulary import (
+from react_mem.memory.retrieval.times.days import (
+    Period,
+    Recurring,
+    day_of,
+    days_of_year,
+    months_of_year,
+    of_unit,
+    shift,
+)
+from react_mem.memory.retrieval.times.named import CONTEXT_CHARS, REACH_YEARS, Holder, Named, Reader, Scene
+from react_mem.memory.retrieval.times.vocabulary import (
     DOUBTFUL,
     HOLIDAYS,
     MONTHS,
@@ -22,7 +30,7 @@ from memory.retrieval.times.vocabulary import (
     number_of,
     one_of,
 )
-from memory.retrieval.times.years import is_year
+from react_mem.memory.retrieval.times.years import is_year
 
 # where a word that may be something else is a month or a season
 _SURE = one_of(set(MONTHS) - DOUBTFUL | {"april", "march", "june", "august"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory.retrieval.times.named import Reader
-from memory.retrieval.times.readers import (
+from react_mem.memory.retrieval.times.named import Reader
+from react_mem.memory.retrieval.times.readers import (
     read_counted,
     read_day,
     read_english_day,
@@ -21,8 +21,8 @@ from memory.retrieval.times.readers import (
     read_weekday,
     read_year,
 )
-from memory.retrieval.times.unspaced import UNSPACED_RULES
-from memory.retrieval.times.vocabulary import (
+from react_mem.memory.retrieval.times.unspaced import UNSPACED_RULES
+from react_mem.memory.retrieval.times.vocabulary import (
     HOLIDAYS,
     MONTHS,
     MONTHS_VI,
@@ -36,7 +36,7 @@ from memory.retrieval.times.vocabulary import (
     WEEKDAYS_VI,
     one_of,
 )
-from memory.retrieval.times.years import YEAR
+from react_mem.memory.retrieval.times.years import YEAR
 
 _TH = "(?:st|nd|rd|th)?"
 _IN_YEAR = rf"(?:,? (?:of |in )?(?P<y>{YEAR}))?"

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from memory.language import LANGUAGES
-from memory.retrieval.times.days import Period, day_of, days_of_year, months_of_year, of_unit, shift
-from memory.retrieval.times.folding import fold
-from memory.retrieval.times.named import CONTEXT_CHARS, Named, Reader, Scene, Side
-from memory.retrieval.times.numerals import NUMBER, YEAR_IN_NUMERALS, number
-from memory.retrieval.times.readers import HELD_IN, counted, monthly, weekly, yearly
-from memory.retrieval.times.vocabulary import one_of
+from react_mem.memory.language import LANGUAGES
+from react_mem.memory.retrieval.times.days import Period, day_of, days_of_year, months_of_year, of_unit, shift
+from react_mem.memory.retrieval.times.folding import fold
+from react_mem.memory.retrieval.times.named import CONTEXT_CHARS, Named, Reader, Scene, Side
+from react_mem.memory.retrieval.times.numerals import NUMBER, YEAR_IN_NUMERALS, number
+from react_mem.memory.retrieval.times.readers import HELD_IN, counted, monthly, weekly, yearly
+from react_mem.memory.retrieval.times.vocabulary import one_of
 
 _YEAR = rf"(?:(?<!\d)(?:19|20)\d\d|{YEAR_IN_NUMERALS})"
 

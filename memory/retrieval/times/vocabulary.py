@@ -5,8 +5,8 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable
 
-from memory.retrieval.times.days import days_of_year, months_of_year
-from memory.retrieval.times.named import Side
+from react_mem.memory.retrieval.times.days import days_of_year, months_of_year
+from react_mem.memory.retrieval.times.named import Side
 
 MONTHS = {
     name.lower(): number

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memory.retrieval.times.vocabulary import HOLIDAYS, MONTHS, MONTHS_VI, SEASONS, YEAR_LEADS, one_of
+from react_mem.memory.retrieval.times.vocabulary import HOLIDAYS, MONTHS, MONTHS_VI, SEASONS, YEAR_LEADS, one_of
 
 YEAR = r"(?:19|20)\d\d(?!\d)"
 

@@ -14,18 +14,19 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
-from memory.adapters.vector_index import DIALECTS
-from memory.adapters.vectorstore import NOTES
-from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.maintenance import repair
-from memory.namespaces import scope_namespace
-from memory.records import Message, now
-from memory.storage import StorageError, StorageSettings, open_storage
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.postgres import MemoryStore
-from memory.transactions import GuardedStore
+from react_mem.errors import StorageError
+from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
+from react_mem.memory.adapters.vector_index import DIALECTS
+from react_mem.memory.adapters.vectorstore import NOTES
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.maintenance import repair
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Message, now
+from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
 from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store

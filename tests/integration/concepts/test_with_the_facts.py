@@ -11,16 +11,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from psycopg import AsyncConnection
 
-from memory.concepts import load_concepts
-from memory.consolidation import consolidate, load_knowledge
-from memory.conversations import end_conversation
-from memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
-from memory.extraction.contract import Relation
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.storage.postgres import MemoryStore
-from memory.turns import Turns
+from react_mem.memory.concepts import load_concepts
+from react_mem.memory.consolidation import consolidate, load_knowledge
+from react_mem.memory.conversations import end_conversation
+from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
+from react_mem.memory.extraction.contract import Relation
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.turns import Turns
 from tests.support.databases import fresh_database, open_memory_store, word_model
 from tests.support.imported import but_for_origin
 

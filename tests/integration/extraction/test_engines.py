@@ -17,18 +17,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import SecretStr
 
-from memory.extraction import (
-    DeadlineExceeded,
-    ExistingMemory,
-    Extraction,
-    ExtractionError,
-    Extractor,
-    InvalidOutput,
-    ModelRejected,
-    ModelUnavailable,
-    TranscriptMessage,
-    create_extractor,
-)
+from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
+from react_mem.memory.extraction import ExistingMemory, Extraction, Extractor, TranscriptMessage, create_extractor
 from tests.support import labels
 from tests.support.labels import fact
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall

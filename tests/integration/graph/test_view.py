@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from memory.graph.export import to_html
-from memory.graph.reading import MemoryGraph
-from memory.records import Level
+from react_mem.memory.graph.export import to_html
+from react_mem.memory.graph.reading import MemoryGraph
+from react_mem.memory.records import Level
 from tests.support.linking import record, store_records
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

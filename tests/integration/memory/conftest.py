@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
 from tests.support.databases import fresh_database
 from tests.support.stores import STORES, open_any_store
 

@@ -15,15 +15,15 @@ from langgraph.store.memory import InMemoryStore
 from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from agents.config import load_agent_config
-from agents.context import AgentContext
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import resolve_agent
-from graphs.hooks import Remember, with_memory
-from graphs.planner_worker import FLOW, build_graph
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryResultItem, MemoryScope
-from memory.records import StepExperience
+from react_mem.agents.config import load_agent_config
+from react_mem.agents.context import AgentContext
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import resolve_agent
+from react_mem.graphs.hooks import Remember, with_memory
+from react_mem.graphs.planner_worker import FLOW, build_graph
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryResultItem, MemoryScope
+from react_mem.memory.records import StepExperience
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.scripted_model import ScriptedModel

@@ -8,13 +8,13 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from psycopg import AsyncConnection
 
-from graphs.maintenance import MaintenanceContext, build_maintenance
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.storage.embeddings import EmbeddingModel
-from memory.turns import Turns
-from memory.unindexed import index_lost_messages
+from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.turns import Turns
+from react_mem.memory.unindexed import index_lost_messages
 from tests.support.databases import WordEmbeddings, open_memory_store
 
 ASKED = HumanMessage("I like green tea.", id="q")

@@ -15,10 +15,10 @@ from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryScope
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.postgres import MemoryStore
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryScope
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.postgres import MemoryStore
 from tests.integration.memory.test_scopes import fill
 from tests.support.databases import WordEmbeddings
 

@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from langgraph.store.base import BaseStore
 
-from memory.prompt_versions import FILE, PromptError, PromptVersions
-from memory.transactions import GuardedStore
-from prompts import load_prompt
+from react_mem.errors import PromptError
+from react_mem.memory.prompt_versions import FILE, PromptVersions
+from react_mem.memory.transactions import GuardedStore
+from react_mem.prompts import load_prompt
 
 NAME = "chat_summary_first"
 TEXT = "Sum up in {summary_length} characters, ask in {question_length}."

@@ -10,19 +10,19 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.resolve import ResolvedAgent, build_agent, resolve_agent
-from memory.changes import put, write
-from memory.concepts import find_concepts
-from memory.consolidation import load_knowledge
-from memory.extraction import Operation
-from memory.facade import MemoryFacade
-from memory.facts import write_facts
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.maintenance import Reflecting, reflect
-from memory.owned import everything
-from memory.records import Message, now, record_id
-from memory.turns import TurnReport, Turns
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
+from react_mem.memory.changes import put, write
+from react_mem.memory.concepts import find_concepts
+from react_mem.memory.consolidation import load_knowledge
+from react_mem.memory.extraction import Operation
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import write_facts
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.maintenance import Reflecting, reflect
+from react_mem.memory.owned import everything
+from react_mem.memory.records import Message, now, record_id
+from react_mem.memory.turns import TurnReport, Turns
 from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"

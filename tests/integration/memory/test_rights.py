@@ -10,15 +10,15 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from memory.changes import put_pending
-from memory.erasure import forgetting
-from memory.extraction import Operation
-from memory.facade import MemoryFacade
-from memory.facts import write_facts
-from memory.interface import MemoryScope
-from memory.namespaces import terminal_namespace
-from memory.owned import everything
-from memory.records import PendingTurn, Summary, now
+from react_mem.memory.changes import put_pending
+from react_mem.memory.erasure import forgetting
+from react_mem.memory.extraction import Operation
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import write_facts
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import terminal_namespace
+from react_mem.memory.owned import everything
+from react_mem.memory.records import PendingTurn, Summary, now
 from tests.integration.memory.test_scopes import fill
 from tests.support.imported import but_for_origin
 

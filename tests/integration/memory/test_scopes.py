@@ -9,13 +9,13 @@ import pytest
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from memory.extraction import Operation
-from memory.facade import MemoryFacade
-from memory.facts import write_facts
-from memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from memory.origins import Origin
-from memory.records import ProfileValue, Skill, now
-from memory.scopes import steps_to_experience
+from react_mem.memory.extraction import Operation
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import write_facts
+from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import ProfileValue, Skill, now
+from react_mem.memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open
 
 HERE = {"session_id": "monday", "agent_id": "assistant"}

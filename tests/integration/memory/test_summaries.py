@@ -8,13 +8,13 @@ from typing import Any
 from langgraph.store.base import BaseStore
 from psycopg import AsyncConnection
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.summaries import ContextChain
-from memory.summaries.folding import fold
-from memory.summaries.summarise import EXTRACTIVE, Summariser
-from memory.summaries.unfolding import unfold
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.summaries import ContextChain
+from react_mem.memory.summaries.folding import fold
+from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
+from react_mem.memory.summaries.unfolding import unfold
 from tests.support.databases import open_memory_store, word_model
 from tests.unit.memory.summaries.talking import Conversation, summing_model
 

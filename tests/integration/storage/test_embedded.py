@@ -17,9 +17,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memory.storage import unprivileged
-from memory.storage.embedded import embedded_database
-from memory.storage.errors import EmbeddedDatabaseError
+from react_mem.errors import EmbeddedDatabaseError
+from react_mem.memory.storage import unprivileged
+from react_mem.memory.storage.embedded import embedded_database
 from tests.support.embedded import STOP_SECONDS, server, servers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the embedded database does not run on Windows")
@@ -28,8 +28,8 @@ PROJECT = Path(__file__).parents[3]
 USER_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from memory.storage.embedded import embedded_database
-from memory.storage.errors import EmbeddedDatabaseError
+from react_mem.memory.storage.embedded import embedded_database
+from react_mem.errors import EmbeddedDatabaseError
 
 async def main():
     async with embedded_database(Path(sys.argv[1])) as url:

@@ -19,12 +19,12 @@ from langgraph.store.base import PutOp
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
-from agents.config import AgentConfig
-from agents.opening import open_agent
-from memory.facade import MemoryPolicy
-from memory.storage import Storage, StorageSettings, open_storage, server
-from memory.storage.embedded import embedded_server
-from memory.storage.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.opening import open_agent
+from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
+from react_mem.memory.facade import MemoryPolicy
+from react_mem.memory.storage import Storage, StorageSettings, open_storage, server
+from react_mem.memory.storage.embedded import embedded_server
 from tests.support.embedded import STOP_SECONDS, kill_server, servers
 from tests.support.embedded import server as server_of
 from tests.support.scripted_model import ScriptedModel
@@ -262,7 +262,7 @@ class TestKilledServer:
         error: type[DatabaseUnavailable],
         says: str,
     ) -> None:
-        monkeypatch.setattr("memory.storage.embedded._LEAST_SPACE", least_space)
+        monkeypatch.setattr("react_mem.memory.storage.embedded._LEAST_SPACE", least_space)
         async with open_storage(embedded(data_dir)) as storage:
             await note(storage, "before")
             kill_server(data_dir)

@@ -16,10 +16,10 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
-from memory.storage import Storage, StorageSettings, open_storage, open_store
-from memory.storage.embeddings import LOCAL_MODEL
-from memory.storage.errors import DatabaseUnavailable, EmbeddingMismatch
-from memory.storage.settings import PLATFORM_SCHEMA
+from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
+from react_mem.memory.storage import Storage, StorageSettings, open_storage, open_store
+from react_mem.memory.storage.embeddings import LOCAL_MODEL
+from react_mem.memory.storage.settings import PLATFORM_SCHEMA
 from tests.support.databases import open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")
@@ -93,7 +93,7 @@ async def test_another_model_is_refused_with_the_way_back_and_the_way_on(databas
         "openai:some-model (8 dimensions)",
         f"{LOCAL_MODEL} (384 dimensions)",
         "Set EMBEDDING_MODEL=openai:some-model",
-        f"python -m memory.storage.reembed --to {LOCAL_MODEL}",
+        f"python -m react_mem.memory.storage.reembed --to {LOCAL_MODEL}",
     ):
         assert part in message
 

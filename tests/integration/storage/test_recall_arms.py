@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.retrieval import question
-from memory.retrieval.fusion import ALL_ARMS, Arm
-from memory.retrieval.recall import Recall, RecallOp, recall
-from memory.retrieval.times import Period
-from memory.storage.postgres import MemoryStore
+from react_mem.memory.retrieval import question
+from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
+from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
+from react_mem.memory.retrieval.times import Period
+from react_mem.memory.storage.postgres import MemoryStore
 from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
 
 MARKER = {

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from langgraph.store.base import GetOp, PutOp
 
-from graphs.maintenance import build_maintenance
-from memory.retrieval.fusion import Arm
-from memory.storage import StorageSettings, reembed, vectors
-from memory.storage.embeddings import LOCAL_MODEL, EmbeddingModel
-from memory.storage.errors import InvalidVector
-from memory.storage.postgres import MemoryStore
-from memory.storage.vectors import checked_vector
-from memory.transactions import Guard
+from react_mem.errors import InvalidVector
+from react_mem.graphs.maintenance import build_maintenance
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.storage import StorageSettings, reembed, vectors
+from react_mem.memory.storage.embeddings import LOCAL_MODEL, EmbeddingModel
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.storage.vectors import checked_vector
+from react_mem.memory.transactions import Guard
 from tests.support.recalling import DIALOG, DIMS, SenseEmbeddings, keys, open_recalling, put, recalled, shared_database
 
 WORDS_ONLY = frozenset({Arm.LEXICAL})

@@ -14,16 +14,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import SearchOp
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
-from memory.namespaces import WORK, work_namespace
-from memory.storage.postgres import MemoryStore
-from memory.storage.search import Target
-from memory.turns import Turns
-from memory.work.items import Work, put_work
-from memory.work.queue import WorkQueue
-from memory.work.runner import Outcome
-from memory.work.worker import Worker
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.namespaces import WORK, work_namespace
+from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.storage.search import Target
+from react_mem.memory.turns import Turns
+from react_mem.memory.work.items import Work, put_work
+from react_mem.memory.work.queue import WorkQueue
+from react_mem.memory.work.runner import Outcome
+from react_mem.memory.work.worker import Worker
 
 PATIENCE = 60
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from langgraph.store.base import BaseStore
 
-from memory.adapters import AcontextSkills
-from memory.adapters.skill_files import read_skills, skill_name, write_skill
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.records import Skill
+from react_mem.memory.adapters import AcontextSkills
+from react_mem.memory.adapters.skill_files import read_skills, skill_name, write_skill
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.records import Skill
 from tests.contract.conftest import memory_store
 from tests.support.acontext_server import AcontextServer
 

@@ -11,10 +11,10 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables.history import RunnableWithMessageHistory
 from langgraph.store.base import BaseStore
 
-from memory.adapters import MemoryChatHistory, MemoryRetriever
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope, MemoryWriteEvent
-from memory.storage.postgres import MemoryStore
+from react_mem.memory.adapters import MemoryChatHistory, MemoryRetriever
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope, MemoryWriteEvent
+from react_mem.memory.storage.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory_store
 from tests.support.scripted_model import ScriptedModel
 

@@ -17,11 +17,11 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
-from memory.adapters import MemoryMiddleware, blocking
-from memory.facade import MemoryFacade
-from memory.interface import MemoryScope
-from memory.storage.embeddings import EmbeddingModel
-from memory.storage.postgres import MemoryStore
+from react_mem.memory.adapters import MemoryMiddleware, blocking
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.storage.postgres import MemoryStore
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import thread, weather
 from tests.support.databases import open_memory_store

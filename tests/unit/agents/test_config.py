@@ -7,19 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import agents.config
-from agents.config import (
-    AgentConfig,
-    AgentConfigError,
-    available_agents,
-    load_agent_config,
-    load_agent_config_file,
-)
-from agents.managers import MANAGERS
-from memory.interface import MemoryPolicy
-from prompts import load_prompt
+import react_mem.agents.config
+from react_mem.agents.config import AgentConfig, available_agents, load_agent_config, load_agent_config_file
+from react_mem.agents.managers import MANAGERS
+from react_mem.errors import AgentConfigError
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.prompts import load_prompt
 
-SHIPPED = Path(agents.config.__file__).parent
+SHIPPED = Path(react_mem.agents.config.__file__).parent
 
 
 def write(folder: Path, text: str, name: str = "mine") -> Path:

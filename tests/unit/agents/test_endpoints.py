@@ -10,10 +10,10 @@ import pytest
 import yaml
 from langchain_openai import ChatOpenAI
 
-from agents.config import AgentConfig, AgentConfigError, load_agent_config_file
-from agents.extractive import ExtractiveChatModel
-from agents.models import ModelConfigError
-from agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.agents.config import AgentConfig, load_agent_config_file
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.errors import AgentConfigError, ModelConfigError
 
 KEY = "own-key-of-the-small-model"
 ADDRESS = "http://user:s3cret-word@127.0.0.1:9/v1"

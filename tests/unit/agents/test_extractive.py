@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from agents.extractive import ExtractiveChatModel
-from tools.registry import load_tools
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.tools.registry import load_tools
 
 MEMORIES = (
     "- [profile] name: An",

@@ -10,14 +10,10 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
 from openai import Timeout
 
-from agents.extractive import ExtractiveChatModel
-from agents.model_errors import explain_model_error
-from agents.models import (
-    ModelConfigError,
-    load_chat_model,
-    resolve_chat_spec,
-    supports_native_tools,
-)
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.model_errors import explain_model_error
+from react_mem.agents.models import load_chat_model, resolve_chat_spec, supports_native_tools
+from react_mem.errors import ModelConfigError
 from tests.support.openai_server import OpenAIServer, Reply, openai_server
 
 __all__ = ["openai_server"]

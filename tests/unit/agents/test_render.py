@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from agents.terminal.column import Column, one_line
-from agents.terminal.render import TurnView
-from agents.wording import wording_for
+from react_mem.agents.terminal.column import Column, one_line
+from react_mem.agents.terminal.render import TurnView
+from react_mem.agents.wording import wording_for
 
 DUMB = {"TERM": "dumb"}
 """A terminal without a spinner, whose frames depend on time."""

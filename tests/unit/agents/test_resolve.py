@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agents.config import AgentConfig
-from agents.extractive import ExtractiveChatModel
-from agents.models import ModelConfigError
-from agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import ResolvedAgent, resolve_agent
+from react_mem.errors import ModelConfigError
 
 
 @pytest.fixture(autouse=True)

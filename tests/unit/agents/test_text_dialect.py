@@ -15,8 +15,8 @@ from langchain_core.messages.tool import tool_call
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from agents.text_dialect import TextDialect
-from agents.text_form import AnswerStream, Reply, parse_reply
+from react_mem.agents.text_dialect import TextDialect
+from react_mem.agents.text_form import AnswerStream, Reply, parse_reply
 from tests.support.text_model import TextModel
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.concepts.mentions import mentions
-from memory.records import Fact
+from react_mem.memory.concepts.mentions import mentions
+from react_mem.memory.records import Fact
 from tests.unit.concepts.facts import fact
 
 

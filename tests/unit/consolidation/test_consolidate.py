@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from memory.changes import delete, put, write
-from memory.consolidation import Asker, Knowledge, consolidate, load_knowledge, stale_knowledge
-from memory.consolidation.counting import MIN_TIMES, counted
-from memory.facade import MemoryFacade
-from memory.interface import MemoryQuery, MemoryScope
-from memory.origins import Origin
-from memory.records import Episode, Fact, fact_id, record_id
-from memory.wording import share
+from react_mem.memory.changes import delete, put, write
+from react_mem.memory.consolidation import Asker, Knowledge, consolidate, load_knowledge, stale_knowledge
+from react_mem.memory.consolidation.counting import MIN_TIMES, counted
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryScope
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import Episode, Fact, fact_id, record_id
+from react_mem.memory.wording import share
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

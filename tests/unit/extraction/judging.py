@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
-from memory.extraction.answers import Answer
-from memory.extraction.briefing import Briefing, brief
-from memory.extraction.checks import check
-from memory.records import Role
+from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
+from react_mem.memory.extraction.answers import Answer
+from react_mem.memory.extraction.briefing import Briefing, brief
+from react_mem.memory.extraction.checks import check
+from react_mem.memory.records import Role
 
 Said = Sequence[tuple[Role, str]]
 TUESDAY = datetime(2026, 3, 3, 12, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction.answers import Answer, read_answer
-from memory.extraction.errors import InvalidOutput
+from react_mem.errors import InvalidOutput
+from react_mem.memory.extraction.answers import Answer, read_answer
 
 WHOLE: dict[str, Any] = {
     "facts": [{"c": [1], "text": 'says "hi" {'}, {"c": [2], "rel": "ends", "target": "f1"}],

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction import ExistingMemory, TranscriptMessage
-from memory.extraction.answers import Answer
-from memory.extraction.briefing import MAX_CLAUSES, MAX_MESSAGES, MAX_USER_CHARS, Briefing, brief
-from memory.extraction.checks import check
-from memory.own_words import own_words
-from memory.statements import ends_of
+from react_mem.memory.extraction import ExistingMemory, TranscriptMessage
+from react_mem.memory.extraction.answers import Answer
+from react_mem.memory.extraction.briefing import MAX_CLAUSES, MAX_MESSAGES, MAX_USER_CHARS, Briefing, brief
+from react_mem.memory.extraction.checks import check
+from react_mem.memory.own_words import own_words
+from react_mem.memory.statements import ends_of
 from tests.support.labels import clauses_in, memories_in
 
 

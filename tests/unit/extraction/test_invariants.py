@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction.answers import read_answer
-from memory.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
-from memory.extraction.checks import check
-from memory.extraction.contract import ExistingMemory, Extraction
-from memory.extraction.errors import InvalidOutput
-from memory.extraction.evidence import without_user
-from memory.extraction.proposal import MAX_FACTS
-from memory.origins import Origin
-from memory.wording import Vocabulary, content_words, names, numbers, words
-from prompts import load_prompt
+from react_mem.errors import InvalidOutput
+from react_mem.memory.extraction.answers import read_answer
+from react_mem.memory.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
+from react_mem.memory.extraction.checks import check
+from react_mem.memory.extraction.contract import ExistingMemory, Extraction
+from react_mem.memory.extraction.evidence import without_user
+from react_mem.memory.extraction.proposal import MAX_FACTS
+from react_mem.memory.origins import Origin
+from react_mem.memory.wording import Vocabulary, content_words, names, numbers, words
+from react_mem.prompts import load_prompt
 from tests.support.labels import episode, fact, field, proposal
 from tests.unit.extraction.judging import judged, shown
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.extraction import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
-from memory.extraction.stand_ins import ask_in_turn
+from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
+from react_mem.memory.extraction.stand_ins import ask_in_turn
 
 FAILURES = [
     ModelRejected("a key is refused"),

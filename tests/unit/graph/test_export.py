@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from memory.graph.export import Graph, to_graphml, to_html, to_json, to_networkx
-from memory.graph.links import Link, LinkKind
-from memory.graph.reading import MemoryGraph
+from react_mem.memory.graph.export import Graph, to_graphml, to_html, to_json, to_networkx
+from react_mem.memory.graph.links import Link, LinkKind
+from react_mem.memory.graph.reading import MemoryGraph
 from tests.support.linking import record, store_records
 from tests.unit.graph.test_relinking import found_alike
 

@@ -6,15 +6,15 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from memory.changes import Change
-from memory.facade import MemoryFacade
-from memory.graph.documents import Direction
-from memory.graph.links import LinkKind
-from memory.graph.reading import MemoryGraph
-from memory.graph.traverse import Subgraph, expand, page_rank
-from memory.namespaces import scope_namespace
-from memory.records import Level
-from memory.transactions import transact
+from react_mem.memory.changes import Change
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.documents import Direction
+from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.reading import MemoryGraph
+from react_mem.memory.graph.traverse import Subgraph, expand, page_rank
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.records import Level
+from react_mem.memory.transactions import transact
 from tests.support.linking import START, record, store_records
 
 WORKED = {

@@ -10,10 +10,10 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
 
-from graphs.conversations_route import router
-from memory.facade import MemoryFacade
-from memory.namespaces import work_namespace
-from memory.turns import Turns
+from react_mem.graphs.conversations_route import router
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.namespaces import work_namespace
+from react_mem.memory.turns import Turns
 from tests.support.routes import NOBODY, client_of
 
 

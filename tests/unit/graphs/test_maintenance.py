@@ -16,19 +16,19 @@ from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
-from agents.config import AgentConfig
-from agents.extractive import ExtractiveChatModel
-from agents.opening import open_agent
-from agents.runners import configured_runners
-from graphs.maintenance import MaintenanceContext, build_maintenance
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import pending_namespace, scope_namespace, work_namespace
-from memory.turns import Turns
-from memory.work.ending import conclude_soon
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.opening import open_agent
+from react_mem.agents.runners import configured_runners
+from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import pending_namespace, scope_namespace, work_namespace
+from react_mem.memory.turns import Turns
+from react_mem.memory.work.ending import conclude_soon
+from react_mem.memory.work.worker import drain
+from react_mem.tools.conversation import end_conversation
 from tests.support.scripted_model import ScriptedModel, calls
-from tools.conversation import end_conversation
 
 
 def turns(store: InMemoryStore, user_id: str, session_id: str = "1", **policy: Any) -> Turns:

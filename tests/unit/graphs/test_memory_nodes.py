@@ -9,12 +9,12 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.work.worker import drain
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.work.worker import drain
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls

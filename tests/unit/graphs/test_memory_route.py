@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 from langgraph.store.memory import InMemoryStore
 from starlette.authentication import SimpleUser
 
-from graphs.memory_route import MAX_IDS, MAX_TEXT, router
-from memory.facade import MemoryFacade
-from memory.records import fact_id
+from react_mem.graphs.memory_route import MAX_IDS, MAX_TEXT, router
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.records import fact_id
 from tests.support.routes import NOBODY, client_of
 from tests.support.telling import tell
 

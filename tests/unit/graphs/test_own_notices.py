@@ -11,11 +11,11 @@ from langchain_core.messages.tool import invalid_tool_call
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import build_agent, resolve_agent
-from memory.interface import MemoryPolicy
-from memory.transcript import NOTICE, is_said, to_records
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.transcript import NOTICE, is_said, to_records
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls

@@ -10,10 +10,10 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 
-from memory.erasure import delete_session, forget_user
-from memory.interface import MemoryScope
-from memory.namespaces import scope_namespace
-from memory.tasks import proven
+from react_mem.memory.erasure import delete_session, forget_user
+from react_mem.memory.interface import MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.tasks import proven
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
 from tests.support.labels import episode, proposal
@@ -113,7 +113,7 @@ async def test_what_may_prove_a_step_is_read_off_the_event_loop(monkeypatch: pyt
         threads.append(threading.get_ident())
         return proven(*args)
 
-    monkeypatch.setattr("graphs.task_graph.proven", noting)
+    monkeypatch.setattr("react_mem.graphs.task_graph.proven", noting)
     await begun(memory_store())
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from memory.facade import MemoryFacade
+from react_mem.memory.facade import MemoryFacade
 from tests.contract.conftest import memory_store
 from tests.support.labels import fact, proposal
 from tests.support.scripted_model import ScriptedModel

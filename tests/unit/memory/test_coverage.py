@@ -8,13 +8,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.conversations import end_conversation
-from memory.drafts import MAX_VERBATIM
-from memory.extraction import Extractor
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.turns import TurnReport, Turns
+from react_mem.memory.conversations import end_conversation
+from react_mem.memory.drafts import MAX_VERBATIM
+from react_mem.memory.extraction import Extractor
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.turns import TurnReport, Turns
 from tests.support.labels import Labeller, Says
 
 NOTHING = Labeller(rest=None)

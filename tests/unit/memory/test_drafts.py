@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.drafts import (
+from react_mem.memory.drafts import (
     MAX_VERBATIM,
     Stamp,
     parts_of,
@@ -13,9 +13,9 @@ from memory.drafts import (
     unread_facts,
     verbatim_facts,
 )
-from memory.extraction import Unread
-from memory.origins import Origin
-from memory.records import Fact, Message, now
+from react_mem.memory.extraction import Unread
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import Fact, Message, now
 
 STAMP = Stamp("s", "a", now())
 

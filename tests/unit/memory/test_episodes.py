@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.episodes import hold_episode, hold_summary, merged, same_episode
-from memory.extraction.contract import EpisodeDraft, Extraction
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.origins import Origin
-from memory.records import Episode, Level, record_id
-from memory.turns import Turns
+from react_mem.memory.episodes import hold_episode, hold_summary, merged, same_episode
+from react_mem.memory.extraction.contract import EpisodeDraft, Extraction
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.origins import Origin
+from react_mem.memory.records import Episode, Level, record_id
+from react_mem.memory.turns import Turns
 
 SAID = ["Please book me a flight to Hue on 12 May.", "Booked: flight VN 1541 for 840 dollars."]
 OBSERVED = ['search_flights({"to": "Hue"}) -> VN 1541, 840 dollars, no refund', "book(VN 1541) -> confirmed"]
@@ -277,7 +277,7 @@ async def test_goals_are_compared_beside_the_event_loop(monkeypatch: pytest.Monk
         threads.append(threading.current_thread())
         return same_episode(*arguments)
 
-    monkeypatch.setattr("memory.scopes.episodic.same_episode", noted)
+    monkeypatch.setattr("react_mem.memory.scopes.episodic.same_episode", noted)
     memory = MemoryFacade(InMemoryStore(), MemoryPolicy())
     await memory.episodic.record("Book a flight to Hue", user_id="ann", session_id="s", agent_id="a")
     assert threads

@@ -8,8 +8,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from memory.facade import MemoryFacade
-from memory.interface import Memory, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import Memory, MemoryQuery, MemoryScope, MemoryWriteEvent
 
 WHO = {"session_id": "monday", "agent_id": "assistant"}
 

@@ -11,8 +11,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.conversations import end_conversation
-from memory.extraction import (
+from react_mem.memory.conversations import end_conversation
+from react_mem.memory.extraction import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
@@ -20,11 +20,11 @@ from memory.extraction import (
     ProfileChange,
     TranscriptMessage,
 )
-from memory.facade import MemoryFacade
-from memory.forgetting import forget_said
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.turns import Turns
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.forgetting import forget_said
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.turns import Turns
 
 ALLERGY = "I'm allergic to penicillin"
 BOTH = f"I live in Hue. {ALLERGY}."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.turns import Turns
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.turns import Turns
 from tests.support.databases import WordEmbeddings
 
 

@@ -13,12 +13,12 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.runtime import Runtime, ServerInfo
 
-from agents.config import AgentConfig
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import build_agent, resolve_agent
-from memory import identity as module
-from memory.identity import development_user, identify, why_off
-from memory.interface import MemoryPolicy
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory import identity as module
+from react_mem.memory.identity import development_user, identify, why_off
+from react_mem.memory.interface import MemoryPolicy
 from tests.contract.conftest import memory_store
 from tests.support.scripted_model import ScriptedModel
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from memory import transactions, turns
-from memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import pending_namespace, scope_namespace
-from memory.turns import Turns, last_id
+from react_mem.memory import transactions, turns
+from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.turns import Turns, last_id
 from tests.support.schedules import Choice, GatedStore, GuardedGatedStore, Schedule
 
 SAID = ["I like tea.", "Noted.", "ok", "ok"]

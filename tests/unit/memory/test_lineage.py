@@ -12,21 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from memory.changes import put
-from memory.consolidation import consolidate
-from memory.external import origin_of_result
-from memory.extraction import Operation
-from memory.facade import MemoryFacade
-from memory.facts import write_facts
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
-from memory.learning import learn
-from memory.origins import Origin, lowest
-from memory.owned import everything
-from memory.records import Message, ProfileValue, origin_of, record_id
-from memory.scopes import steps_to_experience
-from memory.summaries.folding import fold
-from memory.summaries.settings import SummarySettings
-from memory.summaries.summarise import EXTRACTIVE
+from react_mem.memory.changes import put
+from react_mem.memory.consolidation import consolidate
+from react_mem.memory.external import origin_of_result
+from react_mem.memory.extraction import Operation
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import write_facts
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.learning import learn
+from react_mem.memory.origins import Origin, lowest
+from react_mem.memory.owned import everything
+from react_mem.memory.records import Message, ProfileValue, origin_of, record_id
+from react_mem.memory.scopes import steps_to_experience
+from react_mem.memory.summaries.folding import fold
+from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.summaries.summarise import EXTRACTIVE
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 WHO: dict[str, Any] = {"session_id": "s", "agent_id": "a"}

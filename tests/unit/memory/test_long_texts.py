@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from memory.clauses import cut
-from memory.drafts import Stamp, unread_facts, verbatim_facts
-from memory.extraction import TranscriptMessage, structured
-from memory.extraction.answers import Answer, read_answer
-from memory.extraction.briefing import MAX_USER_CHARS, brief
-from memory.extraction.checks import check
-from memory.extraction.structured import StructuredExtractor
-from memory.hallucination import Told
-from memory.own_words import own_words
-from memory.records import Message, now
-from memory.statements import is_question, sentences
+from react_mem.memory.clauses import cut
+from react_mem.memory.drafts import Stamp, unread_facts, verbatim_facts
+from react_mem.memory.extraction import TranscriptMessage, structured
+from react_mem.memory.extraction.answers import Answer, read_answer
+from react_mem.memory.extraction.briefing import MAX_USER_CHARS, brief
+from react_mem.memory.extraction.checks import check
+from react_mem.memory.extraction.structured import StructuredExtractor
+from react_mem.memory.hallucination import Told
+from react_mem.memory.own_words import own_words
+from react_mem.memory.records import Message, now
+from react_mem.memory.statements import is_question, sentences
 from tests.support.labels import fact, proposal
 from tests.support.scripted_model import ScriptedModel
 

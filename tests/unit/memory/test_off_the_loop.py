@@ -11,12 +11,12 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory import erasure, forgetting, portability, receipts
-from memory.branches import following, noticing
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
-from memory.transcript import record_of
-from memory.turns import Turns
+from react_mem.memory import erasure, forgetting, portability, receipts
+from react_mem.memory.branches import following, noticing
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.transcript import record_of
+from react_mem.memory.turns import Turns
 
 
 def turns(store: InMemoryStore) -> Turns:

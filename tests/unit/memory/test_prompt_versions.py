@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from memory.prompt_versions import FILE, PromptError, PromptVersions
-from prompts import load_prompt
+from react_mem.errors import PromptError
+from react_mem.memory.prompt_versions import FILE, PromptVersions
+from react_mem.prompts import load_prompt
 
 NAME = "chat_summary_first"
 TEXT = "Sum up in {summary_length} characters, ask in {question_length}."

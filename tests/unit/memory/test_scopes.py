@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
-from memory.interface import MemoryPolicy
-from memory.profile_schema import ProfileFieldSpec
-from memory.records import Profile, ProfileValue
-from memory.scopes.profile import merge_profile, values_of
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.profile_schema import ProfileFieldSpec
+from react_mem.memory.records import Profile, ProfileValue
+from react_mem.memory.scopes.profile import merge_profile, values_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

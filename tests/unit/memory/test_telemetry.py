@@ -15,10 +15,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.errors import GraphInterrupt
 
-from memory import telemetry
-from memory.telemetry import prices
-from memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Kind
-from memory.telemetry.labels import Choice, Label, Name
+from react_mem.memory import telemetry
+from react_mem.memory.telemetry import prices
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Kind
+from react_mem.memory.telemetry.labels import Choice, Label, Name
 from tests.support.heard import Heard, hear
 from tests.support.scripted_model import ScriptedModel
 
@@ -122,7 +122,7 @@ class TestWhatIsDropped:
     def test_what_is_not_declared_is_logged_and_raises_nothing(
         self, mistake: Any, heard: Heard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memory.telemetry.emit._refused", set())
+        monkeypatch.setattr("react_mem.memory.telemetry.emit._refused", set())
         with caplog.at_level(logging.ERROR):
             mistake()
         assert "not recorded" in caplog.text
@@ -131,7 +131,7 @@ class TestWhatIsDropped:
     def test_a_label_that_is_not_declared_is_left_out(
         self, heard: Heard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("memory.telemetry.emit._refused", set())
+        monkeypatch.setattr("react_mem.memory.telemetry.emit._refused", set())
         telemetry.count("degradations", part="vector", user_id="ann")
         assert heard.points("degradations") == {frozenset({("part", "vector")}): 1}
         assert "no label 'user_id'" in caplog.text
@@ -293,7 +293,7 @@ def test_it_costs_next_to_nothing_while_nobody_listens() -> None:
     # in a process of its own: in this one, somebody may
     code = """
 import timeit
-from memory import telemetry
+from react_mem.memory import telemetry
 
 def measured():
     with telemetry.span("tool", tool="weather"):

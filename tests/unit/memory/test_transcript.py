@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.external import WEB_SEARCH
-from memory.facade import MemoryFacade
-from memory.transcript import misdated, to_records
+from react_mem.memory.external import WEB_SEARCH
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.transcript import misdated, to_records
 
 SECRET = "my salary is 5,000"
 

@@ -13,23 +13,23 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from memory.claims import MAX_FAILURES
-from memory.conversations import end_conversation, quiet_conversations
-from memory.extraction import (
+from react_mem.errors import ModelUnavailable
+from react_mem.memory.claims import MAX_FAILURES
+from react_mem.memory.conversations import end_conversation, quiet_conversations
+from react_mem.memory.extraction import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
-    ModelUnavailable,
     Operation,
     ProfileChange,
     TranscriptMessage,
 )
-from memory.facade import MemoryFacade
-from memory.facts import write_facts
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.namespaces import scope_namespace, work_namespace
-from memory.transcript import NOTICE
-from memory.turns import Turns
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.facts import write_facts
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.namespaces import scope_namespace, work_namespace
+from react_mem.memory.transcript import NOTICE
+from react_mem.memory.turns import Turns
 
 Reading = Callable[[str], Extraction]
 """From the id of the user's first message to what is drawn."""
@@ -242,7 +242,7 @@ class NoAnswers(DeterministicFakeEmbedding):
 async def test_without_the_embedder_a_turn_is_read_beside_the_facts_that_share_words(
     hangs: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("memory.related._SECONDS", 0.01)
+    monkeypatch.setattr("react_mem.memory.related._SECONDS", 0.01)
     store = InMemoryStore(index={"dims": 4, "embed": NoAnswers(hangs), "fields": ["text"]})
     reader = Reader(allergic)
     one = turns(store, reader)

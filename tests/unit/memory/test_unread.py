@@ -9,10 +9,11 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.extraction import ExistingMemory, Extraction, ModelUnavailable, Operation, TranscriptMessage, Unread
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.turns import Turns
+from react_mem.errors import ModelUnavailable
+from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage, Unread
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.turns import Turns
 
 
 class Reader:

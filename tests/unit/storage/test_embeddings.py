@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from langchain_openai import OpenAIEmbeddings
 
-from memory.records import MAX_INDEXED_CHARS
-from memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
-from memory.storage.errors import EmbeddingUnavailable
+from react_mem.errors import EmbeddingUnavailable
+from react_mem.memory.records import MAX_INDEXED_CHARS
+from react_mem.memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
 
 
 def cosine(a: list[float], b: list[float]) -> float:

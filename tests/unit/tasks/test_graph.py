@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory.context import count_tokens
-from memory.tasks import (
+from react_mem.memory.context import count_tokens
+from react_mem.memory.tasks import (
     MAX_STEPS,
     Plan,
     Refusal,
@@ -23,7 +23,7 @@ from memory.tasks import (
     parse,
     woven,
 )
-from memory.tasks.cues import meant
+from react_mem.memory.tasks.cues import meant
 
 FEW = settings(deadline=None, max_examples=60)
 

@@ -13,17 +13,17 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.extractive import ExtractiveChatModel
-from agents.resolve import build_agent, resolve_agent
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
-from memory.records import Fact
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.records import Fact
+from react_mem.tools.matching import matching_facts
+from react_mem.tools.registry import load_tools
 from tests.contract.conftest import memory_store
 from tests.contract.test_loop import ANN
 from tests.support.scripted_model import ScriptedModel, calls
-from tools.matching import matching_facts
-from tools.registry import load_tools
 
 TOOLS = ("retrieve_facts", "recall_episodes", "store_fact", "record_episode", "forget")
 
@@ -366,7 +366,7 @@ async def test_a_store_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -
         async def abatch(self, ops: Any) -> Any:
             await asyncio.Event().wait()
 
-    monkeypatch.setattr("tools.memory_tools._TIMEOUT", 0.01)
+    monkeypatch.setattr("react_mem.tools.memory_tools._TIMEOUT", 0.01)
     [message] = await Agent(Hanging(), "react").call(("retrieve_facts", {"query": "tea"}))
     assert "TimeoutError" in message.text
 

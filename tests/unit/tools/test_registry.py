@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.registry import BUILT_IN, ToolConfigError, load_tools
+from react_mem.errors import ToolConfigError
+from react_mem.tools.registry import BUILT_IN, load_tools
 
 OWN = '''
 """Tools of a user."""

@@ -9,13 +9,13 @@ from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from memory.interface import MemoryPolicy
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.interface import MemoryPolicy
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.unit.memory.summaries.talking import Conversation
 
-TOOL = "tools.memory_tools:unfold_summary"
+TOOL = "react_mem.tools.memory_tools:unfold_summary"
 
 
 async def unfold(store: InMemoryStore | None, name: str, *, user: str = "ann", thread: str = "talk") -> str:

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.extraction import Extraction, Operation, ProfileChange
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from memory.namespaces import scope_namespace
-from memory.reconcile import reconcile
-from memory.records import Fact, Message
-from memory.turns import Turns
+from react_mem.memory.extraction import Extraction, Operation, ProfileChange
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.namespaces import scope_namespace
+from react_mem.memory.reconcile import reconcile
+from react_mem.memory.records import Fact, Message
+from react_mem.memory.turns import Turns
 from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from memory.context.conversation import Verbatim, bounded, current_start, earlier_turns, fit, squeezed, visible
-from memory.context.tokens import message_tokens
+from react_mem.memory.context.conversation import (
+    Verbatim,
+    bounded,
+    current_start,
+    earlier_turns,
+    fit,
+    squeezed,
+    visible,
+)
+from react_mem.memory.context.tokens import message_tokens
 
 WHOLE = 8_000
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.records import Fact, Message
-from memory.retrieval.chunks import CHUNK_CHARS, chunks
-from memory.retrieval.entries import (
+from react_mem.memory.records import Fact, Message
+from react_mem.memory.retrieval.chunks import CHUNK_CHARS, chunks
+from react_mem.memory.retrieval.entries import (
     SPEAKS_OF_ITSELF,
     TELLS_WHEN,
     TERM_NUMBERS,

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
 from tests.support.databases import WordEmbeddings
 
 WHO = {"session_id": "tuesday", "agent_id": "assistant"}

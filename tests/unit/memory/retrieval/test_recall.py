@@ -9,9 +9,9 @@ import pytest
 from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from memory.retrieval.fusion import Arm
-from memory.retrieval.question import read_question
-from memory.retrieval.recall import Recall, RecallOp, recall
+from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.retrieval.question import read_question
+from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
 from tests.support.databases import WordEmbeddings
 
 SPACE = ("memory", "ann", "semantic")

@@ -11,8 +11,8 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
 
 
 class _Reranker(BaseDocumentCompressor):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.context import MAX_LINE_CHARS, MAX_PARTNER_CHARS, count_tokens, render_memories
-from memory.interface import Fragment, MemoryResultItem, MemoryScope
+from react_mem.memory.context import MAX_LINE_CHARS, MAX_PARTNER_CHARS, count_tokens, render_memories
+from react_mem.memory.interface import Fragment, MemoryResultItem, MemoryScope
 
 Said = tuple[str, str]
 """The id and the text of a message."""

@@ -10,13 +10,13 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy, MemoryScope
-from memory.records import Message, Summary
-from memory.summaries import ChainEntry, ContextChain
-from memory.summaries.joining import load_chain
-from memory.summaries.summarise import EXTRACTIVE, Summariser
-from memory.turns import TurnReport, Turns
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.records import Message, Summary
+from react_mem.memory.summaries import ChainEntry, ContextChain
+from react_mem.memory.summaries.joining import load_chain
+from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
+from react_mem.memory.turns import TurnReport, Turns
 from tests.support.scripted_model import ScriptedModel
 
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.records import Message, Summary
-from memory.summaries import ChainEntry, ContextChain, shown
-from memory.summaries.chain import MASTER, applied, next_fold
-from memory.summaries.settings import SummarySettings
+from react_mem.memory.records import Message, Summary
+from react_mem.memory.summaries import ChainEntry, ContextChain, shown
+from react_mem.memory.summaries.chain import MASTER, applied, next_fold
+from react_mem.memory.summaries.settings import SummarySettings
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -12,13 +12,13 @@ import openai
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
-from memory.records import SummaryLevel
-from memory.summaries.coherence import compare
-from memory.summaries.extractive import extract_sentences
-from memory.summaries.length import shortened
-from memory.summaries.settings import SummarySettings
-from memory.summaries.sources import MAX_CHARS, Source
-from memory.summaries.summarise import Made, Summariser, Task
+from react_mem.memory.records import SummaryLevel
+from react_mem.memory.summaries.coherence import compare
+from react_mem.memory.summaries.extractive import extract_sentences
+from react_mem.memory.summaries.length import shortened
+from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.summaries.sources import MAX_CHARS, Source
+from react_mem.memory.summaries.summarise import Made, Summariser, Task
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.memory.summaries.talking import shown_texts, summing_model, sums_up
 

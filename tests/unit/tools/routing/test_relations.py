@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memory.records import StepExperience, record_id
-from tools.routing.relations import Relations, what_followed
-from tools.routing.routes import Route
+from react_mem.memory.records import StepExperience, record_id
+from react_mem.tools.routing.relations import Relations, what_followed
+from react_mem.tools.routing.routes import Route
 
 
 def steps(turn: str, *tools: str, failed: str = "") -> list[StepExperience]:

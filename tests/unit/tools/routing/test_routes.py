@@ -9,10 +9,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt import ToolRuntime
 from pydantic import ValidationError
 
-from agents.config import AgentConfig, AgentConfigError, load_agent_config_file
-from tools.registry import ToolConfigError
-from tools.routing.routes import Route, tool_routes
-from tools.routing.settings import SwitchSettings
+from react_mem.agents.config import AgentConfig, load_agent_config_file
+from react_mem.errors import AgentConfigError, ToolConfigError
+from react_mem.tools.routing.routes import Route, tool_routes
+from react_mem.tools.routing.settings import SwitchSettings
 
 
 def news(query: str, runtime: ToolRuntime[Any, Any]) -> str:

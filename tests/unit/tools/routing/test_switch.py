@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.tools.routing.relations import Follows
+from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.switch import Choice, Switch
 from tests.support.databases import WordEmbeddings
 from tests.support.many_tools import FailingEmbeddings, many_tools, vectors_made, word_store
 from tests.support.scripted_model import ScriptedModel
-from tools.routing.relations import Follows
-from tools.routing.settings import SwitchSettings
-from tools.routing.switch import Choice, Switch
 
 VAGUE = "sell the boat and the piano"
 """Two tools are as near, and many nearly so."""

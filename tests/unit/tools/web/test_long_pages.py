@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tools.web.clean import clean
+from react_mem.tools.web.clean import clean
 
 
 def seconds(markup: str) -> float:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from memory.retrieval.words import fold
-from tools.web.privacy import MAX_QUERY_CHARS, outgoing
+from react_mem.memory.retrieval.words import fold
+from react_mem.tools.web.privacy import MAX_QUERY_CHARS, outgoing
 
 PROFILE = {
     "name": "Nguyễn Văn An",

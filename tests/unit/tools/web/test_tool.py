@@ -10,17 +10,17 @@ from langchain_core.messages import ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.store.memory import InMemoryStore
 
-from agents.config import AgentConfig
-from agents.resolve import build_agent, resolve_agent
-from memory.external import ExternalSearch
-from memory.facade import MemoryFacade
-from memory.interface import MemoryPolicy
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.external import ExternalSearch
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryPolicy
+from react_mem.tools.registry import load_tools
+from react_mem.tools.web import WebSearch
+from react_mem.tools.web.fetch import PageFetcher
+from react_mem.tools.web_search import create_web_search
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.web_server import GOLD, Page, WebServer
-from tools.registry import load_tools
-from tools.web import WebSearch
-from tools.web.fetch import PageFetcher
-from tools.web_search import create_web_search
 
 SETTINGS = ExternalSearch.model_validate({"engines": ("tavily",)})
 ANN = {"user_id": "ann"}

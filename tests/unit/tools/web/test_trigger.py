@@ -7,8 +7,8 @@ from datetime import datetime
 
 import pytest
 
-from memory.retrieval.words import fold
-from tools.web.trigger import decide
+from react_mem.memory.retrieval.words import fold
+from react_mem.tools.web.trigger import decide
 
 NOW = datetime(2026, 5, 4)
 
