@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from weakref import finalize
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, SearchItem
@@ -61,7 +61,8 @@ class StockScales:
     """What the scores of stores mean: known of the embedder, or measured once, behind the first question to it."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Embeddings, _Known] = WeakKeyDictionary()
+        # by identity: the models of LangChain's integrations have fields, and so no hash
+        self._known: dict[int, _Known] = {}
 
     def calibration(self, store: BaseStore) -> Calibration | None:
         """Return what is known by now; None where a store has no vectors, or other scores than cosines.
@@ -76,11 +77,18 @@ class StockScales:
         name = LOCAL_MODEL if isinstance(embeddings, LocalEmbeddings) else getattr(embeddings, "name", "")
         if name in KNOWN:
             return KNOWN[name]
-        known = self._known.setdefault(embeddings, _Known())
+        known = self._known_of(embeddings)
         idle = known.measuring is None or known.measuring.done()
         if known.calibration is None and idle and time.monotonic() >= known.not_before:
             known.measuring = asyncio.get_running_loop().create_task(_measure(embeddings, known))
         return known.calibration
+
+    def _known_of(self, embeddings: Embeddings) -> _Known:
+        place = id(embeddings)
+        if place not in self._known:
+            self._known[place] = _Known()
+            finalize(embeddings, self._known.pop, place, None).atexit = False
+        return self._known[place]
 
 
 async def _measure(embeddings: Embeddings, known: _Known) -> None:

@@ -126,3 +126,17 @@ def test_a_higher_threshold_never_finds_more(scores: list[float], least: float, 
     many, few = (near_enough(items, ["cat"], bound, SCALE) for bound in (low, high))
     assert set(map(id, few)) <= set(map(id, many))
     assert near_enough(items, ["steel"], 1.0, SCALE) == items
+
+
+class Compared(Placed):
+    """Compared by its fields, as the models of LangChain's integrations are: it has no hash."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compared)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+async def test_an_embedder_without_a_hash_can_be_asked() -> None:
+    store = await kept(store_of(Compared()))
+    assert await found(store, 0.7) == {NEAR, LIKELY, FAR}
