@@ -173,12 +173,10 @@ def database_for_a_server(server_url: str) -> Iterator[str]:
 
 
 def _project_config() -> dict[str, Any]:
-    """Return the project's langgraph.json for another folder: its files by absolute path, no .env."""
+    """Return the project's langgraph.json for another folder: it names modules, and there is no .env."""
     config: dict[str, Any] = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     config.pop("env")
-    graphs = {name: str(ROOT / path.removeprefix("./")) for name, path in config["graphs"].items()}
-    http = {**config["http"], "app": str(ROOT / config["http"]["app"].removeprefix("./"))}
-    return {**config, "graphs": graphs, "http": http, "dependencies": ["."]}
+    return {**config, "dependencies": ["."]}
 
 
 def _free_port() -> int:
