@@ -85,16 +85,7 @@ class MemoryFacade:
         self.profile = ProfileMemoryStore(store, self.policy)
         self.experience = ExperienceMemoryStore(store, self.policy)
         self.graph = MemoryGraph(store)
-        scopes: list[ScopeStore] = [
-            self.dialog,
-            self.state,
-            self.semantic,
-            self.episodic,
-            self.procedural,
-            self.profile,
-            self.experience,
-        ]
-        self._scopes = {scope.scope: scope for scope in scopes}
+        self._scopes = {scope.scope: scope for scope in vars(self).values() if isinstance(scope, ScopeStore)}
 
     async def read(self, query: MemoryQuery) -> MemoryResults:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.
