@@ -1,77 +1,164 @@
-"""The README tells the truth: its picture, its commands, its code, its links."""
+"""README and docs tell the truth: their pictures, commands, code, settings and links."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+from langgraph_cli.config import validate_config
 
-from react_mem.agents.config import AgentConfig
+from react_mem.agents.config import AgentConfig, load_agent_config_file
 from tests.contract.conftest import build_manager
+from tests.support.documents import BLOCKS, PAGES, ROOT, Block, blocks, name_of, prose_of
+from tests.support.labels import NOTHING
+from tests.support.openai_server import Match, OpenAIServer, Reply
+from tests.support.settings_tables import PAGE, models_of, nested, written
 
-ROOT = Path(__file__).parents[2]
-CLI_TESTS = (ROOT / "tests" / "e2e" / "test_memory_cli.py").read_text(encoding="utf-8")
+README = ROOT / "README.md"
+MOST_LINES = 220
+
+RECIPES = "docs/recipes.md"
+"""Its blocks are steps, which test_recipes.py takes."""
+
+RUN_WITH_A_SERVER = "get_client("
+"""What the code needs that test_server.py runs."""
+
+MEMORY_COMMANDS = (ROOT / "tests" / "e2e" / "test_memory_cli.py").read_text(encoding="utf-8")
 OTHER_COMMANDS = {
-    name: (ROOT / "tests" / "integration" / f"test_{name}.py").read_text(encoding="utf-8")
-    for name in ("context", "stats")
+    name: (ROOT / "tests" / folder / f"test_{file}.py").read_text(encoding="utf-8")
+    for name, folder, file in (
+        ("context", "integration", "context"),
+        ("stats", "integration", "stats"),
+        ("worker", "e2e", "worker_cli"),
+        ("maintain", "e2e", "worker_cli"),
+    )
 }
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def test_every_block_is_of_a_language_that_is_checked() -> None:
+    assert {block.language for block in BLOCKS} <= {"bash", "json", "mermaid", "python", "text", "yaml"}
 
 
 def test_the_picture_is_the_graph() -> None:
-    [picture] = blocks("mermaid")
-    drawn = set(re.findall(r"(\w+) (-->|-\.->) (\w+);", picture))
+    [picture] = blocks("mermaid", "README.md")
+    drawn = set(re.findall(r"(\w+) (-->|-\.->) (\w+);", picture.text))
     graph = build_manager("react_mem", ["x"]).get_graph()
     assert drawn == {(edge.source, "-.->" if edge.conditional else "-->", edge.target) for edge in graph.edges}
 
 
-def test_every_command_is_a_target_that_exists_or_is_run_elsewhere() -> None:
-    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    for command in filter(None, "\n".join(blocks("bash")).splitlines()):
+def test_the_picture_of_the_floors_is_what_is_enforced() -> None:
+    floors = PYPROJECT["tool"]["importlinter"]["contracts"][0]["layers"]
+    drawn = re.findall(r"(\w+) --> (\w+);", blocks("mermaid", "docs/architecture.md")[0].text)
+    assert drawn == list(pairwise(floor.removeprefix("react_mem.") for floor in floors))
+
+
+@pytest.mark.parametrize("block", blocks("bash"), ids=str)
+def test_every_command_is_a_target_that_exists_or_is_run_elsewhere(block: Block) -> None:
+    for command in filter(None, block.text.splitlines()):
         match command.split():
             case ["make", target]:
-                assert target in targets
-            case ["cp", source, ".env"]:
-                assert (ROOT / source).is_file()
+                assert target in TARGETS
             case [".venv/bin/react-mem", "memory", command, *_]:
                 # run with their options in test_memory_cli.py
-                assert f'"{command}"' in CLI_TESTS
-            case [".venv/bin/react-mem", ("context" | "stats") as command, *_]:
+                assert f'"{command}"' in MEMORY_COMMANDS
+            case [".venv/bin/react-mem", ("context" | "stats" | "worker" | "maintain") as command, *_]:
                 assert f'"{command}"' in OTHER_COMMANDS[command]
             case ["export", setting]:
                 assert setting.startswith("DATABASE_URL=")
+            case ["pip", "install", path]:
+                # installed for real, as wheel, sdist and editable, in test_packaging.py
+                extras = re.fullmatch(r'"\./react-mem\[(.+)\]"', path)
+                assert extras is not None
+                assert extras[1] in PROJECT["optional-dependencies"]
+            case [".venv/bin/python", "-m", "react_mem.memory.storage.reembed", "--to", _]:
+                help_ = [sys.executable, "-m", "react_mem.memory.storage.reembed", "--help"]
+                assert "--to" in subprocess.run(help_, capture_output=True, text=True, check=True).stdout
+            case [".venv/bin/python", "-m", "pytest", folder, *_]:
+                assert (ROOT / folder).is_dir()
+            case ["pre-commit", "install"]:
+                assert (ROOT / ".pre-commit-config.yaml").is_file()
             case _:
                 pytest.fail(f"nothing runs {command!r}")
 
 
-def test_every_link_leads_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?://)([^)]+)\)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def anchors_of(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", prose_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_the_config_in_it_is_valid(tmp_path: Path) -> None:
-    from react_mem.agents.config import load_agent_config_file
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\((?!https?://)([^)]+)\)", prose_of(page)):
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors_of(target), link
 
-    whole, tools = blocks("yaml")
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_file_that_is_named_exists(page: Path) -> None:
+    prose = re.sub(r"^New file .*$", "", prose_of(page), flags=re.MULTILINE)
+    named = re.findall(
+        r"`((?:agents|benchmarks|docs|graphs|memory|prompts|react_mem|tests|tools)/[\w./-]*|\.[a-z][\w./-]*/\w+)`",
+        prose,
+    )
+    assert [path for path in named if not (ROOT / path).exists() and not path.startswith(".react-mem")] == []
+
+
+def test_everything_in_the_docs_is_reached_from_the_readme() -> None:
+    reached, left = set(), [README]
+    while left:
+        page = left.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            links = re.findall(r"\]\((?!https?://)([^)#]+)", prose_of(page))
+            left += [(page.parent / link).resolve() for link in links]
+    assert {page for page in PAGES if ".github" not in page.parts} <= reached
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=str)
+def test_yaml_is_valid(block: Block, tmp_path: Path) -> None:
+    data = yaml.safe_load(block.text)
+    if block.page == RECIPES and "writes" in data:
+        return  # a language, which test_recipes.py loads
+    # an agent, or some keys of one
     path = tmp_path / "mine.yaml"
-    path.write_text(whole, encoding="utf-8")
+    path.write_text("" if "manager" in data else "manager: react_mem\n", encoding="utf-8")
+    with path.open("a", encoding="utf-8") as file:
+        file.write(block.text)
     assert isinstance(load_agent_config_file(path), AgentConfig)
-    assert "tools:" in tools
 
 
-async def test_the_python_in_it_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", blocks("json"), ids=str)
+def test_json_is_a_config_of_langgraph_with_what_the_projects_own_names(block: Block) -> None:
+    theirs: dict[str, Any] = json.loads(block.text)
+    ours = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
+    assert validate_config(json.loads(block.text))["graphs"] == theirs["graphs"]
+    assert theirs["graphs"].items() <= ours["graphs"].items()
+    assert {key: theirs[key] for key in ("store", "http")} == {key: ours[key] for key in ("store", "http")}
+
+
+async def test_the_first_python_in_the_readme_runs_with_nothing_set_up(tmp_path: Path) -> None:
     script = tmp_path / "example.py"
-    script.write_text(blocks("python")[0], encoding="utf-8")
+    script.write_text(blocks("python", "README.md")[0].text, encoding="utf-8")
     hidden = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "DATABASE_URL", "EMBEDDING_MODEL"}
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     done = await asyncio.to_thread(
@@ -86,3 +173,71 @@ async def test_the_python_in_it_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Mimi" in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [one for one in blocks("python") if one.page != RECIPES and RUN_WITH_A_SERVER not in one.text],
+    ids=str,
+)
+async def test_python_runs(
+    block: Block,
+    database_url: str,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With a database and a model, which the environment names; each script has an event loop of its own."""
+    openai_server.add(Reply(json=NOTHING), when=Match(schema=True), repeat=True)
+    openai_server.add(Reply(text="Your cat is called Mimi."), when=Match(schema=False), repeat=True)
+    for name in ("CHAT_MODEL", "OPENAI_MODEL", "REACT_MEM_AGENTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("EMBEDDING_MODEL", "local")
+    code = compile(block.text, str(block), "exec")
+    await asyncio.to_thread(exec, code, {"__name__": "__main__"})
+    # a memory that fails fails no turn, but says so
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("react_mem")] == []
+    assert bool(capsys.readouterr().out.strip()) == ("print(" in block.text)
+
+
+def test_the_tables_of_settings_are_complete() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == written(page), "python -m tests.support.settings_tables writes them again"
+    assert {model.__name__ for model in nested(AgentConfig)} == set(models_of(page))
+
+
+def test_every_variable_of_the_environment_is_explained() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    template = (ROOT / ".env.example").read_text(encoding="utf-8")
+    variables = re.findall(r"^#([A-Z_]+)=", template, re.MULTILINE)
+    assert len(variables) > 20
+    assert [name for name in variables if f"`{name}`" not in page] == []
+
+
+def test_the_workflow_runs_what_ci_runs_and_the_forms_can_be_read() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["test"]["steps"]
+    assert steps[-1] == {"run": ".ci/run"}
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    versions = [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if "Python :: 3." in line]
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == versions
+    for form in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"):
+        data = yaml.safe_load(form.read_text(encoding="utf-8"))
+        assert data["name"]
+        assert data["description"]
+        assert all(part["type"] in {"markdown", "textarea"} for part in data["body"])
+
+
+def test_commits_are_checked_by_the_projects_own_tools() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    entries = [hook["entry"].split() for hook in config["repos"][0]["hooks"]]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for program, *_ in entries:
+        name = program.removeprefix(".venv/bin/")
+        assert f"$(BIN)/{name}" in makefile
+        assert Path(sys.executable).with_name(name).is_file()

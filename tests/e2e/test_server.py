@@ -19,6 +19,7 @@ from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
 from tests.support.dev_server import DevServer, database_for_a_server, dev_server
+from tests.support.documents import blocks
 from tests.support.labels import NOTHING, Says, labelled
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 
@@ -454,6 +455,16 @@ async def outage(database: str) -> AsyncIterator[None]:
             yield
         finally:
             await conn.execute(allow(Identifier(name), SQL("true")))
+
+
+async def test_the_client_of_the_documentation_gets_an_answer(
+    bare_server: DevServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [block] = [block for block in blocks("python") if "get_client(" in block.text]
+    code = block.text.replace("http://127.0.0.1:2024", bare_server.url)
+    assert code != block.text
+    await asyncio.to_thread(exec, compile(code, str(block), "exec"), {})
+    assert capsys.readouterr().out.strip()
 
 
 async def test_without_its_database_it_answers_says_so_and_remembers_later(
