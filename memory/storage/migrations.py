@@ -1,14 +1,19 @@
 """The database's tables: LangGraph's own migrations and ours, applied in one transaction by one process at a time.
 
 The tables are those of `AsyncPostgresStore` and `AsyncPostgresSaver`, with their version tables, so that a database
-they made is adopted and stays usable by them. Ours are appended to `MIGRATIONS`, never edited.
+they made is adopted and stays usable by them.
+
+Ours are the files of `schema/`, run in the order of their numbers (0 to 18 were single statements once: a number that
+has no file belongs to the next file, or is superseded by it). A released file is never edited, renamed or deleted: a
+change is a new file. A function whose columns change is dropped and created there.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
@@ -18,9 +23,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
-from react_mem.memory.retrieval.entries import TERM_NUMBERS
 from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.recall import RECALL_FUNCTION
 
 Connection = AsyncConnection[DictRow]
 
@@ -30,86 +33,15 @@ _OLDEST_PGVECTOR = (0, 8)
 _MIGRATION_LOCK = 0x7265_6163_746D_656D
 """`reactmem`: what starting processes queue for."""
 
-NEXT_VECTORS: Sequence[str] = (
-    "DROP TABLE IF EXISTS store_vectors_next",
-    # What every row of an owner is compared by comes first: a column costs all that stand before it. All are compared
-    # in half precision, which the database makes of the vector, so that whoever writes one need not know.
-    f"""
-    CREATE TABLE store_vectors_next (
-        half halfvec({{dims}}) GENERATED ALWAYS AS (embedding::halfvec({{dims}})) STORED,
-        terms sparsevec({TERM_NUMBERS}),
-        length real,
-        place bigint,
-        said_at timestamptz,
-        prefix text NOT NULL,
-        key text NOT NULL,
-        field_name text NOT NULL,
-        embedding vector({{dims}}),
-        created_at timestamptz DEFAULT CURRENT_TIMESTAMP,
-        updated_at timestamptz DEFAULT CURRENT_TIMESTAMP,
-        CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name),
-        CONSTRAINT store_vectors_next_prefix_key_fkey
-            FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
-    )
-    """,
-    # The bytes up to which a row stays in one piece: the half vector and a hundred words, but not the whole vector,
-    # which few are compared by. The largest column is moved out first.
-    "ALTER TABLE store_vectors_next SET (toast_tuple_target = {inline})",
-    # An owner's rows, in the order of the conversation. By a range of prefixes, whatever the database's collation.
-    "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
-)
-"""A table as that of the vectors, to be filled and then to take its place."""
 
-SWAP_VECTORS: Sequence[str] = (
-    "DROP TABLE store_vectors",
-    "ALTER TABLE store_vectors_next RENAME TO store_vectors",
-    "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
-    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
-    """ALTER TABLE store_vectors
-        RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
-)
+def _read_migrations() -> tuple[tuple[int, str], ...]:
+    folder = files("react_mem.memory.storage") / "schema"
+    texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    return tuple(sorted((int(name.partition("_")[0]), text) for name, text in texts.items()))
 
-MISSING_INDEX = (
-    "CREATE INDEX IF NOT EXISTS store_vectors_missing_idx ON store_vectors (prefix, key, field_name) "
-    "WHERE embedding IS NULL"
-)
-"""What lacks a vector is found without reading the rest."""
 
-MIGRATIONS: Sequence[str] = (
-    """
-    CREATE TABLE memory_embedding (
-        only_row boolean PRIMARY KEY DEFAULT TRUE CHECK (only_row),
-        name text NOT NULL,
-        dims integer NOT NULL
-    )
-    """,
-    # A search reads one owner's vectors by a range of prefixes, whatever the database's collation.
-    "CREATE INDEX IF NOT EXISTS store_vectors_prefix_idx ON store_vectors (prefix text_pattern_ops)",
-    # With what a row is found by beside its vector, and without an index over all tenants, which is most of the cost of
-    # a write and no good for a search within one (see `namespace_indexes`).
-    *NEXT_VECTORS,
-    """
-    INSERT INTO store_vectors_next (prefix, key, field_name, embedding, created_at, updated_at)
-    SELECT prefix, key, field_name, embedding, created_at, updated_at FROM store_vectors ORDER BY prefix, key
-    """,
-    *SWAP_VECTORS,
-    # Which model made the vectors says what their cosines mean.
-    "ALTER TABLE memory_embedding ADD COLUMN calibration jsonb",
-    RECALL_FUNCTION,
-    # Again, since what it does has changed: nothing is scored where nothing can be found.
-    RECALL_FUNCTION,
-    # And again: a time far from everything said is no error.
-    RECALL_FUNCTION,
-    MISSING_INDEX,
-    # And again: the threshold of similarity holds for the neighbours of what is found, too.
-    RECALL_FUNCTION,
-    # Work behind the turns is searched across owners, for what is due; the expressions are those of a search's filter.
-    """
-    CREATE INDEX IF NOT EXISTS store_work_due_idx ON store (
-        (COALESCE(value #> '{agent}'::text[], 'null'::jsonb)), (COALESCE(value #> '{due_at}'::text[], 'null'::jsonb))
-    ) WHERE prefix = 'memory_work' OR (prefix ~>=~ 'memory_work.' AND prefix ~<~ 'memory_work/')
-    """,
-)
+MIGRATIONS = _read_migrations()
+"""The files of `schema/`, by their numbers. A database has run all up to the highest number that it has recorded."""
 
 _VECTORS_TABLE = """
     CREATE TABLE IF NOT EXISTS store_vectors (
@@ -215,19 +147,20 @@ async def _migration(conn: Connection) -> AsyncIterator[None]:
 
 async def _apply_all(conn: Connection, dims: int, *, checkpoints: bool) -> None:
     if checkpoints:
-        await _apply(conn, "checkpoint_migrations", AsyncPostgresSaver.MIGRATIONS)
-    await _apply(conn, "store_migrations", STORE_MIGRATIONS)
+        await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
+    await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
     await _create_extension(conn)
     # The stock store's three, but for the index, which ours would drop.
-    await _apply(conn, "vector_migrations", ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'"))
-    await _apply(conn, "memory_migrations", [of_dims(statement, dims) for statement in MIGRATIONS])
+    vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
+    await _apply(conn, "vector_migrations", enumerate(vectors))
+    await _apply(conn, "memory_migrations", [(number, of_dims(text, dims)) for number, text in MIGRATIONS])
 
 
 def of_dims(statement: str, dims: int) -> str:
     """Return a statement for vectors of a length.
 
     Args:
-        statement: One of this module, with `{dims}` and `{inline}`.
+        statement: SQL with `{dims}` and `{inline}`.
         dims: The length.
     """
     # 1,500 bytes for what is no vector: a piece of text has 100 words, of 8 bytes each
@@ -262,15 +195,21 @@ async def _extension_version(conn: Connection) -> str | None:
     return None if row is None else str(row["extversion"])
 
 
-async def _apply(conn: Connection, table: str, migrations: Sequence[str]) -> None:
+async def _apply(conn: Connection, table: str, migrations: Iterable[tuple[int, str]]) -> None:
     if not await table_exists(conn, table):
         await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
     row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
     done = -1 if row is None or row["v"] is None else row["v"]
-    for version, text in enumerate(migrations[done + 1 :], start=done + 1):
+    for number, text in migrations:
+        if number <= done:
+            continue
         # CONCURRENTLY is impossible in a transaction, and the transaction is what makes a start all or nothing.
         await conn.execute(text.replace("CONCURRENTLY ", "").encode())
-        await conn.execute(SQL("INSERT INTO {} (v) VALUES (%s)").format(Identifier(table)), (version,))
+        await conn.execute(
+            SQL("INSERT INTO {} (v) SELECT generate_series(%s::int, %s::int)").format(Identifier(table)),
+            (done + 1, number),
+        )
+        done = number
 
 
 async def table_exists(conn: Connection, table: str) -> bool:

@@ -25,15 +25,9 @@ from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
 
 from react_mem.errors import StorageError
+from react_mem.memory.retrieval.entries import TERM_NUMBERS
 from react_mem.memory.storage.embeddings import EmbeddingModel, load_embedding_model
-from react_mem.memory.storage.migrations import (
-    MISSING_INDEX,
-    NEXT_VECTORS,
-    SWAP_VECTORS,
-    of_dims,
-    stored_embedding,
-    upgrade,
-)
+from react_mem.memory.storage.migrations import of_dims, stored_embedding, upgrade
 from react_mem.memory.storage.model_guard import wait_for_writers
 from react_mem.memory.storage.server import connected
 from react_mem.memory.storage.settings import StorageSettings
@@ -45,6 +39,50 @@ _BATCH = 100
 """Items a call of the model: what an interruption costs at most, and within every provider's limit."""
 
 _NEXT = "store_vectors_next"
+_NEXT_VECTORS: Sequence[str] = (
+    "DROP TABLE IF EXISTS store_vectors_next",
+    # What every row of an owner is compared by comes first: a column costs all that stand before it. All are compared
+    # in half precision, which the database makes of the vector, so that whoever writes one need not know.
+    f"""
+    CREATE TABLE store_vectors_next (
+        half halfvec({{dims}}) GENERATED ALWAYS AS (embedding::halfvec({{dims}})) STORED,
+        terms sparsevec({TERM_NUMBERS}),
+        length real,
+        place bigint,
+        said_at timestamptz,
+        prefix text NOT NULL,
+        key text NOT NULL,
+        field_name text NOT NULL,
+        embedding vector({{dims}}),
+        created_at timestamptz DEFAULT CURRENT_TIMESTAMP,
+        updated_at timestamptz DEFAULT CURRENT_TIMESTAMP,
+        CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name),
+        CONSTRAINT store_vectors_next_prefix_key_fkey
+            FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
+    )
+    """,
+    # The bytes up to which a row stays in one piece: the half vector and a hundred words, but not the whole vector,
+    # which few are compared by. The largest column is moved out first.
+    "ALTER TABLE store_vectors_next SET (toast_tuple_target = {inline})",
+    # An owner's rows, in the order of the conversation. By a range of prefixes, whatever the database's collation.
+    "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
+)
+"""A table as that of the vectors, to be filled and then to take its place."""
+
+_SWAP_VECTORS: Sequence[str] = (
+    "DROP TABLE store_vectors",
+    "ALTER TABLE store_vectors_next RENAME TO store_vectors",
+    "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
+    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
+    """ALTER TABLE store_vectors
+        RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
+)
+
+_MISSING_INDEX = (
+    "CREATE INDEX IF NOT EXISTS store_vectors_missing_idx ON store_vectors (prefix, key, field_name) "
+    "WHERE embedding IS NULL"
+)
+"""What lacks a vector is found without reading the rest."""
 # In the order of the primary key, from where the last batch ended: each pass reads every row once.
 _PENDING = """
     SELECT v.prefix, v.key, v.fields, v.updated_at, s.value
@@ -150,7 +188,7 @@ async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
     if found is not None and found["model"] == model.name:
         return
     async with conn.transaction():
-        for statement in NEXT_VECTORS:
+        for statement in _NEXT_VECTORS:
             await conn.execute(of_dims(statement, model.dims).encode())
         await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(model.name)))
 
@@ -204,7 +242,7 @@ async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Ca
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
         if await (await conn.execute(_PENDING, ("", "", 1))).fetchone():
             return False
-        for statement in (_FORGET_LEFTOVERS, *SWAP_VECTORS, MISSING_INDEX):
+        for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS, _MISSING_INDEX):
             await conn.execute(statement.encode())
         await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
         await conn.execute("DELETE FROM memory_embedding")

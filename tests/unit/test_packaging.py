@@ -67,7 +67,7 @@ def test_the_wheel_holds_every_module_agent_and_prompt_under_one_name(wheel: Pat
     expected = {
         f"react_mem/{file.relative_to(ROOT)}"
         for folder in FOLDERS
-        for suffix in ("py", "yaml", "md", "html", "json")
+        for suffix in ("py", "yaml", "md", "html", "json", "sql")
         for file in (ROOT / folder).rglob(f"*.{suffix}")
     }
     names = set(zipfile.ZipFile(wheel).namelist())

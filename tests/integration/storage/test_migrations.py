@@ -1,0 +1,158 @@
+"""Databases of older versions, brought up to date on a real PostgreSQL with all that they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.interface import MemoryQuery, MemoryScope
+from react_mem.memory.storage import StorageSettings, migrations, reembed
+from tests.support.databases import fresh_database, open_memory_store, word_model
+
+FIRST = Path(__file__).with_name("first_schema.sql")
+MODEL = word_model(16)
+NUMBERS = [number for number, _ in migrations.MIGRATIONS]
+
+_TABLES = ("store", "store_vectors", "memory_embedding", "memory_migrations", "checkpoints", "checkpoint_blobs")
+_COLUMNS = """
+    SELECT c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+        pg_get_expr(d.adbin, d.adrelid), c.reloptions
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+        LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relname = ANY (%s) ORDER BY 1, 2
+"""
+_INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY (%s) ORDER BY 1"
+# Without NOT NULL, which the columns tell: PostgreSQL makes up the names.
+_CONSTRAINTS = """
+    SELECT r.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
+    WHERE r.relname = ANY (%s) AND c.contype <> 'n' ORDER BY 1, 2
+"""
+_FUNCTIONS = "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'memory_recall' AND %s::text[] IS NOT NULL"
+_VERSIONS = "SELECT v FROM memory_migrations WHERE %s::text[] IS NOT NULL ORDER BY v"
+_VALUES = """
+    SELECT prefix, key, value, created_at, updated_at, expires_at, ttl_minutes FROM store
+    WHERE %s::text[] IS NOT NULL ORDER BY prefix, key
+"""
+_VECTORS = """
+    SELECT prefix, key, field_name, embedding::text, created_at, updated_at FROM store_vectors
+    WHERE %s::text[] IS NOT NULL ORDER BY prefix, key, field_name
+"""
+
+
+async def connect(url: str) -> AsyncConnection[DictRow]:
+    return await AsyncConnection[DictRow].connect(url, autocommit=True, row_factory=dict_row)
+
+
+async def told(url: str, *statements: str) -> list[list[tuple[Any, ...]]]:
+    """Return what queries over the tables say."""
+    async with await connect(url) as conn:
+        cursors = [await conn.execute(statement.encode(), (list(_TABLES),)) for statement in statements]
+        return [[tuple(row.values()) for row in await cursor.fetchall()] for cursor in cursors]
+
+
+async def shape(url: str) -> list[list[tuple[Any, ...]]]:
+    """Return what the tables, indexes, constraints and functions of a database are."""
+    return await told(url, _COLUMNS, _INDEXES, _CONSTRAINTS, _FUNCTIONS)
+
+
+def asking(user: str, question: str, *scopes: MemoryScope) -> MemoryQuery:
+    return MemoryQuery(user_id=user, session_id="tuesday", agent_id="agent", query=question, scopes=[*scopes])
+
+
+async def bring_up_to_date(url: str) -> None:
+    async with await connect(url) as conn:
+        await migrations.migrate(conn, MODEL, checkpoints=True)
+
+
+@pytest.fixture
+async def newest(database_server: str) -> list[list[tuple[Any, ...]]]:
+    """The shape of a database that the newest version made, and the versions that it has recorded."""
+    async with fresh_database(database_server) as url:
+        await bring_up_to_date(url)
+        return [*await shape(url), *await told(url, _VERSIONS)]
+
+
+@pytest.fixture
+async def first(database_url: str) -> str:
+    """The URL of a database that the first version made, with its data."""
+    async with await connect(database_url) as conn:
+        await conn.execute(FIRST.read_text(encoding="utf-8").encode())
+    return database_url
+
+
+async def test_the_first_schema_becomes_the_newest_with_every_row_as_it_was(
+    first: str, newest: list[list[tuple[Any, ...]]]
+) -> None:
+    before = await told(first, _VALUES, _VECTORS)
+    assert (len(before[0]), len(before[1])) == (17, 15)
+    await bring_up_to_date(first)
+    assert await told(first, _VALUES, _VECTORS) == before
+    assert [*await shape(first), *await told(first, _VERSIONS)] == newest
+    await bring_up_to_date(first)  # and nothing is left to do
+    assert await told(first, _VALUES, _VECTORS) == before
+
+
+async def test_what_the_first_version_stored_is_recalled_by_its_owner(first: str) -> None:
+    async with open_memory_store(first, MODEL) as store, store:
+        memory = MemoryFacade(store)
+        for user, place in (("ann", "Đà Nẵng"), ("bob@example.com", "Lisbon")):
+            query = asking(user, f"lives in {place}", MemoryScope.SEMANTIC, MemoryScope.PROFILE)
+            texts = [item.payload["text"] for item in await memory.read(query)]
+            assert set(texts) == {f"User lives in {place}", f"lives in {place}"}
+            assert [turn["source_ids"] for turn in await memory.pending(user)]
+        thread = await AsyncPostgresSaver(store.pool).aget({"configurable": {"thread_id": "monday"}})
+        assert thread is not None
+        assert [message.content for message in thread["channel_values"]["messages"]] == ["Hi, I'm Ann", "Hello Ann"]
+    settings = StorageSettings.model_validate({"database_url": first})
+    assert await reembed.reembed(settings, MODEL, lambda count: None) == 15
+    async with open_memory_store(first, MODEL) as store, store:
+        found = await MemoryFacade(store).read(asking("ann", "zebra", MemoryScope.DIALOG))
+        assert found.missing == {}
+        assert "zebra" in found[0].payload["text"]
+
+
+@pytest.mark.parametrize("number", NUMBERS[1:-1])
+async def test_a_database_of_each_version_runs_only_what_it_lacks(
+    first: str, newest: list[list[tuple[Any, ...]]], number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await told(first, _VALUES, _VECTORS)
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", tuple(one for one in migrations.MIGRATIONS if one[0] <= number))
+        await bring_up_to_date(first)
+    [versions] = await told(first, _VERSIONS)
+    assert versions[-1] == (number,)
+    await bring_up_to_date(first)
+    assert [*await shape(first), *await told(first, _VERSIONS)] == newest
+    assert await told(first, _VALUES, _VECTORS) == before
+
+
+@pytest.mark.parametrize("number", [13, 14, 15])
+async def test_a_function_with_other_columns_is_replaced(
+    first: str, newest: list[list[tuple[Any, ...]]], number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """13 to 15 made the function, too: a database that stands there has one that a later file may not `REPLACE`."""
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", tuple(one for one in migrations.MIGRATIONS if one[0] <= 12))
+        await bring_up_to_date(first)
+    async with await connect(first) as conn:
+        await conn.execute(
+            "CREATE FUNCTION memory_recall(op jsonb, question vector) RETURNS TABLE (place bigint, key text) "
+            "LANGUAGE sql AS $$ SELECT 1::bigint, 'old' $$"
+        )
+        await conn.execute("INSERT INTO memory_migrations SELECT generate_series(13, %s::int)", (number,))
+    await bring_up_to_date(first)
+    assert [*await shape(first), *await told(first, _VERSIONS)] == newest
+
+
+async def test_a_database_that_is_embedded_anew_has_the_same_tables(first: str) -> None:
+    await bring_up_to_date(first)
+    before = await shape(first)
+    settings = StorageSettings.model_validate({"database_url": first})
+    assert await reembed.reembed(settings, MODEL, lambda count: None) == 15
+    assert await shape(first) == before
