@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
+from charset_normalizer import from_bytes
+
 _DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]{0,300}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{2,40})""", re.I)
 _HEAD = 2048
 """Bytes. A browser looks for the declaration in the first 1024."""
@@ -23,6 +25,13 @@ _VALID_AS_UTF8 = frozenset(
 )
 """Their bytes are those of ASCII as well."""
 
+_UNDECLARED = ["cp874", "cp932", "cp949", *(f"cp125{number}" for number in range(9)), "cp866", "koi8_r", "koi8_u"]
+_UNDECLARED += ["iso8859_2", "iso8859_5", "iso8859_7", "gb18030", "big5", "euc_jp"]
+"""What a page may be in that does not say: encodings of the web that differ in their letters. The fewer, the surer."""
+
+_SAMPLE = 4096
+"""Bytes that an encoding is told from: more take longer and tell little more."""
+
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -36,7 +45,7 @@ def decode(body: bytes, declared: str = "") -> str:
     """Return a page's text. It never fails: what cannot be read becomes the sign for that.
 
     Its byte order mark counts first; then UTF-8 where the bytes are that, which no other text is by chance; then what
-    it declares; then what it looks like.
+    it declares; then what its letters look like. Blocks for some ten milliseconds where that has to be found out.
 
     Args:
         body: The bytes.
@@ -48,6 +57,8 @@ def decode(body: bytes, declared: str = "") -> str:
     'giá'
     >>> decode(b"caf\\xe9", "utf-8")
     'café'
+    >>> decode("Сегодня в Москве дождь, а цены на золото выросли.".encode("koi8-r"))
+    'Сегодня в Москве дождь, а цены на золото выросли.'
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
@@ -64,7 +75,7 @@ def decode(body: bytes, declared: str = "") -> str:
 def _canonical(name: str) -> str:
     try:
         known = codecs.lookup(name.strip().strip("'\"")).name if name else ""
-    except LookupError:
+    except (LookupError, ValueError):
         return ""
     # what calls itself latin-1 is windows-1252, as browsers read it
     known = "cp1252" if known in ("iso8859-1", "ascii") else known
@@ -77,8 +88,26 @@ def _from_markup(body: bytes) -> str:
 
 
 def _guessed(body: bytes) -> str:
-    # most of what is left: an accent or two of western Europe, or bytes cut in half
-    try:
-        return body.decode("cp1252")
-    except UnicodeError:
-        return body.decode("utf-8", "replace")
+    text = body.decode("utf-8", "replace")
+    others = len(text) - len(text.encode("ascii", "ignore"))
+    # a letter of UTF-8 that is whole speaks for it: other encodings hardly ever make one by chance
+    if others >= 2 * text.count("\ufffd"):
+        return text
+    return body.decode(_detected(_sample(body)), "replace")
+
+
+def _detected(sample: bytes) -> str:
+    # in some encodings a letter has up to four bytes, and the sample may end within one
+    for end in range(len(sample), len(sample) - 4, -1):
+        matches = from_bytes(sample[:end], cp_isolation=_UNDECLARED)
+        best = matches.best()
+        if best is not None:
+            equal = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
+            western = any("cp1252" in match.could_be_from_charset for match in equal)
+            return "cp1252" if western else best.encoding
+    return "cp1252"
+
+
+def _sample(body: bytes) -> bytes:
+    """Return the beginning of what tells encodings apart: the lines with letters outside ASCII."""
+    return b"\n".join(line for line in body.splitlines() if not line.isascii())[:_SAMPLE]

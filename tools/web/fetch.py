@@ -116,7 +116,7 @@ class PageFetcher:
             if kind and kind not in _PAGES:
                 raise PageError("type", f"it is {kind}, not a page of text")
             body = await self._read(response, headers)
-        return _page(str(url), kind, charset, body)
+        return await asyncio.to_thread(_page, str(url), kind, charset, body)
 
     async def _read(self, response: httpcore.Response, headers: dict[bytes, bytes]) -> bytes:
         announced = headers.get(b"content-length", b"")
