@@ -539,6 +539,8 @@ async def test_one_search_serves_a_process() -> None:
     assert web_search(settings()) is not web_search(settings(max_results=1))
 
 
-def test_no_optional_package_is_loaded_before_it_is_used() -> None:
-    check = "import sys, tools.web_search; print(sorted({'ddgs', 'tavily', 'trafilatura', 'lxml'} & set(sys.modules)))"
+@pytest.mark.parametrize("module", ["react_mem.agents.cli", "react_mem.agents.opening", "react_mem.tools.web_search"])
+def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used(module: str) -> None:
+    packages = {"ddgs", "langmem", "tavily", "trafilatura", "lxml"}
+    check = f"import sys, {module}; print(sorted({packages} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -267,10 +267,8 @@ async def _ask(request: httpx.Request, *, refused: str) -> Any:
 
 
 def _tavily() -> tuple[Any, Any]:
-    try:
-        from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingPackage("tavily-python") from error
+    from tavily import AsyncTavilyClient, errors  # type: ignore[import-untyped]  # takes a second to import
+
     return AsyncTavilyClient, errors
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -11,12 +12,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
+from cachetools import TTLCache
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.memory import telemetry
 from react_mem.memory.external import ExternalSearch, WebAnswer, WebPage
 from react_mem.tools.web.attempt import Attempt
-from react_mem.tools.web.cache import ExpiringCache
 from react_mem.tools.web.decision import MAX_SECONDS, model_says_yes
 from react_mem.tools.web.engines import Engine, engine_named
 from react_mem.tools.web.failover import Engines
@@ -32,6 +33,9 @@ _SPARE = 3
 
 _MAX_HITS = 20
 """What Tavily gives at most."""
+
+_KEPT = 256
+"""Searches whose pages are kept. Three pages of two thousand characters each: about 2 MB in all."""
 
 _MODEL_SHARE = 0.3
 """Of all the time: what the model may take to decide."""
@@ -63,7 +67,9 @@ class WebSearch:
         named = engines if engines is not None else [engine_named(name) for name in dict.fromkeys(settings.engines)]
         self._engines = Engines(named, clock=clock)
         self._reader = PageReader((fetcher or PageFetcher()) if settings.fetch_pages else None)
-        self._cache = ExpiringCache[tuple[WebPage, ...]](seconds=settings.cache_seconds, clock=clock)
+        self._cache = TTLCache[str, tuple[WebPage, ...]](_KEPT, settings.cache_seconds, timer=clock)
+        # a server may run event loops of its own for background work
+        self._cache_lock = threading.Lock()
 
     async def search(
         self,
@@ -167,7 +173,8 @@ class WebSearch:
 
     async def _pages(self, attempt: Attempt, sent: Outgoing) -> tuple[WebPage, ...]:
         key = " ".join(attempt.query.casefold().split())
-        kept = self._cache.get(key)
+        with self._cache_lock:
+            kept = self._cache.get(key)
         telemetry.count("web_search.cache", hit="no" if kept is None else "yes")
         if kept is not None:
             return kept
@@ -178,7 +185,8 @@ class WebSearch:
         pages = await self._reader.read(attempt, hits, engine.name, wanted)
         # what was found for a query that names somebody, or by an engine that looks at who asks, is theirs
         if pages and engine.is_shared and not sent.private:
-            self._cache.put(key, pages)
+            with self._cache_lock:
+                self._cache[key] = pages
         return pages
 
 
