@@ -166,6 +166,14 @@ def test_a_deployment_searches_the_web_with_the_packages_of_the_extra() -> None:
         assert named[wanted.name].specifier.contains(version)
 
 
+def test_the_documentation_lists_what_a_plain_install_brings() -> None:
+    text = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
+    table = text.partition("## What a plain install brings")[2].partition("## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = {canonical(name) for row in rows for name in re.findall("`([^`]+)`", row)}
+    assert listed == {canonical(Requirement(line).name) for line in PROJECT["dependencies"]}
+
+
 # --- the environment's variables ---
 
 
