@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from langchain_core.runnables import RunnableLambda
 
 from react_mem.memory.external import ExternalSearch, WebAnswer
 from react_mem.tools.web import WebSearch, web_search
+from react_mem.tools.web.charset import decode
 from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Hit, Retriever, SearXNG, Tavily
 from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.network import Network, PageError, PageRefused
@@ -102,6 +104,7 @@ async def test_a_page_comes_back_as_text_with_its_date_and_address(web: WebServe
         ("utf16", "Giá vàng ở Hà Nội hôm nay"),
         ("untyped", "Giá vàng ở Hà Nội hôm nay"),
         ("windows", "café in Zürich"),
+        ("undeclared", "цены на золото выросли"),
         ("broken", "rose to 150 million dong"),
     ],
 )
@@ -114,6 +117,20 @@ async def test_a_hostile_page_with_something_to_say_is_clean_text(web: WebServer
         assert "IGNORE" not in page.text
     if kind == "injection":
         assert INJECTION[:40] in page.text, "it is data, and whoever shows it fences it"
+
+
+async def test_the_bytes_of_a_page_are_read_off_the_event_loop(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def noted(body: bytes, declared: str) -> str:
+        threads.append(threading.get_ident())
+        return decode(body, declared)
+
+    monkeypatch.setattr("react_mem.tools.web.fetch.decode", noted)
+    web.finds(web.hostile("undeclared"))
+    assert (await search(web)).pages
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,10 @@ _HOSTILE: dict[str, tuple[str | Body, dict[str, Any]]] = {
     "utf16": (_VIETNAMESE.encode("utf-16"), {"content_type": "text/html"}),
     "untyped": (_VIETNAMESE.encode(), {"content_type": ""}),
     "windows": ("<meta charset=utf-8><p>café in Zürich costs five francs".encode("cp1252"), {}),
+    "undeclared": (
+        "<p>Сегодня в Москве дождь, а цены на золото выросли.".encode("koi8-r"),
+        {"content_type": "text/html"},
+    ),
     "empty": (b"", {}),
     "nothing": (b"<html><head><script>render()</script></head><body><div id=root></div></body></html>", {}),
     "binary": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 64, {"content_type": HTML}),
