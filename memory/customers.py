@@ -20,7 +20,6 @@ import inspect
 import logging
 import os
 import re
-import unicodedata
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +29,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, 
 
 from react_mem.errors import CustomerLookupError
 from react_mem.memory.interface import Memory, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.language.folding import fold
 
 LOOKUP_ENV = "REACT_MEM_CUSTOMER_LOOKUP"
 
@@ -210,8 +210,7 @@ def _cause(error: Exception) -> str:
 
 def _folded(name: str) -> str:
     """Return a field's name without case, diacritics and punctuation."""
-    plain = unicodedata.normalize("NFD", name.casefold().replace("đ", "d"))
-    return re.sub(r"[^a-z0-9]", "", plain)
+    return re.sub(r"[^a-z0-9]", "", fold(name))
 
 
 # How profiles call these fields, folded: agents name their own, and where they do not, the extraction model does.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from react_mem.memory.clauses import cut
 from react_mem.memory.extraction.evidence import are_linked, is_borne_out, without_user
 from react_mem.memory.language import denial_of, known_language, length
+from react_mem.memory.language.folding import fold
 from react_mem.memory.language.shared import assents, denies
 from react_mem.memory.origins import Origin
 from react_mem.memory.own_words import own_words
@@ -23,7 +24,7 @@ from react_mem.memory.statements import (
     speaks_of_self,
     statements,
 )
-from react_mem.memory.wording import content_words, fold, may_link, missing, share, words
+from react_mem.memory.wording import content_words, may_link, missing, share, words
 
 _ANSWER_WORDS = 4
 """Words of a message that may say nothing without the question that it answers: fewer than this."""

@@ -15,9 +15,10 @@ from functools import cached_property
 from itertools import chain, filterfalse
 
 from react_mem.memory.language import LANGUAGES, known_language
+from react_mem.memory.language.folding import fold
 from react_mem.memory.language.matching import Speech
 from react_mem.memory.statements import sentences
-from react_mem.memory.wording import Vocabulary, content_words, fold
+from react_mem.memory.wording import Vocabulary, content_words
 
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _PART = re.compile(rf"{_DATE}|\d+(?:[.,:/]\d+)*")

@@ -14,9 +14,10 @@ from typing import Any
 
 from react_mem.memory.clauses import cut
 from react_mem.memory.language import UNSPACED
+from react_mem.memory.language.folding import fold
 from react_mem.memory.language.terms import terms
 from react_mem.memory.statements import asks_to_forget, sentences, speaks_of_self
-from react_mem.memory.wording import content_words, fold, missing, numbers, words
+from react_mem.memory.wording import content_words, missing, numbers, words
 
 _HALF = 0.5
 _LEFT = 2

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import ceil
 
 from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language.folding import fold
 
 _WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
@@ -41,18 +42,6 @@ _FUNCTION_WORDS = frozenset[str]().union(*(one.stop | one.hollow for one in LANG
     "person",
 }
 """Words that carry no content of their own, of every language with a file; of the others all words count."""
-
-
-@lru_cache(maxsize=4096)
-def fold(text: str) -> str:
-    """Fold case, width and diacritics: "Hà Nội" is written "ha noi" as often.
-
-    >>> fold("Hà Nội, Đà Nẵng")
-    'ha noi, da nang'
-    """
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
-    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return unicodedata.normalize("NFC", bare).replace("đ", "d")
 
 
 def words(text: str) -> list[str]:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 
+from react_mem.memory.language.folding import fold
 from react_mem.memory.records import Skill, normalise
 
 NAME = "SKILL.md"
@@ -45,8 +45,7 @@ def skill_name(skill: Skill, owner: str) -> str:
         skill: The skill.
         owner: What stands for its owner.
     """
-    folded = unicodedata.normalize("NFKD", skill.use_when.replace("đ", "d").replace("Đ", "D"))
-    slug = _SLUG.sub("-", folded.encode("ascii", "ignore").decode().lower()).strip("-")[:40].strip("-")
+    slug = _SLUG.sub("-", fold(skill.use_when).encode("ascii", "ignore").decode()).strip("-")[:40].strip("-")
     version = f"{owner}:{skill.id}:{write_skill(skill, '')}"
     return f"{slug or 'skill'}-{hashlib.sha256(version.encode()).hexdigest()[:12]}"
 

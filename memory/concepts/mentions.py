@@ -12,8 +12,9 @@ import unicodedata
 from collections.abc import Collection, Iterator
 
 from react_mem.memory.concepts.naming import name_key
+from react_mem.memory.language.folding import fold
 from react_mem.memory.records import MAX_INDEXED_CHARS, Fact, normalise
-from react_mem.memory.wording import content_words, fold, names
+from react_mem.memory.wording import content_words, names
 
 _MAX_WORDS = 6
 _MAX_CHARS = 60

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from react_mem.memory.language.folding import fold
 from react_mem.memory.records import normalise
-from react_mem.memory.wording import fold
 
 _WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
 _POSSESSIVE = re.compile(r"['’]s$")

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from react_mem.memory.consolidation.records import MIN_SOURCES, Form
+from react_mem.memory.language.folding import fold
 from react_mem.memory.records import Episode, Fact, normalise
-from react_mem.memory.wording import content_words, fold, word_ends
+from react_mem.memory.wording import content_words, word_ends
 
 MIN_TIMES = 3
 """Twice is a coincidence."""

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 from react_mem.memory.extraction.evidence import is_borne_out, without_user
 from react_mem.memory.language import UNSPACED, denial_of
+from react_mem.memory.language.folding import fold
 from react_mem.memory.language.shared import asks_from, joins
-from react_mem.memory.wording import Vocabulary, content_words, fold, may_link, missing, share, word_spans, words
+from react_mem.memory.wording import Vocabulary, content_words, may_link, missing, share, word_spans, words
 
 _POINTS = " \t,;:.!?…、，；：。！？"
 """What ends the part before, where a clause is divided."""

@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 
+from react_mem.memory.language.folding import unmarked
+
 _FILE = re.compile(r"[a-z]{2}\.yaml")
 
 DEFAULT = "en"
@@ -199,7 +201,7 @@ def _load(file: Traversable) -> Language:
         found = list(data.get(name) or ())
         # without diacritics words of other languages look alike: only beside one that is of no other
         own = rf"^(?=[\x00-\x7f]*$)(?=.*\b(?:{'|'.join(typed_plain)})\b).*?"
-        return [*found, *(f"{own}(?:{_without_marks(source)})" for source in found if typed_plain)]
+        return [*found, *(f"{own}(?:{unmarked(source)})" for source in found if typed_plain)]
 
     def one_of(name: str) -> re.Pattern[str]:
         # one pattern is faster than several, and this is asked about every sentence
@@ -251,11 +253,6 @@ def _load(file: Traversable) -> Language:
         times=data.get("times") or {},
         wording=data["wording"],
     )
-
-
-def _without_marks(text: str) -> str:
-    decomposed = unicodedata.normalize("NFD", text.replace("đ", "d"))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 def _load_all() -> tuple[Language, ...]:

@@ -6,22 +6,13 @@ import re
 import unicodedata
 
 from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language.folding import fold
 
 _STEM = 6
 """Six letters tell English words apart well enough, and "allergic" from "allergy" not at all."""
 
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _HAN = re.compile("[\u3400-\u9fff]")
-
-
-def _fold(word: str) -> str:
-    """Strip diacritics of Latin letters.
-
-    >>> _fold("đường")
-    'duong'
-    """
-    decomposed = unicodedata.normalize("NFD", word.replace("đ", "d"))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 def _stem(word: str) -> str:
@@ -42,7 +33,7 @@ def _stem(word: str) -> str:
 _SPACED = [language for language in LANGUAGES if not language.unspaced]
 _STOP = frozenset().union(*(language.stop for language in _SPACED))
 # For those who type Vietnamese without diacritics; compared with the unfolded word, so that "tối" is not "tôi".
-_STOP_FOLDED = frozenset(map(_fold, _STOP))
+_STOP_FOLDED = frozenset(map(fold, _STOP))
 _STOP_UNSPACED = re.compile(
     "|".join(
         sorted(
@@ -53,10 +44,10 @@ _STOP_UNSPACED = re.compile(
     )
     or "(?!)"
 )
-_SAME = {_stem(_fold(word)): _stem(_fold(head)) for one in _SPACED for word, head in one.same.items()}
+_SAME = {_stem(fold(word)): _stem(fold(head)) for one in _SPACED for word, head in one.same.items()}
 _SAME_UNSPACED = {word: head for one in LANGUAGES if one.unspaced for word, head in one.same.items()}
 _ANY_SAME_UNSPACED = re.compile("|".join(sorted(map(re.escape, _SAME_UNSPACED), key=len, reverse=True)) or "(?!)")
-SINGLE = frozenset(head if one.unspaced else _stem(_fold(head)) for one in LANGUAGES for head in one.single)
+SINGLE = frozenset(head if one.unspaced else _stem(fold(head)) for one in LANGUAGES for head in one.single)
 """Terms of which a person has one at a time, such as a home: of two values the newer one holds."""
 
 
@@ -79,7 +70,7 @@ def terms(text: str) -> set[str]:
             found |= _unspaced_terms(run)
         for part in _UNSPACED_RUN.split(word):
             if part and part not in _STOP and part not in _STOP_FOLDED:
-                stem = _stem(_fold(part))
+                stem = _stem(fold(part))
                 found.add(_SAME.get(stem, stem))
     return found
 

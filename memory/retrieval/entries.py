@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from react_mem.memory.language.folding import fold
 from react_mem.memory.records import MAX_INDEXED_CHARS
 from react_mem.memory.retrieval.chunks import MAX_CHUNKS, chunks
 from react_mem.memory.retrieval.times import tells_when
-from react_mem.memory.retrieval.words import fold, terms
+from react_mem.memory.retrieval.words import terms
 
 FILTERED = ("kind", "current", "status", "task_type", "role")
 """Fields of a record that a recall may filter by."""

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from react_mem.memory.causes import cause_of
+from react_mem.memory.language.folding import fold
 from react_mem.memory.records import MAX_INDEXED_CHARS
 from react_mem.memory.retrieval.entries import mark, says_i
 from react_mem.memory.retrieval.fusion import Arm
 from react_mem.memory.retrieval.times import Period, asks_when, named_periods
-from react_mem.memory.retrieval.words import fold, terms, words
+from react_mem.memory.retrieval.words import terms, words
 
 log = logging.getLogger(__name__)
 

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 import Stemmer
 
+from react_mem.memory.language.folding import fold
+
 _MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
 """Signs that are part of a word though they are no letters: the vowels of Hindi or Thai, an accent with no letter of
 its own."""
@@ -43,20 +45,6 @@ _COMMON = frozenset(
 """Function words, and what people say in every other sentence. English, and Vietnamese without its marks."""
 
 _stem = Stemmer.Stemmer("english")
-
-
-def fold(text: str) -> str:
-    """Return text without case and diacritics: what is typed in a hurry matches what is typed with care.
-
-    >>> fold("Đà Nẵng, Café")
-    'da nang, cafe'
-    """
-    if text.isascii():
-        return text.lower()
-    # what one sign stands for may have case: "㎅"
-    plain = unicodedata.normalize("NFKC", text).casefold().replace("đ", "d")
-    bare = "".join(char for char in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(char))
-    return unicodedata.normalize("NFC", bare)
 
 
 def words(text: str) -> list[str]:

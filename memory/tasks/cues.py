@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from react_mem.memory.retrieval.words import fold, terms
+from react_mem.memory.language.folding import fold
+from react_mem.memory.retrieval.words import terms
 
 _LEAD = r"^(?:(?:ok|okay|hi|hello|so|now|please|can we|could you|could we|can you|let us|let s|lets|i want to|"
 _LEAD += r"i would like to|chao|vay|gio|bay gio|hay|minh|chung ta|toi muon|minh muon|lam on|cho)\s+)*"

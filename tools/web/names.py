@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from react_mem.memory.retrieval.words import fold, terms
+from react_mem.memory.language.folding import fold
+from react_mem.memory.retrieval.words import terms
 
 Kind = Literal["name", "email", "number", "id", "address"]
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from react_mem.memory.retrieval.words import fold
+from react_mem.memory.language.folding import fold
 from react_mem.tools.web.names import Kind, Span, named
 
 

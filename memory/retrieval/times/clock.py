@@ -6,7 +6,7 @@ import re
 from datetime import time
 
 from react_mem.memory.language import LANGUAGES
-from react_mem.memory.retrieval.times.folding import fold
+from react_mem.memory.retrieval.times.folding import for_times
 from react_mem.memory.retrieval.times.numerals import NUMBER, number
 
 _DIGITAL = r"(?<![\d:.])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?![\d:])(?! ?[ap]\.?m\b)"
@@ -22,7 +22,7 @@ def time_of_day(text: str) -> time | None:
     >>> time_of_day("on Friday at 3pm"), time_of_day("明天下午三点半"), time_of_day("at 3")
     (datetime.time(15, 0), datetime.time(15, 30), None)
     """
-    said = fold(text)
+    said = for_times(text)
     found = (_read(match) for pattern in _CLOCK for match in pattern.finditer(said))
     return next((at for at in found if at is not None), None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from react_mem.memory.retrieval.times.folding import MAX_QUESTION, fold
+from react_mem.memory.retrieval.times.folding import MAX_QUESTION, for_times
 from react_mem.memory.retrieval.times.vocabulary import (
     DOUBTFUL,
     HOLIDAYS,
@@ -26,7 +26,7 @@ def asks_when(question: str) -> bool:
     >>> asks_when("When did I move?"), asks_when("Tôi chuyển nhà khi nào?"), asks_when("What did I say when I moved?")
     (True, True, False)
     """
-    return bool(_ASKS_WHEN.search(fold(question[:MAX_QUESTION])))
+    return bool(_ASKS_WHEN.search(for_times(question[:MAX_QUESTION])))
 
 
 def tells_when(text: str) -> bool:
@@ -35,7 +35,7 @@ def tells_when(text: str) -> bool:
     >>> tells_when("I moved last week"), tells_when("Hôm qua tôi đi bơi"), tells_when("I may move")
     (True, True, False)
     """
-    folded = fold(text)
+    folded = for_times(text)
     return bool(_TELLS_WHEN.search(folded)) or any(is_year(folded, year.start()) for year in _YEAR.finditer(folded))
 
 

@@ -1,37 +1,28 @@
-"""Questions and texts in one spelling: without case and diacritics, save where these tell words apart."""
+"""Texts as they are read for times: folded, save where diacritics tell a word of time from another."""
 
 from __future__ import annotations
 
 import unicodedata
 
+from react_mem.memory.language import LANGUAGES
+from react_mem.memory.language.folding import fold
+
 MAX_QUESTION = 2_000
 """Characters of a question that are read for times: what is pasted behind it says when something else was."""
 
-
-def _bare(letter: str) -> str:
-    spelt = unicodedata.normalize("NFKD", letter).replace("đ", "d").casefold()
-    return "".join(part for part in spelt if not unicodedata.combining(part))
+_SPELT = [pair for language in LANGUAGES for pair in language.times.get("spelt", {}).items()]
+_PRINT = str.maketrans({"’": "'", "–": "-"})
 
 
-# A table, as every chunk of text comes through here: Latin letters with marks, the marks, and two signs of print.
-_BARE = {
-    code: _bare(chr(code)) for codes in ((0xC0, 0x250), (0x300, 0x370), (0x1E00, 0x1F00)) for code in range(*codes)
-}
-_BARE |= {ord("’"): "'", ord("–"): "-"}
-# "tôi" (I) would be "tối" and "tới" (evening, next), "sáu" (six) would be "sau" (after)
-_AMBIGUOUS = (("tôi ", "_ "), ("sáu", "6"))
+def for_times(text: str) -> str:
+    """Return text folded, without double spaces and with the marks of print as they are typed.
 
-
-def fold(text: str) -> str:
-    """Return text without case, diacritics and double spaces, with the marks of print as they are typed.
-
-    >>> fold("Tháng  Sáu"), fold("Tôi đi")
+    >>> for_times("Tháng  Sáu"), for_times("Tôi đi")
     ('thang 6', '_ di')
     """
-    text = " ".join(text.casefold().split())
     if text.isascii():
-        return text
-    text = unicodedata.normalize("NFKC", text)
-    for spelt, clear in _AMBIGUOUS:
+        return " ".join(text.lower().split())
+    text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    for spelt, clear in _SPELT:
         text = text.replace(spelt, clear)
-    return text.translate(_BARE)
+    return fold(text.translate(_PRINT))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from react_mem.memory.retrieval.times.days import Period
-from react_mem.memory.retrieval.times.folding import fold
+from react_mem.memory.retrieval.times.folding import for_times
 from react_mem.memory.retrieval.times.modifiers import joined, modified
 from react_mem.memory.retrieval.times.named import CONTEXT_CHARS, Named, Scene, Side
 from react_mem.memory.retrieval.times.rules import RULES
@@ -44,7 +44,7 @@ def mentions(text: str, today: date) -> list[Mention]:
     [('by', 1)]
     """
     # one that writes diacritics means "after" by "sau"; without them it is "six" too
-    scene = Scene(fold(text), today, bare=text.isascii())
+    scene = Scene(for_times(text), today, bare=text.isascii())
     found = _in_their_holders(_find(scene))
     told: list[Mention] = []
     index = 0

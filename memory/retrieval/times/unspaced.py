@@ -9,7 +9,7 @@ from typing import Any
 
 from react_mem.memory.language import LANGUAGES
 from react_mem.memory.retrieval.times.days import Period, day_of, days_of_year, months_of_year, of_unit, shift
-from react_mem.memory.retrieval.times.folding import fold
+from react_mem.memory.retrieval.times.folding import for_times
 from react_mem.memory.retrieval.times.named import CONTEXT_CHARS, Named, Reader, Scene, Side
 from react_mem.memory.retrieval.times.numerals import NUMBER, YEAR_IN_NUMERALS, number
 from react_mem.memory.retrieval.times.readers import HELD_IN, counted, monthly, weekly, yearly
@@ -26,12 +26,12 @@ class _Times:
     """
 
     def __init__(self, words: Mapping[str, Any]) -> None:
-        self._units = {word: unit for unit, listed in words["units"].items() for word in fold(listed).split()}
+        self._units = {word: unit for unit, listed in words["units"].items() for word in for_times(listed).split()}
         self._spans = {
             word: (unit, offset)
             for unit, offsets in words["spans"].items()
             for offset, listed in offsets.items()
-            for word in fold(listed).split()
+            for word in for_times(listed).split()
         }
         self._weekdays = {word: day for day, listed in enumerate(words["weekdays"]) for word in listed.split()}
         self._vague = {word: (low, high) for word, (low, high) in words["vague"].items()}

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from react_mem.memory.retrieval.words import fold
+from react_mem.memory.language.folding import fold
 from react_mem.tools.web.privacy import MAX_QUERY_CHARS, outgoing
 
 PROFILE = {

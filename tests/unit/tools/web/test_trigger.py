@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from react_mem.memory.retrieval.words import fold
+from react_mem.memory.language.folding import fold
 from react_mem.tools.web.trigger import decide
 
 NOW = datetime(2026, 5, 4)

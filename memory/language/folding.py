@@ -1,0 +1,47 @@
+"""Text in one spelling: what is typed in a hurry matches what is typed with care."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_VOICING = "\u3099\u309a"
+"""The marks of kana. Nobody leaves them out: a letter with one is another letter, as が is not か."""
+
+_MAX_KNOWN = 0x1_0000
+"""Characters from here on are worked out each time, so that the table cannot be filled by what somebody sends."""
+
+
+class _Bare(dict[int, str]):
+    """Each character -> what is left of it without its diacritics; worked out when it is first seen."""
+
+    def __missing__(self, code: int) -> str:
+        letter = "d" if code == ord("đ") else "D" if code == ord("Đ") else chr(code)
+        parts = unicodedata.normalize("NFKD", letter)
+        bare = "".join(part for part in parts if part in _VOICING or not unicodedata.combining(part))
+        if code < _MAX_KNOWN:
+            self[code] = bare
+        return bare
+
+
+_BARE = _Bare()
+
+
+def unmarked(text: str) -> str:
+    """Return text without diacritics, in composed form (NFC).
+
+    >>> unmarked("Đà Nẵng, Café, が")
+    'Da Nang, Cafe, が'
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text.translate(_BARE))
+
+
+def fold(text: str) -> str:
+    """Return text without case, width and diacritics: "Hà Nội" is written "ha noi" as often.
+
+    >>> fold("Đà Nẵng, Café")
+    'da nang, cafe'
+    """
+    if text.isascii():
+        return text.lower()
+    # what one sign stands for may have case: "㎅"
+    return unmarked(unicodedata.normalize("NFKC", text).casefold())
