@@ -246,7 +246,9 @@ def _load(file: Traversable) -> Language:
         small_talk=one_of("small_talk"),
         asks_time=one_of("asks_time"),
         sum_words=tuple(data.get("sum_words") or ()),
-        number_words=tuple(tuple(one.split("/")) for one in str(data.get("number_words") or "").split()),
+        number_words=tuple(
+            tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split()
+        ),
         stop=listed("stop"),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),

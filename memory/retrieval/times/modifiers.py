@@ -7,7 +7,7 @@ from datetime import date
 
 from react_mem.memory.retrieval.times.days import Period, of_unit, shift
 from react_mem.memory.retrieval.times.named import REACH_YEARS, Named, Side
-from react_mem.memory.retrieval.times.vocabulary import SIDES, number_of, one_of
+from react_mem.memory.retrieval.times.vocabulary import NUMBERS, SIDES, number_of, one_of
 
 _REACH_OF_MANY_DAYS = 183
 """How far "before May" reaches for each of the years that it may mean: further, and the periods cover everything."""
@@ -17,7 +17,7 @@ _PART = (
     r"|mid(?:dle)?(?: of)?|giua|late|(?:the )?(?:end|last (?:week|half|days)) of|cuoi)(?: in)?[ -]"
 )
 _LEAD = re.compile(
-    r"(?:\b(?:(?P<count>\d{1,2}|an?|one|two|three|four|five|six|seven) )?(?P<unit>day|week|weekend|month|year)s? "
+    rf"(?:\b(?:(?P<count>\d{{1,2}}|{one_of(NUMBERS)}) )?(?P<unit>day|week|weekend|month|year)s? "
     r"(?P<side>before|after|of) (?:the )?"
     rf"|\b(?P<open>{one_of(SIDES)})(?: (?:about|around|the|khoang))? (?:(?:end of|cuoi|ngay|nam) )?)?"
     r"(?:\b(?:the|in|ngay|nam|hoi|mua) )?(?:\b" + _PART + r")?(?:the |ngay |nam |mua )?$"

@@ -109,7 +109,7 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = UNSPACED_RULES + tuple(
             r"(?P<follows>(?= (?:tuan|ngay)\b))?",
             read_vietnamese_weekday,
         ),
-        *((rf"\b(?:{phrase})\b", read_phrase(offsets)) for phrase, offsets in PHRASES.items()),
+        *((rf"\b(?:{phrase})\b", read_phrase(offsets)) for phrase, offsets in PHRASES),
         (
             r"\b(?P<which>last|previous|this|current|next|coming) (?P<unit>week|weekend|month|year)\b(?! of\b)",
             read_relative,

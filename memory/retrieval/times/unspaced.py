@@ -105,7 +105,7 @@ def _read_date(match: re.Match[str], scene: Scene) -> Named | None:
     return yearly(days_of_year(month, number(day)) if day else months_of_year(month), None, year, scene.today)
 
 
-_ALL = [_Times(language.times) for language in LANGUAGES if "spans" in language.times]
+_ALL = [_Times(language.times) for language in LANGUAGES if language.unspaced and language.times]
 UNSPACED_RULES = tuple(rule for times in _ALL for rule in times.rules)
 """How times are written in these languages: a pattern each, and who reads it."""
 
@@ -114,6 +114,7 @@ def _sides(place: str, end: str) -> list[tuple[Side, re.Pattern[str]]]:
     return [
         (side, re.compile(f"(?:{around[place]}){end}"))
         for language in LANGUAGES
+        if language.unspaced
         for side, around in language.times.get("sides", {}).items()
         if place in around
     ]

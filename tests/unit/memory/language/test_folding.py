@@ -35,7 +35,7 @@ def test_a_name_folds_one_way_wherever_it_is_compared(way: str) -> None:
 
 def test_the_name_of_a_field_and_of_a_file_fold_as_all_else() -> None:
     assert customer_of({"Địa chỉ": {"value": "12 Lê Lợi"}}) == Customer(address="12 Lê Lợi")
-    skill = Skill(id="1", session_id="s", agent_id="a", use_when="Đổi vé ở Đà Nẵng", steps=["x"])
+    skill = Skill(id="1", session_id="s", agent_id="a", use_when="Đổi vé ở Đà Nẵng", text="x")
     assert skill_name(skill, "ann").startswith("doi-ve-o-da-nang-")
 
 
