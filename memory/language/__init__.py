@@ -63,6 +63,8 @@ class Language:
         sum_words: What may stand around a sum.
         number_words: The words for 0, 1, 2 and so on, each in its forms.
         stop: Words that tell nothing about what a question is after.
+        unsearched: Words that tell nothing about what a text is of: no search goes by them.
+        stemmer: The name of its Snowball stemmer; empty where it has none.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
         times: The words for times of a script without spaces; `memory.retrieval.times.unspaced` reads them.
@@ -98,6 +100,8 @@ class Language:
     sum_words: tuple[str, ...]
     number_words: tuple[tuple[str, ...], ...]
     stop: frozenset[str]
+    unsearched: frozenset[str]
+    stemmer: str
     same: Mapping[str, str]
     single: frozenset[str]
     times: Mapping[str, Any]
@@ -249,7 +253,9 @@ def _load(file: Traversable) -> Language:
         number_words=tuple(
             tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split()
         ),
-        stop=listed("stop"),
+        stop=listed("stop") | listed("stop_in_questions"),
+        unsearched=listed("stop") | listed("stop_in_search"),
+        stemmer=str(data.get("stemmer") or ""),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),
         times=data.get("times") or {},

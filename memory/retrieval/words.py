@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import Stemmer
 
+from react_mem.memory.language import LANGUAGES
 from react_mem.memory.language.folding import fold
 
 _MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
@@ -23,28 +24,10 @@ _UNSPACED = re.compile(f"[{_UNSPACED_SCRIPTS}]")
 """Scripts that do not put spaces between words: two characters in a row are taken for a word."""
 _RUN = re.compile(f"[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}{_MARKS}]*|[^{_UNSPACED_SCRIPTS}]+")
 
-_COMMON = frozenset(
-    _WORD.findall(
-        """
-    a about above after again against all also am an and any are aren as at be because been before being below
-    between both but by can cannot could couldn did didn do does doesn doing don done down during each either
-    else ever few for from further get gets getting go goes going gonna got had hadn has hasn have haven having
-    he her here hers herself hey hi him himself his how i if in into is isn it its itself just know let like ll
-    lot lots made make many may maybe me mention mentioned might mine more most much must my myself need no nor
-    not now of off oh ok okay on once one only or other our ours ourselves out over own per quite rather re
-    really said same say she should shouldn since so some something still such sure tell than thank thanks that
-    the their theirs them themselves then there these they thing things think this those though through till to
-    told too under until up upon us use used usually ve very want was wasn way we well went were weren what
-    whatever when where which while who whom whose why will with within without won would wouldn wow yeah yes
-    yet you your yours yourself yourselves d m t s hello good great la va cua co khong mot cac nhung cho voi thi
-    ma nay toi ban minh em anh chi o duoc da dang se rang rat nao gi ai khi bao nhieu dau sao hay de tu trong
-    ngoai tren duoi cung con nua roi nhe nha vay
-        """
-    )
-)
-"""Function words, and what people say in every other sentence. English, and Vietnamese without its marks."""
+_COMMON = frozenset(fold(word) for one in LANGUAGES if not one.unspaced for word in one.unsearched)
+"""Function words, and what people say in every other sentence, of all languages with a file; folded, as often typed."""
 
-_stem = Stemmer.Stemmer("english")
+_stem = Stemmer.Stemmer(LANGUAGES[0].stemmer)
 
 
 def words(text: str) -> list[str]:
