@@ -68,6 +68,7 @@ class Language:
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
         times: The words for times of a script without spaces; `memory.retrieval.times.unspaced` reads them.
+        cues: Phrases by what they show, as patterns; `memory.language.cues` reads them.
         wording: The phrases of the keyless model.
     """
 
@@ -105,6 +106,7 @@ class Language:
     same: Mapping[str, str]
     single: frozenset[str]
     times: Mapping[str, Any]
+    cues: Mapping[str, list[str]]
     wording: Mapping[str, str]
 
     def asks_without_mark(self, sentence: str) -> bool:
@@ -259,6 +261,7 @@ def _load(file: Traversable) -> Language:
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),
         times=data.get("times") or {},
+        cues=data.get("cues") or {},
         wording=data["wording"],
     )
 

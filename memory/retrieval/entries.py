@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from react_mem.memory.language.cues import cue
 from react_mem.memory.language.folding import fold
 from react_mem.memory.records import MAX_INDEXED_CHARS
 from react_mem.memory.retrieval.chunks import MAX_CHUNKS, chunks
@@ -25,7 +25,7 @@ TERM_NUMBERS = 1_000_000_000
 TELLS_WHEN = "\x1ftells_when"
 SPEAKS_OF_ITSELF = "\x1fspeaks_of_itself"
 
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|our|ours|tôi|toi|mình|minh|(?<!['’])em)\b")
+_FIRST_PERSON = cue("speaks_of_itself")
 _SAID_AT = ("said_at", "created_at")
 
 
@@ -112,10 +112,12 @@ def whole_text(value: Mapping[str, Any]) -> str:
 
 
 def says_i(text: str) -> bool:
-    """Return whether a text is in the first person, in English or Vietnamese, with or without diacritics.
+    """Return whether a text is in the first person, in a language with a file, with or without diacritics.
 
     >>> says_i("It's my cat"), says_i("Tôi có mèo"), says_i("toi co meo"), says_i("Trời tối rồi")
     (True, True, True, False)
+    >>> says_i("我住在河内"), says_i("天气很好")
+    (True, False)
     """
     return bool(_FIRST_PERSON.search(unicodedata.normalize("NFC", text).casefold()))
 

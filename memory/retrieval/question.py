@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from react_mem.memory.causes import cause_of
+from react_mem.memory.language.cues import cue_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.records import MAX_INDEXED_CHARS
 from react_mem.memory.retrieval.entries import mark, says_i
@@ -25,12 +26,7 @@ _WEAK = 0.4
 """What a word counts that says which kind of answer is wanted rather than where it is: "what kind of pet". Measured on
 conversations and on the stress set: 1.0 costs a point of recall, 0.25 changes nothing."""
 
-_WEAK_WORDS = frozenset(
-    terms(
-        "kind type name plan time year month week day people person start happen event activity favorite new different "
-        "specific feel enjoy likely consider take give find loai ten ngay thang nam tuan nguoi thich"
-    )
-)
+_WEAK_WORDS = frozenset(terms(cue_words("weak_in_questions")))
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 from react_mem.memory.hallucination import Told
+from react_mem.memory.language.cues import phrases
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _OPEN_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -14,17 +15,12 @@ _FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
 _TAG = re.compile(r"</?(?:summary|summaries|master|before|conversation)>", re.IGNORECASE)
 _LABEL = re.compile(
     r"\A\W*(?:(?:sure|certainly|of course|okay|ok)\b[^\n]{0,40}?\W+)?"
-    r"(?:(?:here(?:'s| is| are)|below is|this is|đây là|dưới đây là)\b[^\n:]{0,80}:"
-    r"|(?:(?:updated|revised|new|final|master) )?(?:summary|bản tóm tắt|tóm tắt)\b(?:[^\n:]{0,40}:|\s*\n))\W*",
+    rf"(?:{phrases('summary_lead')}[^\n:：]{{0,80}}[:：]|{phrases('summary_name')}(?:[^\n:：]{{0,40}}[:：]|\s*\n))\W*",
     re.IGNORECASE,
 )
 _MARKS = re.compile(r"^\s*(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+")
 _EMPHASIS = re.compile(r"\*\*|__|`")
-_REFUSES = re.compile(
-    r"\A\W*(?:(?:i'?m|i am|we'?re) (?:(?:very |so )?sorry|unable|not able|afraid)|(?:my )?apologies|sorry\b"
-    r"|i (?:can(?:no|')t|cannot|won'?t|am not)|as an ai\b|(?:rất )?(?:tiếc|xin lỗi)|(?:tôi|mình|em) không thể)",
-    re.IGNORECASE,
-)
+_REFUSES = re.compile(rf"\A\W*{phrases('declines')}", re.IGNORECASE)
 
 _MAX_DECLINING = 0.5
 """The share of its words that a refusal may have from what was said; what has more sums up somebody's apology."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from react_mem.memory.hallucination import names, numbers
+from react_mem.memory.language.cues import cue
 from react_mem.memory.statements import is_pleasantry, is_question, sentences, speaks_of_self
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.summaries.sources import CUT, Source, bounded
@@ -21,12 +22,7 @@ _SHARE = 2
 """No sentence takes more than this part of the room: one pasted line would push everything else out."""
 
 _ROLE = re.compile(r"^(user|assistant|system|tool|agent|observer): ")
-_DECIDES = re.compile(
-    r"\b(?:decid\w+|agree[ds]?|chose|chosen|choose|booked|confirmed|plan(?:s|ned)? to|going to|will|must|deadline"
-    r"|conclu\w+|resolved|because|therefore|prefer\w*|always|never|allerg\w+|quyết định|đồng ý|chọn|chốt|đã đặt"
-    r"|xác nhận|kế hoạch|sẽ|phải|hạn|kết luận|vì vậy|thích|luôn|không bao giờ|dị ứng)\b",
-    re.IGNORECASE,
-)
+_DECIDES = cue("decides")
 
 
 @dataclass(frozen=True)

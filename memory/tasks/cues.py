@@ -1,28 +1,16 @@
-"""Whether somebody wants to go on with what was begun before: told by the words, in English and Vietnamese."""
+"""Whether somebody wants to go on with what was begun before: told by the phrases of the languages' files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from react_mem.memory.language.cues import cue_words, phrases
 from react_mem.memory.language.folding import fold
 from react_mem.memory.retrieval.words import terms
 
-_LEAD = r"^(?:(?:ok|okay|hi|hello|so|now|please|can we|could you|could we|can you|let us|let s|lets|i want to|"
-_LEAD += r"i would like to|chao|vay|gio|bay gio|hay|minh|chung ta|toi muon|minh muon|lam on|cho)\s+)*"
-_CUE = re.compile(
-    rf"{_LEAD}(?:continue|resume|carry on|keep going|go on|pick (?:it |this |that )?up|proceed|tiep tuc|lam tiep)\b"
-    r"|\bwhere (?:we|i|you) (?:stopped|left off|left it|were|had stopped)\b"
-    r"|\b(?:cho|viec|phan|cai) (?:con )?(?:do dang|dang do|bo do|dang lam do)\b"
-    r"|\b(?:dung lai|da dung|dang dung) o dau\b"
-)
-_FILLER = frozenset(
-    terms(
-        "where we i you stopped left off last time with the task our my work please it this that was were yesterday "
-        "from there before again now thanks tiếp tục công việc lần trước hôm qua chỗ dừng lại dở dang nhé nha giúp "
-        "mình tôi ta chúng ta việc đang phần đó còn lại ở đâu đã với cho đi nào hãy làm tiếp nhỉ hả vậy rồi"
-    )
-)
+_CUE = re.compile(rf"^(?:{phrases('go_on_lead')}\s*)*{phrases('go_on')}|{phrases('left_off')}")
+_FILLER = frozenset(terms(cue_words("go_on_filler")))
 _MIN_ALIKE = 0.6
 """Of the words of a request and of a goal together, those in both: at 0.6 "book a trip to Hue in May" is the goal "book
 a trip to Hue", and "book a trip to Hanoi" is not."""
@@ -35,6 +23,8 @@ def asks_to_go_on(request: str) -> bool:
     True
     >>> asks_to_go_on("Tiếp tục việc đang dở nhé")
     True
+    >>> asks_to_go_on("请继续上次的任务"), asks_to_go_on("昨日の仕事の続きをお願いします")
+    (True, True)
     >>> asks_to_go_on("My knee continues to hurt")
     False
     """

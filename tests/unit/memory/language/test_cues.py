@@ -1,0 +1,81 @@
+"""What the phrases of a language's file do: each is found in its language, and only where it is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from react_mem.memory.language.cues import cue, phrases
+from react_mem.memory.periods import asks_about_the_past
+from react_mem.memory.retrieval.entries import says_i
+from react_mem.memory.summaries.answers import read_summary
+from react_mem.memory.tasks.cues import asks_to_go_on, meant
+
+
+@pytest.mark.parametrize(
+    ("text", "is_first_person"),
+    [
+        ("It's my cat", True),
+        ("The cat sleeps", False),
+        ("Tôi có mèo", True),
+        ("Trời tối rồi", False),
+        ("我养了一只猫", True),
+        ("猫在睡觉", False),
+        ("私は猫を飼っています", True),
+        ("猫は寝ています", False),
+    ],
+)
+def test_who_speaks_of_themselves(text: str, is_first_person: bool) -> None:
+    assert says_i(text) is is_first_person
+
+
+@pytest.mark.parametrize(
+    ("question", "is_past"),
+    [
+        ("Where did I live before?", True),
+        ("Bob's old job?", True),
+        ("Trước đây tôi sống ở đâu?", True),
+        ("我以前住在哪里？", True),
+        ("以前我住在哪里？", True),
+        ("長跑之前吃什么好？", False),
+        ("以前はどこに住んでいましたか", True),
+        ("前の仕事は何でしたか", True),
+        ("三日前に何をした？", False),
+    ],
+)
+def test_what_was_true_before(question: str, is_past: bool) -> None:
+    assert asks_about_the_past(question) is is_past
+
+
+@pytest.mark.parametrize(
+    ("request_", "goes_on"),
+    [
+        ("Continue where we stopped, please.", True),
+        ("Tiếp tục việc đang dở nhé", True),
+        ("请继续上次的任务", True),
+        ("上次做到哪了？", True),
+        ("昨日の仕事の続きをお願いします", True),
+        ("猫の写真を見せて", False),
+        ("我的膝盖一直疼", False),
+    ],
+)
+def test_who_wants_to_go_on(request_: str, goes_on: bool) -> None:
+    assert asks_to_go_on(request_) is goes_on
+
+
+def test_what_to_go_on_with_is_told_in_any_language() -> None:
+    goals = ["预订去顺化的机票", "写季度报告"]
+    assert meant("继续写季度报告", goals) == 1
+    assert meant("レポートの続き", ["旅行の予約", "レポートを書く"]) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["Here is the summary: An has a cat.", "Tóm tắt: An has a cat.", "摘要：An has a cat.", "要約：An has a cat."],
+)
+def test_a_summary_loses_its_label(answer: str) -> None:
+    assert read_summary(answer) == "An has a cat."
+
+
+def test_a_name_that_no_file_has_finds_nothing() -> None:
+    assert cue("no such phrases").search("no such phrases") is None
+    assert phrases("no such phrases") == "(?:(?!))"

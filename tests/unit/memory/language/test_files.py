@@ -1,0 +1,53 @@
+"""The files of the languages: what each has, and that the words of a language stand nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import react_mem.memory.language as room
+from react_mem.memory.language import LANGUAGES, Language
+
+ROOT = Path(room.__file__).parents[2]
+_TOLD_BY_LETTERS = re.compile(
+    r"[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹĩũ]|[\u3040-\u30ff\u3400-\u9fff]", re.IGNORECASE
+)
+
+EXAMPLES = {
+    # shown to people: the demo's dialogue, and the examples of the API's description
+    "agents/terminal/demo.py",
+    "graphs/chat_summary_route.py",
+}
+
+
+def _texts(file: Path) -> Iterator[str]:
+    """Yield the strings of a module that are no docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            # a range is of a script, not of a language
+            yield re.sub(".-.", "", node.value)
+
+
+def test_the_words_of_a_language_stand_in_its_file() -> None:
+    found = {
+        str(file.relative_to(ROOT))
+        for package in ("agents", "graphs", "memory", "tools")
+        for file in (ROOT / package).rglob("*.py")
+        if file.parent != ROOT / "memory" / "language"
+        if any(_TOLD_BY_LETTERS.search(text) for text in _texts(file))
+    }
+    assert found - EXAMPLES == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.code)
+def test_a_language_has_all_that_the_others_have(language: Language) -> None:
+    english = LANGUAGES[0]
+    assert language.wording.keys() == english.wording.keys()
+    assert english.cues.keys() - language.cues.keys() <= {"no_past", "past_of_a_thing", "weak_in_questions"}
+    assert language.stop and language.same and language.single and language.number_words and language.times
