@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from react_mem.memory import language
 from react_mem.memory.customers import Customer
 from react_mem.memory.interface import OwnerId
+from react_mem.memory.language import DEFAULT, LANGUAGES
 from react_mem.memory.records import Role
 
 MAX_INPUT_CHARS = 8_000
@@ -28,38 +30,19 @@ UNDETERMINED = "und"
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_INPUT_CHARS)]
 
-_LABELS = {
-    "vi": {
-        "": "Khách hàng",
-        "name": "tên",
-        "phone": "điện thoại",
-        "email": "email",
-        "address": "địa chỉ",
-        "gender": "giới tính",
-        "form_of_address": "xưng hô",
-    },
-    "en": {
-        "": "Customer",
-        "name": "name",
-        "phone": "phone",
-        "email": "e-mail",
-        "address": "address",
-        "gender": "gender",
-        "form_of_address": "form of address",
-    },
-}
+_LABELS = {one.code: one.customer for one in LANGUAGES}
 _CUSTOMER_LINE = re.compile(
-    rf"^\s*\[(?:{'|'.join(labels[''] for labels in _LABELS.values())})\][^\n]*(?:\n+|\Z)", re.MULTILINE
+    rf"^\s*\[(?:{'|'.join(labels['customer'] for labels in _LABELS.values())})\][^\n]*(?:\n+|\Z)", re.MULTILINE
 )
 
 _CODE = re.compile(r"([a-z]{2,3})(?:[-_][a-z0-9]{2,8})*")
 # What small models write in place of a code.
-_CODE_OF = {"english": "en", "vietnamese": "vi", "tiếng việt": "vi", "tiếng anh": "en"}
-# Letters of no other language, and words that no customer writes without; `à`, `ô` and the like are French as well.
-_VIETNAMESE = re.compile(
-    r"[ăđơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹĩũ]|\b(?:không|còn|có|và|giá|hàng|ơi|nhé)\b",
-    re.IGNORECASE,
-)
+_CODE_OF = {name: one.code for one in LANGUAGES for name in one.called}
+_CUSTOMER_WRITES = {
+    one.code: re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+    for one in LANGUAGES
+    if (words := one.cues.get("customer_writes"))
+}
 
 
 class RecentMessage(BaseModel):
@@ -169,9 +152,9 @@ def with_customer(customer: Customer | str | None, summary: str, language: str) 
     """
     line = customer if isinstance(customer, str) else ""
     if isinstance(customer, Customer) and customer.known:
-        labels = _LABELS.get(language, _LABELS["en"])
+        labels = _LABELS.get(language, _LABELS[DEFAULT])
         known = "; ".join(f"{labels[field]}: {value}" for field, value in customer.known.items())
-        line = f"[{labels['']}] {known}"
+        line = f"[{labels['customer']}] {known}"
     return "\n".join(filter(None, [line, summary]))
 
 
@@ -199,4 +182,11 @@ def language_of(said: Any, text: str) -> str:
         return code
     if found := _CODE.fullmatch(named):
         return found[1]
-    return "vi" if _VIETNAMESE.search(unicodedata.normalize("NFC", text)) else UNDETERMINED
+    composed = unicodedata.normalize("NFC", text)
+    shown = language.language_of(composed)
+    if shown.unspaced:
+        return shown.code
+    # letters that it shares with others do not tell: `à`, `ô` and the like are French as well
+    told = (one.code for one in LANGUAGES if not one.unspaced and one.letters and one.letters.search(composed))
+    words = (code for code, pattern in _CUSTOMER_WRITES.items() if pattern.search(composed))
+    return next(told, None) or next(words, UNDETERMINED)

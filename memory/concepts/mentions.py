@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Collection, Iterator
 
 from react_mem.memory.concepts.naming import name_key
+from react_mem.memory.language.cues import cue_words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.records import MAX_INDEXED_CHARS, Fact, normalise
 from react_mem.memory.wording import content_words, names
@@ -37,7 +38,13 @@ _WITHIN = frozenset(_WITHIN_NAMES.split())
 _NOBODY = frozenset({"", "user", "assistant", "none", "unknown"})
 _CALENDAR = frozenset(
     word.casefold()
-    for word in (*calendar.month_name, *calendar.day_name, *calendar.month_abbr, *calendar.day_abbr, "thứ", "tháng")
+    for word in (
+        *calendar.month_name,
+        *calendar.day_name,
+        *calendar.month_abbr,
+        *calendar.day_abbr,
+        *cue_words("calendar").split(),
+    )
     if word
 )
 

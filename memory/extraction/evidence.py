@@ -6,11 +6,11 @@ say. Data about a language may only lower what is believed, never raise it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from react_mem.memory.hallucination import Told
 from react_mem.memory.language import denial_of
+from react_mem.memory.language.cues import cue
 from react_mem.memory.wording import content_words, linking_words, missing
 
 _MAX_NOVEL = 2
@@ -60,10 +60,7 @@ def without_user(sentence: str) -> str:
     return _USER.sub("", sentence)
 
 
-_USER = re.compile(
-    r"\b(?:(?:the|el|la|del|al|der|die|das|dem|den|des)\s+)?(?:user|usuari[oa]|(?:be)?nutzer(?:s|in)?|người\s+dùng)\b|用户|用戶|使用者|ユーザー|利用者",
-    re.IGNORECASE,
-)
+_USER = cue("the_user")
 """In the languages that a model is likely to answer in; in others its sentence is only an aid to find a fact by."""
 
 

@@ -35,6 +35,7 @@ class Language:
 
     Args:
         code: The name of the file, such as `en`.
+        called: What it is called, in itself and others, in lower case.
         unspaced: Whether it puts no space between words.
         writes: Finds a letter that the language is written in; its patterns are tried on such texts only.
         letters: Finds a letter that tells the language from the others of its script; None where there is none.
@@ -69,10 +70,12 @@ class Language:
         single: The first words of groups of which a person has one at a time.
         times: The words for times of a script without spaces; `memory.retrieval.times.unspaced` reads them.
         cues: Phrases by what they show, as patterns; `memory.language.cues` reads them.
+        customer: What a customer and the fields known of them are called in a summary.
         wording: The phrases of the keyless model.
     """
 
     code: str
+    called: frozenset[str]
     unspaced: bool
     writes: re.Pattern[str]
     letters: re.Pattern[str] | None
@@ -107,6 +110,7 @@ class Language:
     single: frozenset[str]
     times: Mapping[str, Any]
     cues: Mapping[str, list[str]]
+    customer: Mapping[str, str]
     wording: Mapping[str, str]
 
     def asks_without_mark(self, sentence: str) -> bool:
@@ -226,6 +230,7 @@ def _load(file: Traversable) -> Language:
     single = [line.split() for line in (data.get("one_at_a_time") or ())]
     return Language(
         code=file.name.removesuffix(".yaml"),
+        called=frozenset(data["called"]),
         unspaced=unspaced,
         writes=re.compile(data["writes"]),
         letters=re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
@@ -262,6 +267,7 @@ def _load(file: Traversable) -> Language:
         single=frozenset(group[0] for group in single),
         times=data.get("times") or {},
         cues=data.get("cues") or {},
+        customer=data["customer"],
         wording=data["wording"],
     )
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
+from react_mem.memory.language.cues import cue
 from react_mem.memory.retrieval.words import terms, words
 
 Decision = Literal["search", "ask", "no"]
@@ -109,9 +110,7 @@ _OURS = _any(
     r"plans?|agenda|meetings?|appointments?|calendar|to do|todo|tasks?|notes|deadlines?|homework",
     r"ke hoach|lich (?:hop|hen|lam viec)|cuoc hop|buoi hop|cong viec|bai tap",
 )
-_ONESELF = re.compile(
-    r"\b(?:i|my|me|mine|we|our|us|myself|tôi|toi|mình|minh|tớ|tui|chúng ta|của (?:em|anh|chị)|em (?:là|đang|bị|có))\b"
-)
+_ONESELF = cue("about_oneself")
 
 
 def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), threshold: float = 1.0) -> Decision:
