@@ -196,10 +196,14 @@ def length(text: str) -> float:
     return len(_WORD.findall(text)) + len(_UNSPACED.findall(text)) / 2
 
 
-def _load(file: Traversable) -> Language:
+def _read(file: Traversable) -> dict[str, Any]:
     # the loader in C, where there is one, takes a tenth of the time
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    data: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - a safe one
+    read: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 - a safe one
+    return read
+
+
+def _load(code: str, data: Mapping[str, Any]) -> Language:
     unspaced = bool(data.get("unspaced"))
 
     def compiled(source: str) -> re.Pattern[str]:
@@ -229,7 +233,7 @@ def _load(file: Traversable) -> Language:
     groups = [line.split() for line in (data.get("same") or ())]
     single = [line.split() for line in (data.get("one_at_a_time") or ())]
     return Language(
-        code=file.name.removesuffix(".yaml"),
+        code=code,
         called=frozenset(data["called"]),
         unspaced=unspaced,
         writes=re.compile(data["writes"]),
@@ -257,9 +261,7 @@ def _load(file: Traversable) -> Language:
         small_talk=one_of("small_talk"),
         asks_time=one_of("asks_time"),
         sum_words=tuple(data.get("sum_words") or ()),
-        number_words=tuple(
-            tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split()
-        ),
+        number_words=tuple(number_words(data)),
         stop=listed("stop") | listed("stop_in_questions"),
         unsearched=listed("stop") | listed("stop_in_search"),
         stemmer=str(data.get("stemmer") or ""),
@@ -272,13 +274,23 @@ def _load(file: Traversable) -> Language:
     )
 
 
-def _load_all() -> tuple[Language, ...]:
+def number_words(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield the words for 0, 1, 2 and so on that a file lists, each in its forms; of two words with `_` between."""
+    return (tuple(one.replace("_", " ").split("/")) for one in str(data.get("number_words") or "").split())
+
+
+def _read_all() -> dict[str, dict[str, Any]]:
     found = resources.files("react_mem.memory.language").iterdir()
-    files = [file for file in found if _FILE.fullmatch(file.name)]
-    loaded = sorted(map(_load, files), key=lambda one: one.code)
+    files = sorted((file for file in found if _FILE.fullmatch(file.name)), key=lambda file: file.name)
     # where nothing else decides between two, it is the default
-    return tuple(sorted(loaded, key=lambda one: one.code != DEFAULT))
+    files.sort(key=lambda file: file.name != f"{DEFAULT}.yaml")
+    return {file.name.removesuffix(".yaml"): _read(file) for file in files}
 
 
-LANGUAGES = _load_all()
+FILES: Mapping[str, Mapping[str, Any]] = _read_all()
+"""What each file says, by the code of its language; some have only parts: what `lowering` and `shared` read."""
+
+LANGUAGES = tuple(_load(code, data) for code, data in FILES.items() if "wording" in data)
+"""The languages that a conversation can be held in without a model."""
+
 _DEFAULT = LANGUAGES[0]

@@ -1,7 +1,7 @@
 """Cues by which a language lowers what it says: suppositions, and what takes back what was said before, as data.
 
-One file a language, in `cues/`. They may only make less of what a model reads out of words, so a language without a
-file, or a cue that is missing, costs no fact.
+Each language's file lists them under `lowers`. They may only make less of what a model reads out of words, so a
+language without a file, or a cue that is missing, costs no fact.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
-from typing import Any
 
-import yaml
+from react_mem.memory.language import FILES
 
 _READ = 400
 """Characters that are looked at: a clause is no longer."""
@@ -21,7 +19,7 @@ _READ = 400
 
 @dataclass(frozen=True)
 class Cues:
-    """What one file says.
+    """What one file says of it.
 
     Args:
         writes: Finds a letter that the language is written in.
@@ -90,15 +88,8 @@ def _told(text: str) -> Iterator[tuple[Cues, str]]:
     return ((one, folded) for one in CUES if one.writes.search(folded))
 
 
-def _load() -> tuple[Cues, ...]:
-    found = []
-    for file in sorted(
-        resources.files("react_mem.memory.language").joinpath("cues").iterdir(), key=lambda one: one.name
-    ):
-        if file.name.endswith(".yaml"):
-            data: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
-            found.append(Cues(**{name: re.compile(data[name], re.I | re.X) for name in Cues.__dataclass_fields__}))
-    return tuple(found)
-
-
-CUES = _load()
+CUES = tuple(
+    Cues(**{name: re.compile(data["lowers"][name], re.I | re.X) for name in Cues.__dataclass_fields__})
+    for data in FILES.values()
+    if "lowers" in data
+)

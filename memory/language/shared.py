@@ -6,13 +6,8 @@ It decides where the user's words are parted, and never what is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from importlib import resources
-from typing import Any
 
-import yaml
-
-from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language import FILES, UNSPACED, number_words
 from react_mem.memory.wording import words
 
 
@@ -67,32 +62,23 @@ def spelt(text: str) -> set[str]:
     return found | {number for word, number in _DENSE_COUNTING.items() if word in text}
 
 
-def _load() -> dict[str, Any]:
-    read: dict[str, Any] = yaml.safe_load(
-        (resources.files("react_mem.memory.language") / "shared.yaml").read_text("utf-8")
-    )
-    return read
-
-
-def _patterns(asking: Mapping[str, list[str]]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    dense = {one.code for one in LANGUAGES if one.unspaced}
-    unspaced = "|".join(f"(?:{one})" for code in asking if code in dense for one in asking[code])
-    spaced = "|".join(f"(?:{one})" for code in asking if code not in dense for one in asking[code])
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    listed = [
+        (bool(data.get("unspaced")), f"(?:{one})") for data in FILES.values() for one in data.get("asks_behind", ())
+    ]
+    unspaced = "|".join(one for dense, one in listed if dense)
+    spaced = "|".join(one for dense, one in listed if not dense)
     flags = re.IGNORECASE | re.VERBOSE
     return re.compile(rf"(?<![^\W{UNSPACED}])(?:{spaced})", flags), re.compile(unspaced, flags)
 
 
-def _numbers(counting: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    listed = [line.split() for line in counting.values()]
-    forms = [[tuple(one.split("/")) for one in line] for line in listed] + [list(one.number_words) for one in LANGUAGES]
-    return ((word, str(number)) for line in forms for number, one in enumerate(line) for word in one)
+def _listed(name: str) -> frozenset[str]:
+    return frozenset(word for data in FILES.values() for word in str(data.get(name) or "").split())
 
 
-_DATA = _load()
-_ASKING = _patterns(_DATA["asking"])
-_JOINING, _DENYING, _ASSENTING = (
-    frozenset(word for line in _DATA[name].values() for word in line.split())
-    for name in ("joining", "denying", "assenting")
-)
-_COUNTING = dict(_numbers(_DATA["counting"]))
+_ASKING = _patterns()
+_JOINING, _DENYING, _ASSENTING = _listed("joins"), _listed("denying"), _listed("assenting")
+_COUNTING = {
+    word: str(number) for data in FILES.values() for number, words in enumerate(number_words(data)) for word in words
+}
 _DENSE_COUNTING = {word: number for word, number in _COUNTING.items() if re.search(f"[{UNSPACED}]", word)}
