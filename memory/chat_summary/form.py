@@ -30,7 +30,7 @@ UNDETERMINED = "und"
 
 _Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_INPUT_CHARS)]
 
-_LABELS = {one.code: one.customer for one in LANGUAGES}
+_LABELS = {one.code: one.customer for one in LANGUAGES if one.customer}
 _CUSTOMER_LINE = re.compile(
     rf"^\s*\[(?:{'|'.join(labels['customer'] for labels in _LABELS.values())})\][^\n]*(?:\n+|\Z)", re.MULTILINE
 )

@@ -234,7 +234,7 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
     single = [line.split() for line in (data.get("one_at_a_time") or ())]
     return Language(
         code=code,
-        called=frozenset(data["called"]),
+        called=frozenset(data.get("called") or ()),
         unspaced=unspaced,
         writes=re.compile(data["writes"]),
         letters=re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
@@ -263,13 +263,14 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
         sum_words=tuple(data.get("sum_words") or ()),
         number_words=tuple(number_words(data)),
         stop=listed("stop") | listed("stop_in_questions"),
-        unsearched=listed("stop") | listed("stop_in_search"),
+        # words of one language are names and things in another: a file says so itself
+        unsearched=listed("stop") | listed("stop_in_search") if "stop_in_search" in data else frozenset(),
         stemmer=str(data.get("stemmer") or ""),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),
         times=data.get("times") or {},
         cues=data.get("cues") or {},
-        customer=data["customer"],
+        customer=data.get("customer") or {},
         wording=data["wording"],
     )
 

@@ -49,8 +49,8 @@ WEEKDAYS_SHORT = _numbered("en", "weekdays_short", 0)
 WEEKDAYS_VI = _numbered("vi", "weekdays", 0)
 NUMBERS = _numbers("en")
 NUMBERS_VI = _numbers("vi")
-UNITS_VI = {word: unit for unit, listed in _TIMES["vi"]["units"].items() for word in _words(listed)}
-WHICH = {word: offset for offset, words in _all("which") for word in words}
+UNITS_VI: dict[str, str] = {word: unit for unit, listed in _TIMES["vi"]["units"].items() for word in _words(listed)}
+WHICH: dict[str, int] = {word: offset for offset, words in _all("which") for word in words}
 SAID_WHICH_VI = (
     rf" (?P<which>{'|'.join(word for words in _TIMES['vi']['which'].values() for word in words)})\b(?! khi\b)"
 )
