@@ -59,5 +59,7 @@ def test_a_language_has_all_that_the_others_have(language: Language) -> None:
         "weak_in_questions",
         "about_oneself",
     }
-    assert all((language.stop, language.same, language.single, language.number_words, language.times))
+    assert all((language.stop, language.same, language.single, language.number_words))
+    # how words of times are put together in a language with spaces is code
+    assert language.times or not language.unspaced
     assert language.customer.keys() == english.customer.keys()

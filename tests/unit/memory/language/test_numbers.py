@@ -28,7 +28,9 @@ def test_a_number_in_words_is_that_number(code: str, word: str, value: int) -> N
 
 
 # "ひとつ" counts things, not days
-@pytest.mark.parametrize(("code", "word", "value"), [one for one in WORDS if one[0] != "ja" or len(one[1]) == 1])
+@pytest.mark.parametrize(
+    ("code", "word", "value"), [one for one in WORDS if one[0] in AGO and (one[0] != "ja" or len(one[1]) == 1)]
+)
 def test_so_many_days_ago_is_that_day(code: str, word: str, value: int) -> None:
     day = NOW.date() - timedelta(days=value)
     found = named_periods(AGO[code].format(word), NOW)
@@ -36,7 +38,7 @@ def test_so_many_days_ago_is_that_day(code: str, word: str, value: int) -> None:
 
 
 def test_every_language_has_its_numbers() -> None:
-    assert {one.code for one in LANGUAGES} == set(AGO) == {code for code, _, _ in WORDS}
+    assert {one.code for one in LANGUAGES} == {code for code, _, _ in WORDS} >= set(AGO)
     assert all(len(one.number_words) >= 11 for one in LANGUAGES)
 
 
