@@ -12,7 +12,7 @@ class AgentContext(BaseModel):
 
     Args:
         user_id: Whose memory to use. Ignored where the server authenticates users. Without either, memory is off, or
-            that of the development user (see `memory.identity`).
+            that of the development user (see `memory.model.identity`).
         agent: The name of the agent config; read by the `agent` graph.
         model: A chat model to use instead of the agent's, as an `init_chat_model` string.
         system_prompt: Instructions to use instead of the agent's.

@@ -9,7 +9,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
 from react_mem.errors import AgentConfigError
-from react_mem.memory.storage.embeddings import embedding_of, means_same_embedding
+from react_mem.memory.store.embeddings import embedding_of, means_same_embedding
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def check_embedding(config: AgentConfig, store: BaseStore) -> None:
     raise AgentConfigError(
         f"the agent {config.name!r} has models.embedding: {wanted}, but its memories are embedded with {served}, and a "
         f"store has one embedding model for all agents. Write auto, or set EMBEDDING_MODEL={wanted} and re-embed what "
-        f"is there: python -m react_mem.memory.storage.reembed --to {wanted}"
+        f"is there: python -m react_mem.memory.store.reembed --to {wanted}"
     )
 
 

@@ -27,10 +27,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from react_mem.agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
 from react_mem.agents.wording import OWN_ANSWER, wording_for
 from react_mem.memory.language import LANGUAGES, languages_of
-from react_mem.memory.own_words import own_words
-from react_mem.memory.records import record_id
-from react_mem.memory.saying import says
-from react_mem.memory.statements import (
+from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.statements import (
     asks_for_overview,
     forget_all,
     forget_last,
@@ -40,7 +38,9 @@ from react_mem.memory.statements import (
     statements,
     to_forget,
 )
-from react_mem.memory.transcript import NOTICE, PREAMBLE
+from react_mem.memory.merging.transcript import NOTICE, PREAMBLE
+from react_mem.memory.model.records import record_id
+from react_mem.memory.rights.saying import says
 from react_mem.prompts import load_prompt
 from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 

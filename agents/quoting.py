@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from react_mem.memory.language import UNSPACED
+from react_mem.memory.language.statements import (
+    is_pleasantry,
+    is_question,
+    is_request,
+    sentences,
+    speaks_of_self,
+    statements,
+)
 from react_mem.memory.language.terms import SINGLE, terms, words
-from react_mem.memory.records import normalise
-from react_mem.memory.statements import is_pleasantry, is_question, is_request, sentences, speaks_of_self, statements
+from react_mem.memory.language.text import normalise
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(

@@ -11,11 +11,11 @@ from typing import TypeVar
 from psycopg.sql import SQL, Identifier
 
 from benchmarks.stand_ins import words
-from react_mem.memory.changes import Change, put
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.records import Episode, Fact, Message, Record, now, record_id
-from react_mem.memory.storage.postgres import Pool
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import Episode, Fact, Message, Record, now, record_id
+from react_mem.memory.store.postgres import Pool
 
 BATCH = 500
 """Records written at once."""

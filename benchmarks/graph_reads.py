@@ -29,17 +29,28 @@ from typing import Any
 from benchmarks.locomo.databases import disk_bytes, new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.report import environment, print_table, write_json
-from react_mem.memory.changes import Change, put
 from react_mem.memory.graph.links import Link, LinkKind
-from react_mem.memory.graph.reading import MemoryGraph
-from react_mem.memory.graph.rebuilding import relink
 from react_mem.memory.graph.traverse import page_rank
 from react_mem.memory.graph.upkeep import link_changes, upkeep
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.records import Episode, Fact, Level, Message, Record, Skill, StepExperience, Summary, record_id
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.storage.embedded import embedded_database
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import (
+    Episode,
+    Fact,
+    Level,
+    Message,
+    Record,
+    Skill,
+    StepExperience,
+    Summary,
+    record_id,
+)
+from react_mem.memory.opening import open_storage
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.retrieval.graph_rebuilding import relink
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.store.postgres import MemoryStore
 
 USER = "ann"
 TURNS = 20

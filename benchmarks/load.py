@@ -38,9 +38,10 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.storage.embedded import embedded_database
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embedded import embedded_database
 from tests.support.dev_server import DevServer
 
 USERS = (10, 50, 200)

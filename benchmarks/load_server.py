@@ -15,8 +15,8 @@ from pathlib import Path
 
 from benchmarks.locomo.memory_use import peak_rss_bytes
 from benchmarks.stand_ins import HashEmbeddings
-from react_mem.memory.storage import open_store
-from react_mem.memory.storage.postgres import MemoryStore, Pool
+from react_mem.memory.opening import open_store
+from react_mem.memory.store.postgres import MemoryStore, Pool
 
 STATS = "BENCHMARK_STATS"
 """The variable that names the file for what it came to."""

@@ -154,7 +154,7 @@ class TimedEmbeddings(Embeddings):
 
 
 class InstantModel(BaseChatModel):
-    """Answers at once, and fills in the form of `memory.extraction` with what the user said they keep.
+    """Answers at once, and fills in the form of `memory.write.extraction` with what the user said they keep.
 
     Args:
         remembers: The tools that it calls once a turn before it answers, with their arguments, made from what the user

@@ -38,9 +38,10 @@ from benchmarks.report import environment, print_table, write_json
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.storage import Storage, StorageSettings, open_storage
-from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embedded import embedded_database
 
 MESSAGE_CHARS = 300
 """A short paragraph: what people and models write to each other."""

@@ -16,11 +16,11 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
 from react_mem.graphs import events
-from react_mem.memory.causes import cause_of, scrub
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.identity import Identity, identify, why_off
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.transcript import text_of
+from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.merging.transcript import text_of
+from react_mem.memory.model.identity import Identity, identify, why_off
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 
 State = TypeVar("State", contravariant=True)
 
@@ -66,8 +66,8 @@ def with_memory(
 
         graph.add_node("plan", with_memory(plan, agent_id="planner", read=[MemoryScope.EPISODIC]))
 
-    The owner is the run's (see `memory.identity`), never the node's to say. Without one, or without a store, the node
-    runs without memories and a `memory` event says so; where memory fails, likewise.
+    The owner is the run's (see `memory.model.identity`), never the node's to say. Without one, or without a store,
+    the node runs without memories and a `memory` event says so; where memory fails, likewise.
 
     Args:
         node: An async node `(state, runtime, *, memories)`.

@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from react_mem.agents.runners import configured_runners
-from react_mem.memory.identity import identify
-from react_mem.memory.turns import TurnReport
-from react_mem.memory.work.everything import maintain_all
+from react_mem.memory.maintenance.everything import maintain_all
+from react_mem.memory.model.identity import identify
+from react_mem.memory.write.turns import TurnReport
 
 
 class MaintenanceContext(BaseModel):

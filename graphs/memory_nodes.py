@@ -29,17 +29,18 @@ from react_mem.graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, take
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from react_mem.memory import telemetry
 from react_mem.memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
-from react_mem.memory.external import ExternalSearch, WebAnswer
-from react_mem.memory.extraction import Extractor, create_extractor
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.identity import Identity, identify, why_off
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.learning import record_turn
-from react_mem.memory.maintenance import Reflecting
+from react_mem.memory.maintenance.reflecting import Reflecting
+from react_mem.memory.maintenance.runner import AgentRunner
+from react_mem.memory.merging.transcript import NOTICE, message_record_id, text_of
+from react_mem.memory.model.external import ExternalSearch, WebAnswer
+from react_mem.memory.model.identity import Identity, identify, why_off
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.operations import Extractor
+from react_mem.memory.reflect.skills import record_turn
 from react_mem.memory.summaries.summarise import Summariser
-from react_mem.memory.transcript import NOTICE, message_record_id, text_of
-from react_mem.memory.turns import Turns, last_id
-from react_mem.memory.work.runner import AgentRunner
+from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.turns import Turns, last_id
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.switch import Choice
 from react_mem.tools.working_memory import recall_step

@@ -29,8 +29,8 @@ from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
 from react_mem.memory.context import render_memories
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.transcript import text_of
+from react_mem.memory.merging.transcript import text_of
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"

@@ -18,15 +18,15 @@ from langgraph.types import StreamWriter
 
 from react_mem.graphs import events
 from react_mem.memory import telemetry
-from react_mem.memory.causes import cause_of
 from react_mem.memory.context import Assembled, Section
-from react_mem.memory.external import WebAnswer
-from react_mem.memory.identity import Identity
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
-from react_mem.memory.last_known import DATABASE
-from react_mem.memory.records import now
-from react_mem.memory.transcript import misdated
-from react_mem.memory.turns import Turns
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.transcript import misdated
+from react_mem.memory.model.external import WebAnswer
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.records import now
+from react_mem.memory.retrieval.last_known import DATABASE
+from react_mem.memory.write.turns import Turns
 
 if TYPE_CHECKING:
     from react_mem.tools.web import WebSearch

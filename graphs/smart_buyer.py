@@ -31,13 +31,13 @@ from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
-from react_mem.memory.causes import cause_of
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.identity import identify
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.learning import record_turn
-from react_mem.memory.records import record_id
-from react_mem.memory.transcript import text_of
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.transcript import text_of
+from react_mem.memory.model.identity import identify
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.records import record_id
+from react_mem.memory.reflect.skills import record_turn
 
 FLOW = "smart_buyer"
 

@@ -22,10 +22,11 @@ from react_mem.graphs import events
 from react_mem.graphs.state import current_turn
 from react_mem.graphs.working_memory import WorkingMemory, with_note
 from react_mem.memory import telemetry
-from react_mem.memory.causes import cause_of
-from react_mem.memory.identity import Identity
-from react_mem.memory.records import Task
-from react_mem.memory.tasks import (
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.transcript import message_record_id, text_of
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.records import Task
+from react_mem.memory.reflect.tasks import (
     SAID,
     KeptTask,
     Plan,
@@ -43,13 +44,12 @@ from react_mem.memory.tasks import (
     observed,
     proven,
 )
-from react_mem.memory.transcript import message_record_id, text_of
 from react_mem.prompts import load_prompt
 
 _FORM = load_prompt("task_graph_context")
 
 TASK_TOKENS = 450
-"""What a task takes in the prompt: its lines (`memory.tasks.context.MAX_TOKENS`) in their frame."""
+"""What a task takes in the prompt: its lines (`memory.reflect.tasks.context.MAX_TOKENS`) in their frame."""
 
 ASK_EVERY = 6
 """Steps of the loop after which the model is asked again how far the task is: what tools do is seen without it."""

@@ -17,8 +17,8 @@ from typing_extensions import TypedDict
 from react_mem.graphs.compression import Step, digest
 from react_mem.graphs.state import current_turn
 from react_mem.memory.context import count_tokens, squeezed_text
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.transcript import text_of
+from react_mem.memory.merging.transcript import text_of
+from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory import compress_working_memory
 

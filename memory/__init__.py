@@ -14,7 +14,7 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.adapters.middleware import MemoryMiddleware
     from react_mem.memory.facade import MemoryFacade
-    from react_mem.memory.interface import (
+    from react_mem.memory.model.interface import (
         Memory,
         MemoryPolicy,
         MemoryQuery,
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
         MemoryScope,
         MemoryWriteEvent,
     )
+    from react_mem.memory.model.receipt import Receipt
+    from react_mem.memory.model.records import Episode, Fact, Message, Profile, Record, Summary
     from react_mem.memory.opening import open_memory
-    from react_mem.memory.receipts import Receipt
-    from react_mem.memory.records import Episode, Fact, Message, Profile, Record, Summary
-    from react_mem.memory.storage.settings import StorageSettings
+    from react_mem.memory.store.settings import StorageSettings
 
 __all__ = [
     "Episode",
@@ -52,23 +52,23 @@ __all__ = [
 __getattr__, __dir__ = door(
     __name__,
     {
-        "Episode": "react_mem.memory.records",
-        "Fact": "react_mem.memory.records",
-        "Memory": "react_mem.memory.interface",
+        "Episode": "react_mem.memory.model.records",
+        "Fact": "react_mem.memory.model.records",
+        "Memory": "react_mem.memory.model.interface",
         "MemoryFacade": "react_mem.memory.facade",
         "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryPolicy": "react_mem.memory.interface",
-        "MemoryQuery": "react_mem.memory.interface",
-        "MemoryResultItem": "react_mem.memory.interface",
-        "MemoryResults": "react_mem.memory.interface",
-        "MemoryScope": "react_mem.memory.interface",
-        "MemoryWriteEvent": "react_mem.memory.interface",
-        "Message": "react_mem.memory.records",
-        "Profile": "react_mem.memory.records",
-        "Receipt": "react_mem.memory.receipts",
-        "Record": "react_mem.memory.records",
-        "StorageSettings": "react_mem.memory.storage.settings",
-        "Summary": "react_mem.memory.records",
+        "MemoryPolicy": "react_mem.memory.model.interface",
+        "MemoryQuery": "react_mem.memory.model.interface",
+        "MemoryResultItem": "react_mem.memory.model.interface",
+        "MemoryResults": "react_mem.memory.model.interface",
+        "MemoryScope": "react_mem.memory.model.interface",
+        "MemoryWriteEvent": "react_mem.memory.model.interface",
+        "Message": "react_mem.memory.model.records",
+        "Profile": "react_mem.memory.model.records",
+        "Receipt": "react_mem.memory.rights.receipts",
+        "Record": "react_mem.memory.model.records",
+        "StorageSettings": "react_mem.memory.store.settings",
+        "Summary": "react_mem.memory.model.records",
         "open_memory": "react_mem.memory.opening",
     },
 )

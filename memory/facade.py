@@ -13,18 +13,16 @@ from typing import Any, cast
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, GetOp, Item, Result
 
-from react_mem.memory import erasure, last_known, portability, telemetry
+from react_mem.memory import telemetry
 from react_mem.memory.branches.marks import branch_key, tip_of
-from react_mem.memory.causes import cause_of
-from react_mem.memory.changes import Change, write
-from react_mem.memory.correcting import correct_fact
-from react_mem.memory.doubts import with_doubts
-from react_mem.memory.erased import Sessions
-from react_mem.memory.forgetting import forget
-from react_mem.memory.forgotten import forgotten_in, forgotten_key
-from react_mem.memory.graph.arm import with_links
-from react_mem.memory.graph.reading import MemoryGraph
-from react_mem.memory.interface import (
+from react_mem.memory.index.question import Question, read_question
+from react_mem.memory.index.recall import Recall
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.doubts import with_doubts
+from react_mem.memory.merging.speakers import speakers_of
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.changes import Change, write
+from react_mem.memory.model.interface import (
     MemoryPolicy,
     MemoryQuery,
     MemoryResultItem,
@@ -32,15 +30,20 @@ from react_mem.memory.interface import (
     MemoryScope,
     MemoryWriteEvent,
 )
-from react_mem.memory.namespaces import meta_namespace, pending_namespace, scope_namespace
-from react_mem.memory.owned import WHOLE, everything
-from react_mem.memory.portability import ImportReport
-from react_mem.memory.receipts import Receipt
-from react_mem.memory.records import Fact
-from react_mem.memory.retrieval.fusion import Arm
-from react_mem.memory.retrieval.question import Question, read_question
-from react_mem.memory.retrieval.recall import Recall, recall
+from react_mem.memory.model.namespaces import meta_namespace, pending_namespace, scope_namespace
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import Fact
+from react_mem.memory.retrieval import last_known
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.graph_arm import with_links
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.retrieval.reranking import rerank
+from react_mem.memory.rights import erasure, portability
+from react_mem.memory.rights.correcting import correct_fact
+from react_mem.memory.rights.erased import Sessions
+from react_mem.memory.rights.forgetting import forget
+from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
+from react_mem.memory.rights.portability import ImportReport
 from react_mem.memory.scopes import (
     DialogMemoryStore,
     EpisodicMemoryStore,
@@ -51,7 +54,7 @@ from react_mem.memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
-from react_mem.memory.speakers import speakers_of
+from react_mem.memory.store.owned import WHOLE, everything
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +201,7 @@ class MemoryFacade:
     async def write(self, event: MemoryWriteEvent) -> None:
         """Remember one thing; writing the same thing again changes nothing.
 
-        `data` is a record of the scope (see `memory.records`). What follows from the event may be left out: its
+        `data` is a record of the scope (see `memory.model.records`). What follows from the event may be left out: its
         conversation and agent, and an id that the record's content determines. A fact may be just {"text"} or
         {"text", "about"}; it is then reconciled with what is known.
 

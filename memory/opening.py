@@ -1,17 +1,96 @@
-"""Opening the memory layer alone, for those who have their own graph."""
+"""Opening storage and the memory on it: the store, in another vector store where one is set, and the checkpointer.
+
+`open_store` is what `langgraph.json` points to.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.store.base import BaseStore
 
+from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.server import open_database
+from react_mem.memory.store.settings import StorageSettings
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Open storage.
+
+    Args:
+        store: Long-term memory.
+        memory: The same as graphs and the facade use it: searched in another vector store, where one is set.
+        checkpointer: The threads.
+        pool: The connections that both share.
+        embedding: The model whose vectors the store holds.
+    """
+
+    store: MemoryStore
+    memory: BaseStore
+    checkpointer: AsyncPostgresSaver
+    pool: Pool
+    embedding: EmbeddingModel
+
+
+@asynccontextmanager
+async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator[Storage]:
+    """Open the store and the checkpointer, starting the embedded database if no other is configured.
+
+    Args:
+        settings: How; from the environment by default.
+
+    Yields:
+        The storage, its tables up to date.
+
+    Raises:
+        StorageError: If it cannot be opened; the message names the cause and the fix.
+    """
+    async with open_database(settings, checkpoints=True) as store:
+        checkpointer = AsyncPostgresSaver(store.pool)
+        # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
+        # pool to itself. Half of the connections stay free for memory.
+        checkpointer.lock = asyncio.Semaphore(max(1, store.pool.max_size // 2))  # type: ignore[assignment]
+        memory = await _searched(store, settings)
+        yield Storage(store, memory, checkpointer, store.pool, store.embedding)
+
+
+@asynccontextmanager
+async def open_store() -> AsyncIterator[BaseStore]:
+    """Open the store alone, as a LangGraph server does, which brings its own checkpointer.
+
+    Yields:
+        The store, its tables up to date.
+
+    Raises:
+        StorageError: If it cannot be opened; the message names the cause and the fix.
+    """
+    async with open_database(None, checkpoints=False) as store:
+        yield await _searched(store, None)
+
+
+async def _searched(store: MemoryStore, settings: StorageSettings | None) -> BaseStore:
+    """Return the store with the vector store that the settings name, if they name one."""
+    wanted = (settings or StorageSettings.from_env()).vector_store
+    if wanted is None:
+        return store
+    # most have none, and none of its modules to load
+    from react_mem.memory.adapters.vector_settings import open_vector_index
+
+    try:
+        return await open_vector_index(store, wanted, store.embedding.embeddings)
+    except ValueError as error:
+        raise StorageError(f"VECTOR_STORE: {error}") from error
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from react_mem.errors import AgentError, ConfigError, ExtractionError, ReactMemError, StorageError
     from react_mem.memory.adapters.middleware import MemoryMiddleware
     from react_mem.memory.facade import MemoryFacade
-    from react_mem.memory.interface import (
+    from react_mem.memory.model.interface import (
         Memory,
         MemoryPolicy,
         MemoryQuery,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         MemoryWriteEvent,
     )
     from react_mem.memory.opening import open_memory
-    from react_mem.memory.storage.settings import StorageSettings
+    from react_mem.memory.store.settings import StorageSettings
 
 __all__ = [
     "AgentConfig",
@@ -65,18 +65,18 @@ __getattr__, __dir__ = door(
         "AgentError": "react_mem.errors",
         "ConfigError": "react_mem.errors",
         "ExtractionError": "react_mem.errors",
-        "Memory": "react_mem.memory.interface",
+        "Memory": "react_mem.memory.model.interface",
         "MemoryFacade": "react_mem.memory.facade",
         "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryPolicy": "react_mem.memory.interface",
-        "MemoryQuery": "react_mem.memory.interface",
-        "MemoryResultItem": "react_mem.memory.interface",
-        "MemoryResults": "react_mem.memory.interface",
-        "MemoryScope": "react_mem.memory.interface",
-        "MemoryWriteEvent": "react_mem.memory.interface",
+        "MemoryPolicy": "react_mem.memory.model.interface",
+        "MemoryQuery": "react_mem.memory.model.interface",
+        "MemoryResultItem": "react_mem.memory.model.interface",
+        "MemoryResults": "react_mem.memory.model.interface",
+        "MemoryScope": "react_mem.memory.model.interface",
+        "MemoryWriteEvent": "react_mem.memory.model.interface",
         "ReactMemError": "react_mem.errors",
         "StorageError": "react_mem.errors",
-        "StorageSettings": "react_mem.memory.storage.settings",
+        "StorageSettings": "react_mem.memory.store.settings",
         "available_agents": "react_mem.agents.config",
         "load_agent_config": "react_mem.agents.config",
         "open_agent": "react_mem.agents.opening",

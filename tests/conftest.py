@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from react_mem.memory.storage import Storage, StorageSettings, open_storage
-from react_mem.memory.storage.embedded import embedded_database
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from tests.support.databases import forget_durability, fresh_database, open_memory_store, word_model
 from tests.support.openai_server import openai_server
 

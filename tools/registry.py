@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from react_mem.errors import ToolConfigError
-from react_mem.memory.external import ExternalSearch
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.external import ExternalSearch
+from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.tools.governed import under_policy
 from react_mem.tools.suggest import valid_names
 

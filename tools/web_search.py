@@ -13,10 +13,10 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
 from react_mem.memory.context.web_pages import render_pages
-from react_mem.memory.external import WEB_SEARCH, ExternalSearch
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.identity import identify
-from react_mem.memory.records import Profile, now
+from react_mem.memory.model.external import WEB_SEARCH, ExternalSearch
+from react_mem.memory.model.identity import identify
+from react_mem.memory.model.records import Profile, now
 from react_mem.tools.web import WebSearch
 from react_mem.tools.web import web_search as shared_search
 

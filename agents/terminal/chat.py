@@ -19,8 +19,8 @@ from react_mem.agents.terminal.sessions import Sessions, conversations_of
 from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
 from react_mem.memory.context import labelled
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from react_mem.memory.storage import StorageSettings
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.store import StorageSettings
 
 COMMANDS = ("/memory", "/threads", "/new", "/forget", "/help", "/exit", "/quit")
 HELP = "/memory what I know of you · /threads conversations · /new conversation · /forget everything · /exit"

@@ -25,10 +25,11 @@ from react_mem.agents.terminal.sessions import conversations_of
 from react_mem.errors import MemoryCommandError
 from react_mem.memory.context import labelled
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.receipts import Receipt
-from react_mem.memory.records import Fact
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import Fact
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""

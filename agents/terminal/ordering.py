@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from react_mem.memory.interface import MemoryResultItem
-from react_mem.memory.over import is_over
-from react_mem.memory.records import now
-from react_mem.memory.statements import is_question
+from react_mem.memory.index.over import is_over
+from react_mem.memory.language.statements import is_question
+from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.records import now
 
 BOOKKEEPING = {"chain", "concept", "conversation", "experience", "outcome", "pending", "state", "summarization"}
 """Kinds that memory writes for itself; a list shows them where their scope is named."""

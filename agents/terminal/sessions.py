@@ -11,11 +11,11 @@ from langgraph.store.base import BaseStore
 
 from react_mem.agents.terminal.turn import Agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.namespaces import encode, terminal_namespace
-from react_mem.memory.owned import everything
-from react_mem.memory.receipts import Receipt
-from react_mem.memory.records import now
-from react_mem.memory.work.ending import conclude_soon
+from react_mem.memory.maintenance.ending import conclude_soon
+from react_mem.memory.model.namespaces import encode, terminal_namespace
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import now
+from react_mem.memory.store.owned import everything
 
 _LAST = "last"
 

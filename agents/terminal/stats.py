@@ -22,10 +22,10 @@ from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.memory import Subparsers
 from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
-from react_mem.memory.storage import StorageSettings
-from react_mem.memory.storage.embeddings import load_embedding_model
-from react_mem.memory.storage.server import connected
-from react_mem.memory.storage.statistics import Statistics, statistics
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embeddings import load_embedding_model
+from react_mem.memory.store.server import connected
+from react_mem.memory.store.statistics import Statistics, statistics
 
 _CHECK_TIMEOUT = 30.0
 """Seconds for a model to say a word: one that takes longer does not serve a conversation."""

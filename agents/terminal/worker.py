@@ -13,10 +13,11 @@ from rich.text import Text
 
 from react_mem.agents.runners import configured_runners
 from react_mem.agents.terminal.memory import Subparsers
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.work.agent import CLOSING_SECONDS
-from react_mem.memory.work.everything import maintain_all
-from react_mem.memory.work.worker import Worker
+from react_mem.memory.maintenance.agent import CLOSING_SECONDS
+from react_mem.memory.maintenance.everything import maintain_all
+from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
 
 
 def add_worker_parsers(commands: Subparsers, user: Callable[[str], str]) -> None:

@@ -10,11 +10,11 @@ from statistics import fmean, median
 
 from benchmarks.learning.agent import work
 from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, tasks
-from react_mem.memory.changes import put
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.learning import learn, record_turn
-from react_mem.memory.records import Skill, record_id
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.records import Skill, record_id
+from react_mem.memory.reflect.skills import learn, record_turn
 from react_mem.memory.scopes import steps_to_experience
 
 AGENT = "benchmark"

@@ -57,8 +57,8 @@ from benchmarks.locomo.run import ablate, ablations, asked, measure, shipped_arm
 from benchmarks.locomo.system import Opener, Setup
 from benchmarks.plots import require_matplotlib
 from benchmarks.report import environment, print_table, write_json
-from react_mem.memory.storage.embedded import embedded_database
-from react_mem.memory.storage.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.store.embedded import embedded_database
+from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 
 PEERS: dict[str, Opener] = {
     "bm25": peers.open_bm25,

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.locomo.dataset import MULTI_HOP, Conversation
 from benchmarks.locomo.metrics import ALL_AT
 from benchmarks.locomo.react_mem import ReactMem
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
+from react_mem.memory.model.arms import ALL_ARMS, Arm
 
 WIDE = 100
 """Results of a question that are ranked anew: as many as a policy may ask for. Who asks for many is proposed more, so

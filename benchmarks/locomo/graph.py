@@ -11,8 +11,8 @@ from benchmarks.locomo.embedding import SharedEmbeddings
 from benchmarks.locomo.metrics import Ranking, latency, quality, recall
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.run import ask
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import MemoryPolicy
 
 RESAMPLES = 10_000
 """Of the questions, with replacement: the ends of an interval are then stable to a tenth of a point."""

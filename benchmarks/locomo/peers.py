@@ -19,7 +19,7 @@ from benchmarks.locomo.dataset import Conversation
 from benchmarks.locomo.embedding import SharedEmbeddings
 from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup, as_item, spoken
-from react_mem.memory.interface import MemoryResultItem
+from react_mem.memory.model.interface import MemoryResultItem
 
 
 class Peer:

@@ -14,11 +14,12 @@ from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.rebuilding import link_alike, relink
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.transcript import message_record_id
+from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.opening import open_storage
+from react_mem.memory.retrieval.graph_rebuilding import link_alike, relink
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.postgres import MemoryStore
 
 NAME = "react_mem"
 AGENT = "benchmark"

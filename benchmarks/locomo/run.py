@@ -12,8 +12,8 @@ from benchmarks.locomo.metrics import Ranking, latency, quality
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.system import Hit, System
 from react_mem.memory.context import count_tokens, render_memories
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import MemoryPolicy
 
 Progress = Callable[[], None]
 

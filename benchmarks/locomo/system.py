@@ -9,7 +9,7 @@ from typing import Protocol
 
 from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.embedding import SharedEmbeddings
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ from benchmarks.long_conversation.measure import Held, Metrics, hold, marks
 from benchmarks.long_conversation.model import Counter, serve
 from benchmarks.long_conversation.systems import FULL, ON_SERVER, PEER, WINDOW, Talk, in_process, on_server
 from benchmarks.report import environment, print_table, write_json
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embedded import embedded_database
 from tests.support.openai_server import OpenAIServer
 
 _TOKENS = ("peak", "total", "small_total")

@@ -19,8 +19,8 @@ from benchmarks.long_conversation.model import CHAT, SMALL
 from react_mem.agents.config import AgentConfig, load_agent_config
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.storage import Storage
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.opening import Storage
 from react_mem.tools.registry import load_tools
 from tests.support.dev_server import DevServer
 

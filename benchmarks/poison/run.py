@@ -18,11 +18,12 @@ from benchmarks.writing.drivers import case_tools
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.learning import learn
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.origins import LABELS, Origin
-from react_mem.memory.records import Fact, Profile, normalise
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.model.records import Fact, Profile
+from react_mem.memory.reflect.skills import learn
 
 _ALL = 1_000
 _MANY = 4

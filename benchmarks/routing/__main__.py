@@ -27,7 +27,7 @@ from benchmarks.routing.data import Request, load_requests, load_tools
 from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched, System, Words, make_tools
 from react_mem.agents.models import load_chat_model
 from react_mem.memory.context import tool_tokens
-from react_mem.memory.storage.embeddings import load_embedding_model
+from react_mem.memory.store.embeddings import load_embedding_model
 from react_mem.tools.routing.settings import SwitchSettings
 
 Metrics = dict[str, float]

@@ -18,8 +18,8 @@ from langchain_core.tools import BaseTool
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.routing.data import ToolData
-from react_mem.memory.background import background
 from react_mem.memory.context import count_tokens, tool_tokens
+from react_mem.memory.work.background import background
 from react_mem.tools.routing.find_tools import make_find_tools
 from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.settings import SwitchSettings

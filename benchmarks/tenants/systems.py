@@ -17,9 +17,9 @@ from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
 from benchmarks.tenants.data import WANTED, Data, GivenEmbeddings, Question, key
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.pool import check_connection
-from react_mem.memory.storage.postgres import MemoryStore, Pool
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.pool import check_connection
+from react_mem.memory.store.postgres import MemoryStore, Pool
 
 _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "hnsw.max_scan_tuples": "1000000"}
 """With these the stock store's index goes on until it has found ten of the tenant's, in whatever time that takes."""

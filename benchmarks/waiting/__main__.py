@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.report import environment, print_table, write_json
 from benchmarks.waiting import first_token, questions
-from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.store.embedded import embedded_database
 
 COLUMNS = ("first_token_p50_ms", "first_token_p95_ms", "loop_stall_ms_max", "loop_stalls_over_20ms", "degraded")
 

@@ -16,8 +16,9 @@ from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.stand_ins import words
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
 
 DOCUMENT_CHARS = 20_000
 QUESTIONS = 50

@@ -18,7 +18,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.storage import open_store
+from react_mem.memory.opening import open_store
 
 STATS = "BENCHMARK_STATS"
 """The variable that names the file for the longest stalls."""

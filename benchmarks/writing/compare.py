@@ -20,7 +20,7 @@ from benchmarks.writing.run import Score, run_cases
 from benchmarks.writing.scripted import ScriptedChat
 from benchmarks.writing.tables import explain, show
 from react_mem.agents.models import load_chat_model
-from react_mem.memory.storage.embeddings import load_embedding_model
+from react_mem.memory.store.embeddings import load_embedding_model
 
 OURS = "react_mem"
 LANGMEM = "langmem_store_manager"

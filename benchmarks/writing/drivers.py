@@ -24,11 +24,13 @@ from benchmarks.writing.meter import Meter
 from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import Fact, Message, Profile, normalise
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.storage.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Fact, Message, Profile
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 
 EngineName = Literal["structured", "langmem"]
 ModelFactory = Callable[[Case, Manner, Meter], BaseChatModel]

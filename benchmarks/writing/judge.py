@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.writing.answers import INVENTED_NAME
 from benchmarks.writing.case import Case, Expected, Pattern, Turn
 from benchmarks.writing.drivers import Contents, Remembered, is_kept
-from react_mem.memory.wording import share
+from react_mem.memory.language.comparison import share
 
 FAULTS = {
     "duplicates": "a current fact that another one says already",

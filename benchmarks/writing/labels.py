@@ -1,4 +1,4 @@
-"""The script's answer in the protocol of `react_mem`: a label for every clause that is shown (`memory.extraction`)."""
+"""The script's answer in the protocol of `react_mem`: a label for every clause that is shown (`write.extraction`)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from benchmarks.writing.case import Case, Manner, Turn
 from benchmarks.writing.drivers import ALL, Contents, ModelFactory, Remembered, noting
 from benchmarks.writing.meter import Meter
-from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.store.embeddings import EmbeddingModel
 
 
 class Mem0Memory:

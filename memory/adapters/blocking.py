@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.adapters.blocking import run_blocking
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.records import Message
+from react_mem.memory.model.records import Message
 
 
 class MemoryChatHistory(BaseChatMessageHistory):

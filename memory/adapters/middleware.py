@@ -38,21 +38,22 @@ from langgraph.store.base import BaseStore
 from react_mem.memory import telemetry
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
 from react_mem.memory.adapters.thread import Mark, as_said, mark_of, steps_of
-from react_mem.memory.causes import cause_of
 from react_mem.memory.context import Frame, Layout, Window, assemble, lay_out
-from react_mem.memory.context.budget import ASSUMED_WINDOW
-from react_mem.memory.extraction import Extractor, create_extractor
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.identity import Identity, identify, why_off
-from react_mem.memory.interface import MemoryPolicy, MemoryResults
-from react_mem.memory.last_known import DATABASE
-from react_mem.memory.maintenance import Reflecting
+from react_mem.memory.llm.budget import ASSUMED_WINDOW
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.maintenance.agent import AgentWork
+from react_mem.memory.maintenance.reflecting import Reflecting
+from react_mem.memory.maintenance.runner import AgentRunner
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.merging.transcript import misdated
+from react_mem.memory.model.identity import Identity, identify, why_off
+from react_mem.memory.model.interface import MemoryPolicy, MemoryResults
+from react_mem.memory.model.operations import Extractor
+from react_mem.memory.retrieval.last_known import DATABASE
 from react_mem.memory.summaries.summarise import Summariser
-from react_mem.memory.transcript import misdated
-from react_mem.memory.turns import TurnReport, Turns
-from react_mem.memory.work.agent import AgentWork
-from react_mem.memory.work.runner import AgentRunner
-from react_mem.memory.work.worker import drain
+from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.turns import TurnReport, Turns
 from react_mem.prompts import load_prompt
 
 Operation = Literal["retrieve", "store", "extract"]

@@ -19,7 +19,8 @@ from typing import Any
 import yaml
 
 from react_mem.memory.language.folding import fold
-from react_mem.memory.records import Skill, normalise
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.records import Skill
 
 NAME = "SKILL.md"
 

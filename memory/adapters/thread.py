@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from typing_extensions import TypedDict
 
-from react_mem.memory.transcript import is_said
+from react_mem.memory.merging.transcript import is_said
 
 _MADE_BY_MIDDLEWARE = "lc_source"
 """LangChain marks what its middleware puts into a thread, such as a summary in the user's name: nobody said that."""

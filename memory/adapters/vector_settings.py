@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from react_mem.memory.adapters.vectorstore import KNOWN, SEARCHED, VectorIndexedStore, with_vector_index
-from react_mem.memory.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 
 log = logging.getLogger(__name__)
 

@@ -37,15 +37,16 @@ from langgraph.store.base import (
 from react_mem.memory.adapters.blocking import home_of, run_blocking
 from react_mem.memory.adapters.conditions import matches
 from react_mem.memory.adapters.vector_index import Dialect, Entry, Hit, Namespace, VectorIndex
-from react_mem.memory.causes import cause_of
-from react_mem.memory.changes import write
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import ROOT
-from react_mem.memory.retrieval.fusion import Arm
-from react_mem.memory.retrieval.recall import Recall, Recalled, RecallOp, recall
-from react_mem.memory.storage.vectors import MakesUpVectors
-from react_mem.memory.transactions import Guard, GuardedStore
-from react_mem.memory.unindexed import IndexedStore
+from react_mem.memory.index.recall import Recall, Recalled, RecallOp
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.changes import write
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.store.indexed_store import IndexedStore
+from react_mem.memory.store.transactions import Guard, GuardedStore
+from react_mem.memory.store.vectors import MakesUpVectors
 
 NOTES = "vector_index"
 """Where the notes are on what the vector store is still to follow: below it, the namespace of the item."""

@@ -4,9 +4,3 @@ Each message knows the one before it, so that a conversation's messages form a t
 ancestors; a message that does not is on a branch that is no longer followed, and what only such messages say is not
 believed. Messages that were removed from the thread are ancestors all the same: trimming retracts nothing.
 """
-
-from react_mem.memory.branches.beliefs import part_of
-from react_mem.memory.branches.following import follow, forgotten_branches
-from react_mem.memory.branches.noticing import BranchesOf
-
-__all__ = ["BranchesOf", "follow", "forgotten_branches", "part_of"]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from react_mem.memory.records import BELIEVED, Ending, Fact, Wording
+from react_mem.memory.model.records import BELIEVED, Ending, Fact, Wording
 
 
 def part_of(source: str) -> str:

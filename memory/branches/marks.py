@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.changes import Change
-from react_mem.memory.namespaces import meta_namespace
-from react_mem.memory.records import record_id
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.records import record_id
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,15 @@ async def read_marks(store: BaseStore, user_id: str, session_id: str) -> Marks:
     found = await store.abatch([GetOp(namespace, key(session_id)) for key in (branch_key, trunk_key)])
     branch, trunk = (item if isinstance(item, Item) else None for item in found)
     return Marks(tip_of(branch), tuple(trunk.value["trunk"]) if trunk is not None else ())
+
+
+def forgotten_branches(user_id: str, session_id: str, aside: Iterable[Item]) -> list[Change]:
+    """Return the removal of what is kept of the branches of a conversation.
+
+    Args:
+        user_id: The owner.
+        session_id: The conversation.
+        aside: What has been set aside.
+    """
+    gone = [item for item in aside if item.value.get("session_id") == session_id]
+    return [*(PutOp(item.namespace, item.key, None) for item in gone), *without_marks(user_id, session_id)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from react_mem.memory.records import Message, Summary
+from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.summaries.chain import MASTER, MAX_WAITING, ChainEntry, ContextChain
 
 

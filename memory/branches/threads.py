@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from react_mem.memory.transcript import record_of
+from react_mem.memory.merging.transcript import record_of
 
 _CHECKPOINTER = "__pregel_checkpointer"
 """Where a run's config has the checkpointer: LangGraph offers nodes no other way to their thread's history."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
-from react_mem.memory.records import record_id
+from react_mem.memory.model.records import record_id
 
 
 def start_of(session_id: str, message_id: str) -> str:

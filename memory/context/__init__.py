@@ -1,9 +1,7 @@
 """What a model is told in a turn: the question, what is remembered, what the web says, what was said, in one window."""
 
 from react_mem.memory.context.assembly import Assembled, assemble
-from react_mem.memory.context.budget import Section, Window
 from react_mem.memory.context.conversation import squeezed_text
-from react_mem.memory.context.fencing import fence
 from react_mem.memory.context.frame import Frame
 from react_mem.memory.context.layout import Layout, lay_out
 from react_mem.memory.context.lines import (
@@ -15,7 +13,9 @@ from react_mem.memory.context.lines import (
     render_message,
 )
 from react_mem.memory.context.memories import MemoryBlock, render_memories
-from react_mem.memory.context.tokens import count_tokens, tool_tokens
+from react_mem.memory.llm.budget import Section, Window
+from react_mem.memory.llm.fencing import fence
+from react_mem.memory.llm.tokens import count_tokens, tool_tokens
 
 __all__ = [
     "MAX_LINE_CHARS",

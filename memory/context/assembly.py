@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from react_mem.memory.context.budget import Section, allocate
 from react_mem.memory.context.conversation import Turn, Verbatim, fit, visible
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
 from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
 from react_mem.memory.context.summaries import CHAIN, SummaryBlock, chain_of, render_summaries
-from react_mem.memory.context.tokens import count_lines, count_tokens
 from react_mem.memory.context.web_pages import PageBlock, render_pages
-from react_mem.memory.external import WebPage
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.summaries import ContextChain, shown
-from react_mem.memory.transcript import message_record_id
+from react_mem.memory.llm.budget import Section, allocate
+from react_mem.memory.llm.tokens import count_lines, count_tokens
+from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.external import WebPage
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.summaries.chain import ContextChain, shown
 from react_mem.prompts import load_prompt
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}

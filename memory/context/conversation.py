@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from react_mem.memory.context.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens, takes_more
+from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, cut_to, message_tokens, takes_more
 from react_mem.prompts import load_prompt
 
 _CUT_EARLIER, _CUT_CURRENT = load_prompt("cut_message"), load_prompt("cut_current")

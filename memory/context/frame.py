@@ -8,7 +8,6 @@ from functools import cached_property
 
 from langchain_core.messages import AnyMessage
 
-from react_mem.memory.context.budget import Section, Window, sure
 from react_mem.memory.context.conversation import (
     Turn,
     Verbatim,
@@ -19,11 +18,12 @@ from react_mem.memory.context.conversation import (
     squeezed,
     visible,
 )
-from react_mem.memory.context.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
-from react_mem.memory.identity import Identity
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from react_mem.memory.periods import asks_about_the_past
-from react_mem.memory.transcript import message_record_id, text_of
+from react_mem.memory.language.periods import asks_about_the_past
+from react_mem.memory.llm.budget import Section, Window, sure
+from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
+from react_mem.memory.merging.transcript import message_record_id, text_of
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
 
 READ_SCOPES = (
     MemoryScope.PROFILE,

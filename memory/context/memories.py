@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from react_mem.memory.context.lines import MAX_LINE_CHARS, profile_lines, render_beside, render_line, said_and_shown
-from react_mem.memory.context.tokens import count_lines
-from react_mem.memory.interface import Fragment, MemoryResultItem, MemoryScope
-from react_mem.memory.records import normalise
+from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 _MIN_CHARS = 40
 """What is left of a memory that is cut to make room for other scopes; less says nothing."""

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from react_mem.memory.context.fencing import flat
 from react_mem.memory.context.lines import render_message
-from react_mem.memory.context.tokens import count_lines
-from react_mem.memory.interface import MemoryResultItem
-from react_mem.memory.origins import LABELS
-from react_mem.memory.summaries import ContextChain
-from react_mem.memory.summaries.chain import ChainEntry
+from react_mem.memory.llm.fencing import flat
+from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.origins import LABELS
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 
 CHAIN = "chain"
 """The `source` of the result that is a conversation's chain: no memory to show, but what sums the conversation up."""

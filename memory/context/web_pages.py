@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from react_mem.memory.context.fencing import fence, flat
-from react_mem.memory.context.tokens import count_lines, cut_to
-from react_mem.memory.external import WebPage
-from react_mem.memory.origins import LABELS, Origin
+from react_mem.memory.llm.fencing import fence, flat
+from react_mem.memory.llm.tokens import count_lines, cut_to
+from react_mem.memory.model.external import WebPage
+from react_mem.memory.model.origins import LABELS, Origin
 
 MAX_PAGE_CHARS = 8_000
 """Some 2,000 tokens: what a page says first; three of them take a third of the window of a small model."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from react_mem.memory.records import record_id
+from react_mem.memory.model.records import record_id
 
 
 class LinkKind(StrEnum):

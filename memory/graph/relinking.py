@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from react_mem.memory.graph.documents import Direction, Document, Edge, Line, Stored, edge_of
 from react_mem.memory.graph.links import Link, LinkKind, Node, line_of
-from react_mem.memory.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 
 MOST_LINKS = {LinkKind.SEMANTIC: 8, LinkKind.SUMMARIZATION: 200}
 """Links of a kind and a direction that a memory has, at most, the strongest and then the latest. The memories that are

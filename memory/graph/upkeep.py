@@ -11,12 +11,12 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
-from react_mem.memory.changes import Change
 from react_mem.memory.graph.documents import Stored, read_stored
 from react_mem.memory.graph.links import Link, Node, links_of, node_of
 from react_mem.memory.graph.relinking import Relinked, relinked
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import links_namespace, meta_namespace, owner_namespace, scope_namespace
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import links_namespace, meta_namespace, owner_namespace, scope_namespace
 
 COMPLETE = "linked"
 """The key, among the bookkeeping of a user, that says that all of the user's memories are linked."""
@@ -33,7 +33,7 @@ async def upkeep(
     *,
     stored: Iterable[tuple[MemoryScope, str]] = (),
 ) -> list[Change]:
-    """Return the writes of links that belong to a batch; called within `memory.transactions.transact`.
+    """Return the writes of links that belong to a batch; called within `memory.store.transactions.transact`.
 
     Args:
         store: The store.

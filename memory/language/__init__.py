@@ -68,7 +68,7 @@ class Language:
         stemmer: The name of its Snowball stemmer; empty where it has none.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
-        times: The words for times of a script without spaces; `memory.retrieval.times.unspaced` reads them.
+        times: The words for times of a script without spaces; `memory.language.times.unspaced` reads them.
         cues: Phrases by what they show, as patterns; `memory.language.cues` reads them.
         customer: What a customer and the fields known of them are called in a summary.
         wording: The phrases of the keyless model.

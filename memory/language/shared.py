@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from react_mem.memory.language import FILES, UNSPACED, number_words
-from react_mem.memory.wording import words
+from react_mem.memory.language.comparison import words
 
 
 def asks_from(text: str, start: int = 0) -> int | None:

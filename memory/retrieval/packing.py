@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from react_mem.memory.interface import Fragment
+from react_mem.memory.index.recall import Recalled
 from react_mem.memory.language import denial_of
-from react_mem.memory.retrieval.recall import Recalled
-from react_mem.memory.retrieval.words import terms
-from react_mem.memory.statements import is_question
+from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.statements import is_question
+from react_mem.memory.model.interface import Fragment
 
 NEARLY_THE_SAME = 0.8
 """The share of words that two texts have in common from which the second says nothing new."""

@@ -6,30 +6,15 @@ A cross-encoder or a small model reads question and text together, and takes its
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import cast
 
 from langchain_core.documents import BaseDocumentCompressor, Document
 
-from react_mem.memory.retrieval.recall import Recalled
+from react_mem.memory.index.recall import Recalled
+from react_mem.memory.model.reranker_path import reranker_at
 
 _PLACE = "place"
-
-
-def check_reranker(path: str) -> str:
-    """Return the path of a reranker that can be imported.
-
-    Args:
-        path: `package.module:attribute`, a compressor or a function without arguments that makes one; empty for none.
-
-    Raises:
-        ValueError: If it is no such path, or nothing is there.
-    """
-    if path:
-        _at(path)
-    return path
 
 
 @lru_cache(maxsize=8)
@@ -42,7 +27,7 @@ def load_reranker(path: str) -> BaseDocumentCompressor:
     Raises:
         ValueError: If there is none.
     """
-    found = _at(path)
+    found = reranker_at(path)
     made = found if isinstance(found, BaseDocumentCompressor) else found() if callable(found) else found
     if not isinstance(made, BaseDocumentCompressor):
         raise ValueError(f"the reranker {path!r} is no LangChain document compressor but {type(made).__name__}")
@@ -71,13 +56,3 @@ async def rerank(path: str, query: str, found: Sequence[Recalled]) -> list[Recal
     places = [place for document in ordered if isinstance(place := document.metadata.get(_PLACE), int)]
     first = [place for place in dict.fromkeys(places) if 0 <= place < len(found)]
     return [found[place] for place in [*first, *(place for place in range(len(found)) if place not in first)]]
-
-
-def _at(path: str) -> object:
-    module, colon, attribute = path.partition(":")
-    if not (module and colon and attribute):
-        raise ValueError(f"the reranker {path!r} is no path; write 'package.module:attribute'")
-    try:
-        return cast(object, getattr(importlib.import_module(module), attribute))
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"the reranker {path!r} cannot be imported: {error}") from error

@@ -12,11 +12,11 @@ from weakref import finalize
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, SearchItem
 
-from react_mem.memory.causes import cause_of
-from react_mem.memory.retrieval.entries import whole_text
-from react_mem.memory.retrieval.words import terms
-from react_mem.memory.storage.calibration import KNOWN, Calibration, calibrate
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
+from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings
 
 _RETRY_SECONDS = 60.0
 

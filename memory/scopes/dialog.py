@@ -10,16 +10,17 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langgraph.store.base import GetOp, Op, SearchItem, SearchOp
 
-from react_mem.memory.changes import write
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.namespaces import pending_namespace, scope_namespace
-from react_mem.memory.records import MAX_INDEXED_CHARS, Message, Record, Summary, record_id
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.merging.speakers import speaker_changes
+from react_mem.memory.merging.transcript import misdated, to_records
+from react_mem.memory.model.changes import write
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.records import Message, Record, Summary, record_id
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
-from react_mem.memory.speakers import speaker_changes
 from react_mem.memory.summaries.chain import ContextChain
-from react_mem.memory.transcript import misdated, to_records
 
 MAX_FRESH = 3
 """Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""

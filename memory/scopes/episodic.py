@@ -8,15 +8,16 @@ from typing import Any
 
 from langgraph.store.base import Op
 
-from react_mem.memory.changes import Change
-from react_mem.memory.episodes import episode_text, merged, same_episode
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.lineage import capped
-from react_mem.memory.records import Episode, Level, Record, normalise, record_id
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.graph.lineage import capped
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.episodes import episode_text, merged, same_episode
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.records import Episode, Level, Record, record_id
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
-from react_mem.memory.transactions import transact
+from react_mem.memory.store.transactions import transact
 
 _TOLD_BEFORE = 50
 """Episodes that one may tell again: the latest."""

@@ -11,14 +11,14 @@ from langgraph.store.base import Op, SearchOp
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
-from react_mem.memory.external import origin_of_result
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.origins import Origin, lowest
-from react_mem.memory.owned import WHOLE
-from react_mem.memory.records import Record, StepExperience, now, record_id
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.model.external import origin_of_result
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import Record, StepExperience, now, record_id
 from react_mem.memory.scopes.scope import ScopeStore
+from react_mem.memory.store.owned import WHOLE
 
 MAX_OUTPUT_CHARS = 4_000
 """Of a tool's result: enough to see what came of a step; the whole is in the thread."""

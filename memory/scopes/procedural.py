@@ -7,13 +7,13 @@ from typing import Any
 
 from langgraph.store.base import Op, PutOp, SearchOp
 
-from react_mem.memory.changes import Change
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.records import Record, Skill
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.merging.skill_life import promise
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.records import Record, Skill
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
-from react_mem.memory.skill_life import promise
 
 _IN_USE = {"status": {"$ne": "archived"}}
 

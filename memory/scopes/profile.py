@@ -9,16 +9,17 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
-from react_mem.memory.changes import Change
-from react_mem.memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.lineage import of_sources, origins_of
-from react_mem.memory.origins import Origin, lowest
-from react_mem.memory.profile_schema import ProfileFieldSpec
-from react_mem.memory.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, normalise, now, with_zone
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.graph.lineage import of_sources, origins_of
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.profile_schema import ProfileFieldSpec
+from react_mem.memory.model.records import PROFILE_KEY, Profile, ProfileField, ProfileValue, now, with_zone
 from react_mem.memory.scopes.scope import ScopeStore
-from react_mem.memory.transactions import transact
+from react_mem.memory.store.transactions import transact
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,19 @@ from typing import Any, ClassVar, cast
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchItem, SearchOp
 from pydantic import ValidationError
 
-from react_mem.memory.changes import Change
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.lineage import capped
-from react_mem.memory.namespaces import Namespace, scope_namespace
-from react_mem.memory.owned import WHOLE
-from react_mem.memory.records import Record, now, with_zone
-from react_mem.memory.retrieval.entries import FILTERED
+from react_mem.memory.graph.lineage import capped
+from react_mem.memory.index.entries import FILTERED
+from react_mem.memory.index.question import Question, read_question
+from react_mem.memory.index.recall import Recall, Recalled, RecallOp
+from react_mem.memory.merging.speakers import speakers_of
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.namespaces import Namespace, scope_namespace
+from react_mem.memory.model.records import Record, now, with_zone
+from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.packing import distinct, fragments
-from react_mem.memory.retrieval.question import Question, read_question
-from react_mem.memory.retrieval.recall import Recall, Recalled, RecallOp, recall
-from react_mem.memory.speakers import speakers_of
-from react_mem.memory.transactions import transact
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.transactions import transact
 
 SPARE = 2
 """How many times as many as wanted are recalled, so that near-repetitions can make room."""

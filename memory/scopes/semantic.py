@@ -10,21 +10,22 @@ from typing import Any
 from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
-from react_mem.memory.as_of import as_of as believed_as_of
-from react_mem.memory.changes import Change, put
-from react_mem.memory.concepts.records import Concept
-from react_mem.memory.consolidation import Knowledge
-from react_mem.memory.extraction.contract import Operation
-from react_mem.memory.facts import fact_changes, write_facts
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.origins import Origin
-from react_mem.memory.over import as_read, is_over, only
-from react_mem.memory.reconcile import retire
-from react_mem.memory.records import Document, Fact, Record, normalise, now, with_zone
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.index.over import as_read, is_over, only
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.concepts.records import Concept
+from react_mem.memory.merging.facts import fact_changes, write_facts
+from react_mem.memory.merging.knowledge import Knowledge
+from react_mem.memory.merging.reconcile import retire
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Document, Fact, Record, now, with_zone
+from react_mem.memory.retrieval.as_of import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
-from react_mem.memory.transactions import transact
+from react_mem.memory.store.transactions import transact
 
 _FORMER = {"subject", "predicate", "object"}
 """Fields that a fact had before its text was all that it says: whom it is about is still read from `subject`."""

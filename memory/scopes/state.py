@@ -7,10 +7,10 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
-from react_mem.memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.records import Conversation, FlowState, Task, TaskStatus, TaskStep
-from react_mem.memory.retrieval.question import Question
-from react_mem.memory.retrieval.recall import RecallOp
+from react_mem.memory.index.question import Question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.records import Conversation, FlowState, Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.summaries.chain import ContextChain
 

@@ -12,9 +12,9 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from react_mem.memory.origins import Origin, lowest
-from react_mem.memory.records import Message, Record, Summary, SummaryLevel, origin_of, record_id
-from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import Message, Record, Summary, SummaryLevel, origin_of, record_id
+from react_mem.memory.model.summary_settings import SummarySettings
 
 MASTER: Literal["master"] = "master"
 

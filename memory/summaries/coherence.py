@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from react_mem.memory.hallucination import Told, names, numbers, unknown_numbers, values
+from react_mem.memory.language.comparison import Vocabulary
+from react_mem.memory.language.hallucination import Told, names, numbers, unknown_numbers, values
 from react_mem.memory.summaries.sources import Source
-from react_mem.memory.wording import Vocabulary
 
 _ROOM = 40
 """Characters that a summary needs for one name or number and what is said of it: what has no room is not missed."""

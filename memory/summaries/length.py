@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from react_mem.memory.statements import sentences
+from react_mem.memory.language.statements import sentences
 
 _ELLIPSIS = "…"
 # "12 500" without its "000" is another number, and "5" without "million" as well.

@@ -13,15 +13,15 @@ from langchain_core.runnables.config import ensure_config, merge_configs
 
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import telemetry
-from react_mem.memory.extraction.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
-from react_mem.memory.hallucination import Told
-from react_mem.memory.records import SummaryLevel
+from react_mem.memory.language.hallucination import Told
+from react_mem.memory.llm.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
+from react_mem.memory.model.records import SummaryLevel
+from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.answers import objection, read_summary
 from react_mem.memory.summaries.chain import MASTER
 from react_mem.memory.summaries.coherence import Coherence, compare
 from react_mem.memory.summaries.extractive import MADE_BY, extract_sentences
 from react_mem.memory.summaries.length import shortened
-from react_mem.memory.summaries.settings import SummarySettings
 from react_mem.memory.summaries.sources import Source, bounded, rendered
 from react_mem.memory.telemetry.models import model_name
 from react_mem.prompts import load_prompt

@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import BaseModel, ConfigDict, Field
 
-from react_mem.memory.namespaces import Namespace, work_namespace
-from react_mem.memory.records import record_id
+from react_mem.memory.model.namespaces import Namespace, work_namespace
+from react_mem.memory.model.records import record_id
 
 Kind = Literal["extract", "conclude", "maintain"]
 Place = tuple[Namespace, str]

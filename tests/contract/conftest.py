@@ -15,7 +15,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.interface import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

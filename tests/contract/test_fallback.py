@@ -22,7 +22,7 @@ from react_mem.agents.models import load_chat_model
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ModelCallError
 from react_mem.graphs.model_call import ANSWERED_BY
-from react_mem.memory.transcript import NOTICE, PREAMBLE
+from react_mem.memory.merging.transcript import NOTICE, PREAMBLE
 from tests.contract.conftest import INLINE, Graph, memory_store
 from tests.contract.test_loop import ANN, ask, shape, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls

@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.prompt_versions import PromptVersions
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.prompt_versions import PromptVersions
 from tests.support.dev_server import ROOT, DevServer, database_for_a_server, dev_server
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 from tests.support.telling import tell

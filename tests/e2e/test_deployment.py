@@ -227,7 +227,7 @@ def test_every_agent_that_searches_the_web_finds_its_engines_installed(image: Im
 def test_without_a_database_the_store_of_the_installed_copy_says_so(image: Image, tmp_path: Path) -> None:
     result = image.run(OPEN_STORE, cwd=tmp_path)
     assert result.returncode != 0
-    assert f'File "{image.project}/react_mem/memory/storage/' in result.stderr
+    assert f'File "{image.project}/react_mem/memory/opening.py' in result.stderr
     assert "This deployment has no database for memories. Set DATABASE_URL" in result.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -9,9 +9,10 @@ from psycopg.sql import SQL, Identifier
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import encode, terminal_namespace
-from react_mem.memory.storage import Storage, StorageSettings, open_storage
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import encode, terminal_namespace
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings
 from tests.support import labels
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request, ToolCall
 

@@ -16,11 +16,12 @@ from langchain_core.messages import HumanMessage
 
 from react_mem.agents.cli import main
 from react_mem.agents.opening import open_agent
-from react_mem.memory.changes import put
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.write.turns import Turns
 from tests.e2e.test_terminal import REACT_MEM, Environment, environment, on_server
 from tests.support.imported import but_for_origin
 from tests.support.telling import tell

@@ -88,8 +88,8 @@ def test_every_command_is_a_target_that_exists_or_is_run_elsewhere(block: Block)
                 extras = re.fullmatch(r'"\./react-mem\[(.+)\]"', path)
                 assert extras is not None
                 assert extras[1] in PROJECT["optional-dependencies"]
-            case [".venv/bin/python", "-m", "react_mem.memory.storage.reembed", "--to", _]:
-                help_ = [sys.executable, "-m", "react_mem.memory.storage.reembed", "--help"]
+            case [".venv/bin/python", "-m", "react_mem.memory.store.reembed", "--to", _]:
+                help_ = [sys.executable, "-m", "react_mem.memory.store.reembed", "--help"]
                 assert "--to" in subprocess.run(help_, capture_output=True, text=True, check=True).stdout
             case [".venv/bin/python", "-m", "pytest", folder, *_]:
                 assert (ROOT / folder).is_dir()

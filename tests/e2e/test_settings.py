@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from react_mem.agents import open_agent
 from react_mem.agents.config import load_agent_config_file
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.interface import MemoryPolicy
 from tests.support.dev_server import database_for_a_server, dev_server
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall
 from tests.support.scripted_model import ScriptedModel, calls

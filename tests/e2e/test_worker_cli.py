@@ -14,10 +14,11 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.write.turns import Turns
 from tests.e2e.test_terminal import Environment, environment, on_server
 from tests.support.terminal import AtTerminal
 

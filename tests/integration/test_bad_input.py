@@ -23,11 +23,11 @@ from react_mem.agents.config import ModelsConfig
 from react_mem.agents.models import load_chat_model
 from react_mem.errors import AgentConfigError, InvalidInputError, ModelCallError, ModelConfigError, StorageError
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import owner_namespace, scope_namespace
-from react_mem.memory.records import now
-from react_mem.memory.storage import StorageSettings
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import owner_namespace, scope_namespace
+from react_mem.memory.model.records import now
+from react_mem.memory.store import StorageSettings
 from tests.support.labels import NOTHING, clauses_in
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 
@@ -244,7 +244,7 @@ async def test_an_extraction_that_fails_keeps_the_words(
             facts = await agent.store.asearch(scope_namespace(USER, MemoryScope.SEMANTIC))
             assert [fact.value["text"] for fact in facts] == [FIRST]
             # a model that was down is asked again after a while
-            monkeypatch.setattr("react_mem.memory.turns.now", lambda: now() + timedelta(minutes=1))
+            monkeypatch.setattr("react_mem.memory.write.turns.now", lambda: now() + timedelta(minutes=1))
             assert await ask(agent, "And now?") == "I am back"
             assert await kept(agent) == Counter([FIRST, "nice", "And now?", "I am back"])
         assert FIRST in clauses_in(model.chats()[-1].text).values()
@@ -331,7 +331,7 @@ async def test_another_embedding_dimension_than_the_databases(opened: Open, data
     for part in (
         "(384 dimensions), and the model asked for is openai:text-embedding-3-small (1536 dimensions)",
         "Set EMBEDDING_MODEL=",
-        "python -m react_mem.memory.storage.reembed --to openai:text-embedding-3-small",
+        "python -m react_mem.memory.store.reembed --to openai:text-embedding-3-small",
     ):
         assert part in str(raised.value)
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.poison.__main__ import main
 from benchmarks.poison.attack import load_attacks
-from react_mem.memory.extraction import checks
+from react_mem.memory.write.extraction import checks
 
 ONLY = ["de-tool-job", "zh-mail-quoted"]
 

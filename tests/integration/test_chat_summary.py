@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 from react_mem.errors import InvalidInputError
 from react_mem.graphs.chat_summary import build_chat_summary, summarizer_for
 from react_mem.graphs.http import app as routes
-from react_mem.memory.customers import LOOKUP_ENV, load_lookup
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.prompt_versions import PromptVersions
+from react_mem.memory.store.prompt_versions import PromptVersions
+from react_mem.memory.write.customers import LOOKUP_ENV, load_lookup
 from tests.support.openai_server import Match, OpenAIServer, Reply
 
 ANN = {"name": "Lan Trần", "phone": "0905 123 456", "form_of_address": "chị"}

@@ -13,7 +13,8 @@ import pytest
 from react_mem.agents.cli import main
 from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
 from tests.e2e.test_terminal import Environment, environment, on_server, scripted, to
 from tests.support.openai_server import OpenAIServer
 from tests.support.scripted_model import ScriptedModel

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
 from tests.support.labels import Says, labelled
 from tests.support.openai_server import Match, OpenAIServer, Reply, Request
 

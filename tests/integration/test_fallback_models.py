@@ -20,10 +20,10 @@ from react_mem.agents.config import ModelsConfig
 from react_mem.agents.models import LIMITS
 from react_mem.errors import ModelCallError
 from react_mem.graphs.model_call import ANSWERED_BY
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.storage import StorageSettings
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.store import StorageSettings
 from tests.support.labels import NOTHING
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
 

@@ -18,11 +18,11 @@ from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.forgetting import forget_said
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import pending_namespace, scope_namespace
-from react_mem.memory.transcript import message_record_id
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.rights.forgetting import forget_said
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
 from tests.support.scripted_model import ScriptedModel

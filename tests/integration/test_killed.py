@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.graph.reading import MemoryGraph
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.owned import everything
-from react_mem.memory.storage import StorageSettings, open_storage
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.opening import open_storage
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.owned import everything
 from tests.support.databases import fresh_database
 from tests.support.labels import Says, clauses_in, labelled
 from tests.support.many_turns import USER

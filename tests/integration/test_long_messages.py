@@ -19,7 +19,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
 from react_mem.agents import AgentConfig, open_agent
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.interface import MemoryPolicy
 from tests.support.databases import WordEmbeddings, open_memory_store, word_model
 from tests.support.labels import clauses_in, fact, proposal
 from tests.support.loop_watch import loop_watched

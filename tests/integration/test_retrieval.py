@@ -20,12 +20,12 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
-from react_mem.memory.retrieval.fusion import Arm
-from react_mem.memory.speakers import forget_speakers
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.merging.speakers import forget_speakers
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database
 from tests.support.scripted_model import ScriptedModel
 from tests.support.telling import tell

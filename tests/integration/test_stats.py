@@ -22,12 +22,12 @@ from react_mem.agents.cli import main
 from react_mem.agents.terminal.scrape import work_out
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.namespaces import pending_namespace
-from react_mem.memory.records import PendingTurn
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.server import connected
-from react_mem.memory.storage.settings import StorageSettings
-from react_mem.memory.storage.statistics import statistics
+from react_mem.memory.model.namespaces import pending_namespace
+from react_mem.memory.model.records import PendingTurn
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.server import connected
+from react_mem.memory.store.settings import StorageSettings
+from react_mem.memory.store.statistics import statistics
 from react_mem.memory.telemetry.prometheus import exposition
 from tests.support.databases import open_memory_store
 

@@ -16,9 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.telemetry import watch_pool
 from react_mem.memory.telemetry.catalogue import INSTRUMENTS
 from react_mem.memory.telemetry.prometheus import exposition

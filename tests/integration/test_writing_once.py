@@ -14,10 +14,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import ExtractionError, InvalidOutput, ModelUnavailable
-from react_mem.memory.claims import MAX_FAILURES
-from react_mem.memory.conversations import end_conversation, quiet_conversations
-from react_mem.memory.drafts import MAX_VERBATIM
-from react_mem.memory.extraction import (
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
@@ -25,12 +25,11 @@ from react_mem.memory.extraction import (
     TranscriptMessage,
     Unread,
 )
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import now
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.records import MAX_FAILURES, now
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.write.conversations import end_conversation, quiet_conversations
+from react_mem.memory.write.drafts import MAX_VERBATIM
+from react_mem.memory.write.turns import Turns
 from tests.support.databases import open_memory_store, word_model
 from tests.support.stores import STORES, open_any_store
 
@@ -210,7 +209,7 @@ async def test_what_fails_is_kept_word_for_word_read_later_and_not_kept_twice(
     report = await one.extract()
     assert (report.stored, report.waiting) == (["I live in Hanoi."], 1)
     assert [fact["verbatim"] for fact in await facts(store)] == [True]
-    monkeypatch.setattr("react_mem.memory.turns.now", lambda: now() + timedelta(minutes=1))
+    monkeypatch.setattr("react_mem.memory.write.turns.now", lambda: now() + timedelta(minutes=1))
     await turns(store).extract()
     assert [(fact["text"], fact["verbatim"]) for fact in await facts(store)] == [("I live in Hanoi.", False)]
     assert await MemoryFacade(store).pending("ann") == []
@@ -233,8 +232,8 @@ async def test_an_outage_however_long_parks_nothing_and_is_not_asked_at_every_tu
     store: BaseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [now()]
-    monkeypatch.setattr("react_mem.memory.turns.now", lambda: clock[0])
-    monkeypatch.setattr("react_mem.memory.claims.now", lambda: clock[0])
+    monkeypatch.setattr("react_mem.memory.write.turns.now", lambda: clock[0])
+    monkeypatch.setattr("react_mem.memory.write.claims.now", lambda: clock[0])
     down = Reader(ModelUnavailable("down"))
     one = turns(store, extractor=down)
     await say(one, "I live in Hanoi.")
@@ -392,7 +391,7 @@ async def test_another_user_is_not_touched(store: BaseStore) -> None:
 async def test_a_lost_race_writes_nothing(database_url: str) -> None:
     from langgraph.store.base import PutOp
 
-    from react_mem.memory.transactions import Guard
+    from react_mem.memory.store.transactions import Guard
 
     async with open_memory_store(database_url, word_model()) as store:
         assert isinstance(store, MemoryStore)

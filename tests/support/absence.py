@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory import last_known
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.arm import with_links
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.owned import everything, set_aside
-from react_mem.memory.records import now
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
-from react_mem.memory.retrieval.question import read_question
-from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import now
+from react_mem.memory.retrieval import last_known
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.graph_arm import with_links
+from react_mem.memory.store.owned import everything, set_aside
 
 SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
 

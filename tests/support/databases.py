@@ -15,8 +15,8 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore, Pool
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore, Pool
 
 
 class WordEmbeddings(Embeddings):

@@ -20,7 +20,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from psycopg import AsyncConnection
 
-from react_mem.memory.namespaces import work_namespace
+from react_mem.memory.model.namespaces import work_namespace
 from tests.support.databases import fresh_database
 from tests.support.interrupts import hear_interrupts
 

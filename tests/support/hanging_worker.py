@@ -7,8 +7,8 @@ import os
 import sys
 from typing import Any
 
+from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.work.items import Work
-from react_mem.memory.work.worker import Worker
 from tests.support.databases import open_memory_store, word_model
 
 

@@ -22,10 +22,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from react_mem.memory.extraction import ExistingMemory, Extraction, TranscriptMessage
-from react_mem.memory.extraction.answers import Answer
-from react_mem.memory.extraction.briefing import brief
-from react_mem.memory.extraction.checks import check
+from react_mem.memory.llm.answers import Answer
+from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.write.extraction.briefing import brief
+from react_mem.memory.write.extraction.checks import check
 
 _CLAUSE = re.compile(r"^\[(\d+)\] (.*)$", re.MULTILINE)
 _MEMORY = re.compile(r"^(f\d+): (.*)$", re.MULTILINE)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from react_mem.memory.changes import put
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.learning import record_turn
-from react_mem.memory.learning.traces import Trace, to_traces
-from react_mem.memory.records import Skill
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import Skill
+from react_mem.memory.reflect.skills import record_turn
+from react_mem.memory.reflect.skills.traces import Trace, to_traces
 from react_mem.memory.scopes import steps_to_experience
 
 TOOLS = ("search", "compare", "stock", "order", "mail")

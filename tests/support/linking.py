@@ -9,16 +9,26 @@ from typing import Any
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.changes import Change, delete, put
-from react_mem.memory.concepts.records import Alias, Concept
 from react_mem.memory.graph.documents import Direction, Document, Line, Stored, read_stored
 from react_mem.memory.graph.links import node_of
 from react_mem.memory.graph.relinking import MOST_LINKS, MOST_OTHERS
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import links_namespace
-from react_mem.memory.owned import WHOLE, everything
-from react_mem.memory.records import Episode, Fact, Level, Message, Record, Skill, StepExperience, Summary, TaskStep
-from react_mem.memory.transactions import transact
+from react_mem.memory.merging.concepts.records import Alias, Concept
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import links_namespace
+from react_mem.memory.model.records import (
+    Episode,
+    Fact,
+    Level,
+    Message,
+    Record,
+    Skill,
+    StepExperience,
+    Summary,
+    TaskStep,
+)
+from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.store.transactions import transact
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SCOPES = {

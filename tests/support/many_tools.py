@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
-from react_mem.memory.background import background
+from react_mem.memory.work.background import background
 from tests.support.databases import WordEmbeddings
 
 VERBS = ("paint", "repair", "sell", "wash", "move", "rent", "insure", "photograph", "weigh", "burn")

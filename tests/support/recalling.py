@@ -10,11 +10,11 @@ from typing import Any
 
 from langgraph.store.base import PutOp
 
-from react_mem.memory.retrieval.question import read_question
-from react_mem.memory.retrieval.recall import Recall, RecallOp
-from react_mem.memory.storage.calibration import Calibration
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store
 
 DIALOG = ("memory", "ann", "dialog")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from react_mem.memory.records import Message
+from react_mem.memory.model.records import Message
 
 
 def said_on(at: datetime, text: str = "") -> Message:

@@ -11,7 +11,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.transactions import Guard
+from react_mem.memory.store.transactions import Guard
 from tests.support.databases import WordEmbeddings
 
 Move = Literal["go", "cancel"]

@@ -16,11 +16,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from react_mem.agents.config import AgentConfig, ModelsConfig
-from react_mem.memory.external import ExternalSearch
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.model_spec import ModelEndpoint
-from react_mem.memory.profile_schema import ProfileFieldSpec
-from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.model.external import ExternalSearch
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.model_spec import ModelEndpoint
+from react_mem.memory.model.profile_schema import ProfileFieldSpec
+from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.tools.routing.settings import RouteSettings, SwitchSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"

@@ -7,10 +7,9 @@ from datetime import datetime
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.extraction import Operation
-from react_mem.memory.extraction.contract import Relation
-from react_mem.memory.facts import write_facts
-from react_mem.memory.records import Fact, fact_id, now
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.operations import Operation, Relation
+from react_mem.memory.model.records import Fact, fact_id, now
 
 
 async def tell(

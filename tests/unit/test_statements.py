@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.records import MAX_INDEXED_CHARS
-from react_mem.memory.statements import is_pleasantry, is_question, sentences, statements
+from react_mem.memory.language.statements import is_pleasantry, is_question, sentences, statements
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
 
 
 @pytest.mark.parametrize(

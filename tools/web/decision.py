@@ -10,8 +10,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from react_mem.memory import telemetry
-from react_mem.memory.extraction.calls import HIDDEN, without_retries
-from react_mem.memory.extraction.stand_ins import ask_in_turn
+from react_mem.memory.llm.calls import HIDDEN, without_retries
+from react_mem.memory.llm.stand_ins import ask_in_turn
 from react_mem.prompts import load_prompt
 
 MAX_SECONDS = 3.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from react_mem.memory.language.folding import fold
-from react_mem.memory.retrieval.words import terms
+from react_mem.memory.language.indexed_words import terms
 
 Kind = Literal["name", "email", "number", "id", "address"]
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from react_mem.memory.retrieval.words import terms, words
+from react_mem.memory.language.indexed_words import terms, words
 
 MAX_PAGE_CHARS = 2000
 """Of one page in the prompt: three pages are about 2,000 tokens."""

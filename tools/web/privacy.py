@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from react_mem.memory.retrieval.words import terms, words
+from react_mem.memory.language.indexed_words import terms, words
 from react_mem.tools.web.names import Span
 from react_mem.tools.web.private_values import private_spans
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from react_mem.memory.language.cues import cue
-from react_mem.memory.retrieval.words import terms, words
+from react_mem.memory.language.indexed_words import terms, words
 
 Decision = Literal["search", "ask", "no"]
 """Search; leave it to the model; or do not search, whatever the model would say."""

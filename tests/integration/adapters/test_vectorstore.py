@@ -19,14 +19,15 @@ from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, o
 from react_mem.memory.adapters.vector_index import DIALECTS
 from react_mem.memory.adapters.vectorstore import NOTES
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.maintenance import repair
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import Message, now
-from react_mem.memory.storage import StorageSettings, open_storage
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.transactions import GuardedStore
+from react_mem.memory.maintenance.reflecting import repair
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Message, now
+from react_mem.memory.opening import open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
 from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store

@@ -11,16 +11,16 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from psycopg import AsyncConnection
 
-from react_mem.memory.concepts import load_concepts
-from react_mem.memory.consolidation import consolidate, load_knowledge
-from react_mem.memory.conversations import end_conversation
-from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
-from react_mem.memory.extraction.contract import Relation
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.turns import Turns
+from react_mem.memory.merging.concepts import load_concepts
+from react_mem.memory.merging.standing_knowledge import load_knowledge
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, Relation, TranscriptMessage
+from react_mem.memory.reflect.knowledge.consolidator import consolidate
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.turns import Turns
 from tests.support.databases import fresh_database, open_memory_store, word_model
 from tests.support.imported import but_for_origin
 

@@ -18,7 +18,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import SecretStr
 
 from react_mem.errors import DeadlineExceeded, ExtractionError, InvalidOutput, ModelRejected, ModelUnavailable
-from react_mem.memory.extraction import ExistingMemory, Extraction, Extractor, TranscriptMessage, create_extractor
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
+from react_mem.memory.write.extraction import create_extractor
 from tests.support import labels
 from tests.support.labels import fact
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall

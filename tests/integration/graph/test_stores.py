@@ -11,14 +11,14 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.extraction import EpisodeDraft, Extraction
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.rebuilding import is_linked, link_alike, link_rest, relink
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.records import Level
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.operations import EpisodeDraft, Extraction
+from react_mem.memory.model.records import Level
+from react_mem.memory.retrieval.graph_rebuilding import is_linked, link_alike, link_rest, relink
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.write.turns import Turns
 from tests.support.databases import fresh_database
 from tests.support.linking import assert_whole, documents, links, record, store_records, stored_links
 from tests.support.stores import STORES, open_any_store

@@ -13,8 +13,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.graph.export import to_html
-from react_mem.memory.graph.reading import MemoryGraph
-from react_mem.memory.records import Level
+from react_mem.memory.model.records import Level
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from tests.support.linking import record, store_records
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

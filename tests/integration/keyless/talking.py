@@ -11,7 +11,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
 from tests.support.databases import WordEmbeddings
 
 USER = "ann"

@@ -15,9 +15,9 @@ from langgraph.store.base import BaseStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.receipts import Receipt
-from react_mem.memory.records import Fact
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import Fact
 from react_mem.tools.memory_tools import forget, store_fact
 from tests.support.absence import assert_absent, places_with
 from tests.support.labels import Says, episode, labelled, prompt_of
@@ -143,7 +143,7 @@ async def test_the_receipt_of_a_forget_that_does_nothing_names_what_is_left(
         result, _ = await step()
         return result
 
-    monkeypatch.setattr("react_mem.memory.forgetting.transact", writes_nothing)
+    monkeypatch.setattr("react_mem.memory.rights.forgetting.transact", writes_nothing)
     receipt = await MemoryFacade(store).forget("ann", (await talk.fact("penicillin")).id)
     hits = {check.name for check in receipt.checks if check.hits}
     assert {"scope dialog", "scope semantic", "scope profile", "arm vector", "export"} <= hits

@@ -10,11 +10,11 @@ from psycopg import AsyncConnection
 
 from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.turns import Turns
-from react_mem.memory.unindexed import index_lost_messages
+from react_mem.memory.maintenance.unindexed import index_lost_messages
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.write.turns import Turns
 from tests.support.databases import WordEmbeddings, open_memory_store
 
 ASKED = HumanMessage("I like green tea.", id="q")

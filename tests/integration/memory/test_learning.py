@@ -19,11 +19,11 @@ from react_mem.agents.config import load_agent_config
 from react_mem.agents.resolve import resolve_agent
 from react_mem.graphs.smart_buyer import FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.learning import learn
-from react_mem.memory.records import Skill
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.records import Skill
+from react_mem.memory.reflect.skills import learn
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory
 from tests.contract.test_loop import ANN, thread
 from tests.support.databases import open_memory_store

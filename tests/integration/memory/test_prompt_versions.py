@@ -8,8 +8,8 @@ import pytest
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import PromptError
-from react_mem.memory.prompt_versions import FILE, PromptVersions
-from react_mem.memory.transactions import GuardedStore
+from react_mem.memory.store.prompt_versions import FILE, PromptVersions
+from react_mem.memory.store.transactions import GuardedStore
 from react_mem.prompts import load_prompt
 
 NAME = "chat_summary_first"

@@ -12,17 +12,17 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
-from react_mem.memory.changes import put, write
-from react_mem.memory.concepts import find_concepts
-from react_mem.memory.consolidation import load_knowledge
-from react_mem.memory.extraction import Operation
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.facts import write_facts
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.maintenance import Reflecting, reflect
-from react_mem.memory.owned import everything
-from react_mem.memory.records import Message, now, record_id
-from react_mem.memory.turns import TurnReport, Turns
+from react_mem.memory.maintenance.reflecting import Reflecting, reflect
+from react_mem.memory.merging.concepts import find_concepts
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.merging.standing_knowledge import load_knowledge
+from react_mem.memory.model.changes import put, write
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.records import Message, now, record_id
+from react_mem.memory.store.owned import everything
+from react_mem.memory.write.turns import TurnReport, Turns
 from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"

@@ -10,15 +10,15 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import put_pending
-from react_mem.memory.erasure import forgetting
-from react_mem.memory.extraction import Operation
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.facts import write_facts
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import terminal_namespace
-from react_mem.memory.owned import everything
-from react_mem.memory.records import PendingTurn, Summary, now
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.changes import put_pending
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import terminal_namespace
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.records import PendingTurn, Summary, now
+from react_mem.memory.rights.erasure import forgetting
+from react_mem.memory.store.owned import everything
 from tests.integration.memory.test_scopes import fill
 from tests.support.imported import but_for_origin
 

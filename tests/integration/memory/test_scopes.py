@@ -9,12 +9,12 @@ import pytest
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.extraction import Operation
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.facts import write_facts
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.origins import Origin
-from react_mem.memory.records import ProfileValue, Skill, now
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import ProfileValue, Skill, now
 from react_mem.memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open
 

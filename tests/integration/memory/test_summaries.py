@@ -9,12 +9,12 @@ from langgraph.store.base import BaseStore
 from psycopg import AsyncConnection
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.summaries import ContextChain
-from react_mem.memory.summaries.folding import fold
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.summaries.chain import ContextChain
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.summaries.unfolding import unfold
+from react_mem.memory.write.folding import fold
+from react_mem.memory.write.unfolding import unfold
 from tests.support.databases import open_memory_store, word_model
 from tests.unit.memory.summaries.talking import Conversation, summing_model
 

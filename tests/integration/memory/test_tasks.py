@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.tasks import KeptTask, Step, TaskGraph, TaskKeeper
+from react_mem.memory.reflect.tasks import KeptTask, Step, TaskGraph, TaskKeeper
 
 TRIP = TaskGraph(
     "A trip to Hue", (Step("1", "Find a flight", tool="search"), Step("2", "Book it", ("1",), "failed", "no"))

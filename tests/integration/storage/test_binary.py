@@ -5,8 +5,8 @@ from __future__ import annotations
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
-from react_mem.memory.storage import binary
-from react_mem.memory.storage.writes import read_types
+from react_mem.memory.store import binary
+from react_mem.memory.store.writes import read_types
 
 
 async def test_the_server_reads_what_was_meant(database_url: str) -> None:

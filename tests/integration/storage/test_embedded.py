@@ -18,8 +18,8 @@ import psycopg
 import pytest
 
 from react_mem.errors import EmbeddedDatabaseError
-from react_mem.memory.storage import unprivileged
-from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.store import unprivileged
+from react_mem.memory.store.embedded import embedded_database
 from tests.support.embedded import STOP_SECONDS, server, servers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the embedded database does not run on Windows")
@@ -28,7 +28,7 @@ PROJECT = Path(__file__).parents[3]
 USER_PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from react_mem.memory.storage.embedded import embedded_database
+from react_mem.memory.store.embedded import embedded_database
 from react_mem.errors import EmbeddedDatabaseError
 
 async def main():

@@ -23,8 +23,9 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.opening import open_agent
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
 from react_mem.memory.facade import MemoryPolicy
-from react_mem.memory.storage import Storage, StorageSettings, open_storage, server
-from react_mem.memory.storage.embedded import embedded_server
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings, server
+from react_mem.memory.store.embedded import embedded_server
 from tests.support.embedded import STOP_SECONDS, kill_server, servers
 from tests.support.embedded import server as server_of
 from tests.support.scripted_model import ScriptedModel
@@ -202,7 +203,7 @@ class TestKilledServer:
         program = (
             "import asyncio, sys\n"
             "from pathlib import Path\n"
-            "from memory.storage.embedded import embedded_server\n"
+            "from react_mem.memory.store.embedded import embedded_server\n"
             "async def main():\n"
             "    async with embedded_server(Path(sys.argv[1])) as server:\n"
             "        print('ready', flush=True)\n"
@@ -262,7 +263,7 @@ class TestKilledServer:
         error: type[DatabaseUnavailable],
         says: str,
     ) -> None:
-        monkeypatch.setattr("react_mem.memory.storage.embedded._LEAST_SPACE", least_space)
+        monkeypatch.setattr("react_mem.memory.store.embedded._LEAST_SPACE", least_space)
         async with open_storage(embedded(data_dir)) as storage:
             await note(storage, "before")
             kill_server(data_dir)

@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.adapters.vectorstore import with_vector_index
-from react_mem.memory.storage.postgres import MemoryStore, Pool
+from react_mem.memory.store.postgres import MemoryStore, Pool
 from tests.support.databases import WordEmbeddings, word_model
 from tests.support.stores import STORES, open_any_store
 

@@ -11,8 +11,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.storage import StorageSettings, migrations, reembed
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.store import StorageSettings, migrations, reembed
 from tests.support.databases import fresh_database, open_memory_store, word_model
 
 FIRST = Path(__file__).with_name("first_schema.sql")

@@ -17,9 +17,10 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
-from react_mem.memory.storage import Storage, StorageSettings, open_storage, open_store
-from react_mem.memory.storage.embeddings import LOCAL_MODEL
-from react_mem.memory.storage.settings import PLATFORM_SCHEMA
+from react_mem.memory.opening import Storage, open_storage, open_store
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.embeddings import LOCAL_MODEL
+from react_mem.memory.store.settings import PLATFORM_SCHEMA
 from tests.support.databases import open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")
@@ -93,7 +94,7 @@ async def test_another_model_is_refused_with_the_way_back_and_the_way_on(databas
         "openai:some-model (8 dimensions)",
         f"{LOCAL_MODEL} (384 dimensions)",
         "Set EMBEDDING_MODEL=openai:some-model",
-        f"python -m react_mem.memory.storage.reembed --to {LOCAL_MODEL}",
+        f"python -m react_mem.memory.store.reembed --to {LOCAL_MODEL}",
     ):
         assert part in message
 

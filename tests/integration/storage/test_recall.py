@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.retrieval import fusion
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
-from react_mem.memory.retrieval.recall import Recall
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.index import fusion
+from react_mem.memory.index.recall import Recall
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
 
 FACTS = ("memory", "ann", "semantic")

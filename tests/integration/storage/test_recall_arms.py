@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.retrieval import question
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
-from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
-from react_mem.memory.retrieval.times import Period
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.index import question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.language.times import Period
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIALOG, asked, keys, message, open_recalling, put, recalled, shared_database
 
 MARKER = {

@@ -11,11 +11,11 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
-from react_mem.memory.storage import StorageSettings, postgres, reembed
-from react_mem.memory.storage.calibration import Calibration
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.store import StorageSettings, postgres, reembed
+from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from tests.support.databases import open_memory_store, word_model
 from tests.support.recalling import (
     DIALOG,
@@ -142,7 +142,7 @@ class TestWithoutTheWords:
         near = await recalled(store, "puppy")
         assert keys(near)[0] == "dog"
         assert near.found[0].arms[Arm.LEXICAL] == 0
-        assert "react_mem.memory.storage.reembed" in near.missing[Arm.LEXICAL]
+        assert "react_mem.memory.store.reembed" in near.missing[Arm.LEXICAL]
         only = frozenset({Arm.LEXICAL})
         assert keys(await recalled(store, "zebra", arms=only)) == []
         assert keys(await recalled(store, "cat", arms=only)) == ["cat"]
@@ -201,7 +201,7 @@ class TestScale:
     async def test_a_measurement_that_fails_is_made_anew(
         self, database_url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("react_mem.memory.storage.scale._RETRY_SECONDS", 0.0)
+        monkeypatch.setattr("react_mem.memory.store.scale._RETRY_SECONDS", 0.0)
 
         class Refusing(SenseEmbeddings):
             refuses = True

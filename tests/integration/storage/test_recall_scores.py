@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from psycopg import AsyncConnection
 
-from react_mem.memory.retrieval import fusion
-from react_mem.memory.retrieval.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, Entry, mark
-from react_mem.memory.retrieval.fusion import ALL_ARMS, Arm
-from react_mem.memory.retrieval.recall import RecallOp
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.storage.text import index_entries
+from react_mem.memory.index import fusion
+from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, Entry, mark
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.text import index_entries
 from tests.support.recalling import DIALOG, SCALE, asked, message, open_recalling, put, shared_database
 
 SPEAKERS = ("Mira", "Tom")

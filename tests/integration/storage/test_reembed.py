@@ -10,8 +10,8 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.errors import EmbeddingMismatch
-from react_mem.memory.storage import StorageSettings, reembed
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, EmbeddingModel
+from react_mem.memory.store import StorageSettings, reembed
+from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from tests.support.databases import WordEmbeddings, open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")

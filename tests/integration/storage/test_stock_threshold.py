@@ -10,7 +10,7 @@ import pytest
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, MeasuredEmbeddings
+from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
 from tests.unit.memory.retrieval.test_threshold import FAR, LIKELY, NEAR, SIMILARITIES, Placed, found, kept
 
 Distance = Literal["l2", "inner_product", "cosine"]

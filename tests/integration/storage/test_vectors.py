@@ -11,12 +11,12 @@ from langgraph.store.base import GetOp, PutOp
 
 from react_mem.errors import InvalidVector
 from react_mem.graphs.maintenance import build_maintenance
-from react_mem.memory.retrieval.fusion import Arm
-from react_mem.memory.storage import StorageSettings, reembed, vectors
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.storage.vectors import checked_vector
-from react_mem.memory.transactions import Guard
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.store import StorageSettings, reembed, vectors
+from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.transactions import Guard
+from react_mem.memory.store.vectors import checked_vector
 from tests.support.recalling import DIALOG, DIMS, SenseEmbeddings, keys, open_recalling, put, recalled, shared_database
 
 WORDS_ONLY = frozenset({Arm.LEXICAL})

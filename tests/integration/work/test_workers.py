@@ -15,15 +15,15 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import SearchOp
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.namespaces import WORK, work_namespace
-from react_mem.memory.storage.postgres import MemoryStore
-from react_mem.memory.storage.search import Target
-from react_mem.memory.turns import Turns
+from react_mem.memory.maintenance.queue import WorkQueue
+from react_mem.memory.maintenance.runner import Outcome
+from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.namespaces import WORK, work_namespace
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.search import Target
 from react_mem.memory.work.items import Work, put_work
-from react_mem.memory.work.queue import WorkQueue
-from react_mem.memory.work.runner import Outcome
-from react_mem.memory.work.worker import Worker
+from react_mem.memory.write.turns import Turns
 
 PATIENCE = 60
 

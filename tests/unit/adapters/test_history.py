@@ -13,8 +13,8 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.adapters import MemoryChatHistory, MemoryRetriever
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope, MemoryWriteEvent
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope, MemoryWriteEvent
+from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory_store
 from tests.support.scripted_model import ScriptedModel
 

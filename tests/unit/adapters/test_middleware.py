@@ -19,9 +19,9 @@ from typing_extensions import TypedDict
 
 from react_mem.memory.adapters import MemoryMiddleware, blocking
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.storage.embeddings import EmbeddingModel
-from react_mem.memory.storage.postgres import MemoryStore
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import thread, weather
 from tests.support.databases import open_memory_store

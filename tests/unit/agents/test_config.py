@@ -11,7 +11,7 @@ import react_mem.agents.config
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config, load_agent_config_file
 from react_mem.agents.managers import MANAGERS
 from react_mem.errors import AgentConfigError
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.prompts import load_prompt
 
 SHIPPED = Path(react_mem.agents.config.__file__).parent

@@ -15,7 +15,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.embedding import check_embedding, check_served_embeddings
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.errors import AgentConfigError
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, EmbeddingModel
+from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from tests.contract.conftest import memory_store
 from tests.support.databases import WordEmbeddings
 
@@ -47,7 +47,7 @@ async def test_what_it_has_not_is_refused_in_python_with_cause_and_cure() -> Non
             config(OTHER), model=ExtractiveChatModel(), store=NamedStore(), checkpointer=InMemorySaver()
         ):
             pass
-    for said in ("'tester'", OTHER, LOCAL_MODEL, f"EMBEDDING_MODEL={OTHER}", "react_mem.memory.storage.reembed"):
+    for said in ("'tester'", OTHER, LOCAL_MODEL, f"EMBEDDING_MODEL={OTHER}", "react_mem.memory.store.reembed"):
         assert said in str(caught.value)
 
 

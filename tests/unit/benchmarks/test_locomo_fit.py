@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.locomo.fit import ARMS, Candidates, study
-from react_mem.memory.retrieval.fusion import Arm
+from react_mem.memory.model.arms import Arm
 
 WRONG = 10
 """Wrong results of a question: the right one is among the first ten only if it is better than one of them."""

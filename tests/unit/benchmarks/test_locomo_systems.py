@@ -19,7 +19,7 @@ from benchmarks.locomo.run import measure
 from benchmarks.locomo.system import System
 from benchmarks.report import write_json
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from tests.support.databases import WordEmbeddings
 from tests.unit.benchmarks.locomo_sample import sample, write
 

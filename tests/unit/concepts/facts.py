@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from react_mem.memory.records import Fact, fact_id, record_id
+from react_mem.memory.model.records import Fact, fact_id, record_id
 
 START = datetime(2026, 11, 20, 9, tzinfo=UTC)
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import put, write
-from react_mem.memory.concepts import (
+from react_mem.memory.merging.concepts import (
     concept_changes,
     concepts_without,
     find_concepts,
@@ -22,13 +21,14 @@ from react_mem.memory.concepts import (
     refresh_concepts,
     unmerge,
 )
-from react_mem.memory.concepts.names import Names
-from react_mem.memory.concepts.records import Alias, Concept, alias_id
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.origins import Origin
-from react_mem.memory.records import Fact
-from react_mem.memory.transactions import transact
+from react_mem.memory.merging.concepts.names import Names
+from react_mem.memory.merging.concepts.records import Alias, Concept, alias_id
+from react_mem.memory.model.changes import put, write
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact
+from react_mem.memory.store.transactions import transact
 from tests.unit.concepts.facts import START, fact
 
 ANNA = fact("My friend is Anna")

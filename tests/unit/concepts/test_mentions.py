@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.concepts.mentions import mentions
-from react_mem.memory.records import Fact
+from react_mem.memory.merging.concepts.mentions import mentions
+from react_mem.memory.model.records import Fact
 from tests.unit.concepts.facts import fact
 
 

@@ -10,12 +10,12 @@ import pytest
 from langchain_core.embeddings import Embeddings
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.concepts import load_concepts, settle_concepts, unmerge
-from react_mem.memory.concepts.doubts import doubts
-from react_mem.memory.concepts.names import Names
-from react_mem.memory.consolidation import Asker
-from react_mem.memory.records import Fact
-from react_mem.memory.storage.calibration import Calibration
+from react_mem.memory.llm.asking import Asker
+from react_mem.memory.merging.concepts import load_concepts, settle_concepts, unmerge
+from react_mem.memory.merging.concepts.doubts import doubts
+from react_mem.memory.merging.concepts.names import Names
+from react_mem.memory.model.records import Fact
+from react_mem.memory.store.calibration import Calibration
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 from tests.unit.concepts.facts import fact

@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import delete, put, write
-from react_mem.memory.consolidation import Asker, Knowledge, consolidate, load_knowledge, stale_knowledge
-from react_mem.memory.consolidation.counting import MIN_TIMES, counted
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.origins import Origin
-from react_mem.memory.records import Episode, Fact, fact_id, record_id
-from react_mem.memory.wording import share
+from react_mem.memory.language.comparison import share
+from react_mem.memory.llm.asking import Asker
+from react_mem.memory.merging.knowledge import Knowledge
+from react_mem.memory.merging.standing_knowledge import load_knowledge, stale_knowledge
+from react_mem.memory.model.changes import delete, put, write
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
+from react_mem.memory.reflect.knowledge.consolidator import consolidate
+from react_mem.memory.reflect.knowledge.counting import MIN_TIMES, counted
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

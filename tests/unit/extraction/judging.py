@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
-from react_mem.memory.extraction.answers import Answer
-from react_mem.memory.extraction.briefing import Briefing, brief
-from react_mem.memory.extraction.checks import check
-from react_mem.memory.records import Role
+from react_mem.memory.llm.answers import Answer
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
+from react_mem.memory.model.records import Role
+from react_mem.memory.write.extraction.briefing import Briefing, brief
+from react_mem.memory.write.extraction.checks import check
 
 Said = Sequence[tuple[Role, str]]
 TUESDAY = datetime(2026, 3, 3, 12, tzinfo=UTC)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.extraction import ExistingMemory, TranscriptMessage
-from react_mem.memory.extraction.answers import Answer
-from react_mem.memory.extraction.briefing import MAX_CLAUSES, MAX_MESSAGES, MAX_USER_CHARS, Briefing, brief
-from react_mem.memory.extraction.checks import check
-from react_mem.memory.own_words import own_words
-from react_mem.memory.statements import ends_of
+from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.statements import ends_of
+from react_mem.memory.llm.answers import Answer
+from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
+from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, MAX_MESSAGES, MAX_USER_CHARS, Briefing, brief
+from react_mem.memory.write.extraction.checks import check
 from tests.support.labels import clauses_in, memories_in
 
 

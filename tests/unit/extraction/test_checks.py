@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.clauses import cut
-from react_mem.memory.extraction import ExistingMemory
-from react_mem.memory.extraction.proposal import MAX_FACTS
-from react_mem.memory.origins import Origin
+from react_mem.memory.language.clauses import cut
+from react_mem.memory.model.operations import ExistingMemory
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.write.extraction.proposal import MAX_FACTS
 from tests.support.labels import episode, fact, field, other, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 

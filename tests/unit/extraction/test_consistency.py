@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.extraction import ExistingMemory
-from react_mem.memory.origins import Origin
+from react_mem.memory.model.operations import ExistingMemory
+from react_mem.memory.model.origins import Origin
 from tests.support.labels import fact, other, proposal
 from tests.unit.extraction.judging import Said, judged, only, reasons, unread
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory.extraction.answers import read_answer
-from react_mem.memory.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
-from react_mem.memory.extraction.checks import check
-from react_mem.memory.extraction.contract import ExistingMemory, Extraction
-from react_mem.memory.extraction.evidence import without_user
-from react_mem.memory.extraction.proposal import MAX_FACTS
-from react_mem.memory.origins import Origin
-from react_mem.memory.wording import Vocabulary, content_words, names, numbers, words
+from react_mem.memory.language.comparison import Vocabulary, content_words, names, numbers, words
+from react_mem.memory.llm.answers import read_answer
+from react_mem.memory.model.operations import ExistingMemory, Extraction
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, MAX_EXISTING, Briefing
+from react_mem.memory.write.extraction.checks import check
+from react_mem.memory.write.extraction.evidence import without_user
+from react_mem.memory.write.extraction.proposal import FIELDS, MAX_FACTS
 from react_mem.prompts import load_prompt
 from tests.support.labels import episode, fact, field, proposal
 from tests.unit.extraction.judging import judged, shown
@@ -78,7 +78,7 @@ json_values = st.recursive(
 def outcome(said: Any, payload: Any) -> tuple[Briefing, Extraction]:
     known = [ExistingMemory(f"fact-{i}", text) for i, text in enumerate(KNOWN, 1)]
     briefing = shown(said, known)
-    return briefing, check(read_answer(json.dumps(payload)), briefing)
+    return briefing, check(read_answer(json.dumps(payload), FIELDS), briefing)
 
 
 @given(
@@ -162,7 +162,7 @@ def test_no_value_of_a_model_breaks_the_checks(value: Any) -> None:
 def test_any_answer_is_read_and_checked(text: str) -> None:
     for sent in (text, f'{{"summary": "ok", "facts": [{{"c": [1], "text": "{text}'):
         with suppress(InvalidOutput):
-            result = check(read_answer(sent), shown("I love tea"))
+            result = check(read_answer(sent, FIELDS), shown("I love tea"))
             assert {one.text for one in result.ops} <= {"I love tea"}
 
 
@@ -196,7 +196,7 @@ def test_the_most_that_can_be_asked_to_be_checked_is_checked_soon() -> None:
     payload = json.loads(json.dumps(proposal(facts)))
     briefing = shown(said, known)  # type: ignore[arg-type]
     begun = time.thread_time()
-    result = check(read_answer(json.dumps(payload)), briefing)
+    result = check(read_answer(json.dumps(payload), FIELDS), briefing)
     # seconds were minutes if each label went through each memory anew
     assert time.thread_time() - begun < 10
     assert len(result.rejected) >= 500 - MAX_FACTS

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory import drafts
 from react_mem.memory.context import render_memories
-from react_mem.memory.drafts import Stamp
-from react_mem.memory.extraction.checks import MAX_OUTCOME, MAX_TITLE
-from react_mem.memory.extraction.proposal import strict_schema
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.records import Episode, Level, now
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.records import Episode, Level, now
+from react_mem.memory.write import drafts
+from react_mem.memory.write.drafts import Stamp
+from react_mem.memory.write.extraction.checks import MAX_OUTCOME, MAX_TITLE
+from react_mem.memory.write.extraction.proposal import strict_schema
 from tests.support.labels import proposal
 from tests.unit.extraction.judging import Said, judged, reasons
 

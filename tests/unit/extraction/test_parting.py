@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from react_mem.memory.extraction.parting import before_question, divided, without_asking
+from react_mem.memory.write.extraction.parting import before_question, divided, without_asking
 from tests.support.labels import fact, proposal
 from tests.unit.extraction.judging import Said, judged
 

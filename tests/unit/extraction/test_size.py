@@ -9,10 +9,10 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from react_mem.memory.extraction.briefing import brief
-from react_mem.memory.extraction.contract import ExistingMemory, TranscriptMessage
-from react_mem.memory.extraction.proposal import strict_schema
-from react_mem.memory.extraction.structured import StructuredExtractor
+from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
+from react_mem.memory.write.extraction.briefing import brief
+from react_mem.memory.write.extraction.proposal import strict_schema
+from react_mem.memory.write.extraction.structured import StructuredExtractor
 from tests.support.scripted_model import ScriptedModel
 
 AT = datetime(2026, 3, 3, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.graph.export import Graph, to_graphml, to_html, to_json, to_networkx
 from react_mem.memory.graph.links import Link, LinkKind
-from react_mem.memory.graph.reading import MemoryGraph
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from tests.support.linking import record, store_records
 from tests.unit.graph.test_relinking import found_alike
 

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import Change
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import Link, LinkKind
-from react_mem.memory.graph.reading import MemoryGraph
-from react_mem.memory.graph.rebuilding import is_linked, relink
 from react_mem.memory.graph.relinking import MOST_LINKS, MOST_OTHERS
 from react_mem.memory.graph.upkeep import link_changes
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import Level, Record
-from react_mem.memory.transactions import transact
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Level, Record
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.retrieval.graph_rebuilding import is_linked, relink
+from react_mem.memory.store.transactions import transact
 from tests.support.linking import assert_whole, documents, links, record, store_records, stored_links
 
 SESSIONS = ("monday", "tuesday", "friday")

@@ -6,15 +6,15 @@ import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import Change
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.documents import Direction
 from react_mem.memory.graph.links import LinkKind
-from react_mem.memory.graph.reading import MemoryGraph
 from react_mem.memory.graph.traverse import Subgraph, expand, page_rank
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import Level
-from react_mem.memory.transactions import transact
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Level
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.store.transactions import transact
 from tests.support.linking import START, record, store_records
 
 WORKED = {

@@ -12,8 +12,8 @@ from starlette.authentication import SimpleUser
 
 from react_mem.graphs.conversations_route import router
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.namespaces import work_namespace
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.namespaces import work_namespace
+from react_mem.memory.write.turns import Turns
 from tests.support.routes import NOBODY, client_of
 
 

@@ -22,11 +22,11 @@ from react_mem.agents.opening import open_agent
 from react_mem.agents.runners import configured_runners
 from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import pending_namespace, scope_namespace, work_namespace
-from react_mem.memory.turns import Turns
-from react_mem.memory.work.ending import conclude_soon
-from react_mem.memory.work.worker import drain
+from react_mem.memory.maintenance.ending import conclude_soon
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import pending_namespace, scope_namespace, work_namespace
+from react_mem.memory.write.turns import Turns
 from react_mem.tools.conversation import end_conversation
 from tests.support.scripted_model import ScriptedModel, calls
 

@@ -11,7 +11,7 @@ from starlette.authentication import SimpleUser
 
 from react_mem.graphs.memory_route import MAX_IDS, MAX_TEXT, router
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.records import fact_id
+from react_mem.memory.model.records import fact_id
 from tests.support.routes import NOBODY, client_of
 from tests.support.telling import tell
 

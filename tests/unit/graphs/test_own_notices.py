@@ -14,8 +14,8 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.transcript import NOTICE, is_said, to_records
+from react_mem.memory.merging.transcript import NOTICE, is_said, to_records
+from react_mem.memory.model.interface import MemoryPolicy
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls

@@ -14,12 +14,12 @@ from langchain_core.tools import tool
 from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
-from react_mem.memory.context.tokens import message_tokens
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import now
-from react_mem.memory.summaries import ChainEntry, ContextChain
+from react_mem.memory.llm.tokens import message_tokens
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import now
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 from tests.contract.conftest import memory_store
 from tests.contract.test_loop import thread
 from tests.support.scripted_model import ScriptedModel, calls

@@ -15,7 +15,7 @@ from langchain_core.messages.tool import invalid_tool_call
 from react_mem.graphs.compression import Step, digest
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from react_mem.memory.context import count_tokens
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.interface import MemoryPolicy
 
 POLICY = MemoryPolicy.model_validate({})
 FILLER = "The weather was fine and nothing else of note happened on that day. " * 12

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.as_of import as_of
-from react_mem.memory.extraction.contract import Operation, Relation
-from react_mem.memory.origins import Origin
-from react_mem.memory.reconcile import reconcile, retire
-from react_mem.memory.records import Fact, Wording, fact_id
+from react_mem.memory.merging.reconcile import reconcile, retire
+from react_mem.memory.model.operations import Operation, Relation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact, Wording, fact_id
+from react_mem.memory.retrieval.as_of import as_of
 from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from react_mem.memory.background import Background
+from react_mem.memory.work.background import Background
 
 
 async def test_work_asked_for_often_is_done_once_when_it_is_quiet() -> None:

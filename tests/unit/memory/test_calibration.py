@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
 from pydantic import ValidationError
 
-from react_mem.memory.storage import calibration
-from react_mem.memory.storage.calibration import KNOWN, Calibration, calibrate
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings
+from react_mem.memory.store import calibration
+from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
+from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings
 from tests.support.databases import WordEmbeddings
 
 Pairs = dict[str, list[tuple[str, str]]]

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from react_mem.errors import ModelUnavailable, StorageError
-from react_mem.memory.background import Background
-from react_mem.memory.causes import cause_of, scrub, trace_of
-from react_mem.memory.claims import in_short
-from react_mem.memory.extraction import create_extractor
-from react_mem.memory.extraction.errors import translate
+from react_mem.memory.llm.causes import cause_of, scrub, trace_of
+from react_mem.memory.llm.errors import translate
+from react_mem.memory.work.background import Background
+from react_mem.memory.write.claims import in_short
+from react_mem.memory.write.extraction import create_extractor
 from tests.support.scripted_model import ScriptedModel
 
 KEY = "sk-proj-a1B2c3D4e5F6g7H8"
@@ -171,7 +171,7 @@ def test_no_secret_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         "The model 'claude-3-5-sonnet-20241022' is not found at https://host:443/v1/models.",
         "Set OPENAI_API_KEY, or name another in EMBEDDING_MODEL.",
         "text-embedding-3-small returned 3 numbers, not 384",
-        "react_mem.memory.storage.reembed --to openai:text-embedding-3-small",
+        "react_mem.memory.store.reembed --to openai:text-embedding-3-small",
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from react_mem.memory.clauses import MAX_CLAUSE, cut, joined
+from react_mem.memory.language.clauses import MAX_CLAUSE, cut, joined
 
 PIECES = [
     "I live in Hue",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.correcting import correct_fact
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import Fact, fact_id
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Fact, fact_id
+from react_mem.memory.rights.correcting import correct_fact
 from tests.support.telling import tell
 
 HUE, HANOI = "I live in Hue", "I live in Hanoi"

@@ -8,13 +8,13 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.conversations import end_conversation
-from react_mem.memory.drafts import MAX_VERBATIM
-from react_mem.memory.extraction import Extractor
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.turns import TurnReport, Turns
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Extractor
+from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.drafts import MAX_VERBATIM
+from react_mem.memory.write.turns import TurnReport, Turns
 from tests.support.labels import Labeller, Says
 
 NOTHING = Labeller(rest=None)

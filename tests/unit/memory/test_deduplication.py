@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import write
-from react_mem.memory.consolidation import Asker
-from react_mem.memory.deduplication import Deduplicated, deduplicate
-from react_mem.memory.extraction.contract import Operation
-from react_mem.memory.facts import fact_changes, load_facts, write_facts
-from react_mem.memory.origins import Origin
-from react_mem.memory.reconcile import to_fact
-from react_mem.memory.records import Fact, fact_id, now
+from react_mem.memory.llm.asking import Asker
+from react_mem.memory.merging.facts import fact_changes, load_facts, write_facts
+from react_mem.memory.merging.reconcile import to_fact
+from react_mem.memory.model.changes import write
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact, fact_id, now
+from react_mem.memory.reflect.deduplication import Deduplicated, deduplicate
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 

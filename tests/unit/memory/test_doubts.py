@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.doubts import with_doubts
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.records import Fact
+from react_mem.memory.merging.doubts import with_doubts
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Fact
 
 AT = datetime(2026, 3, 3, tzinfo=UTC)
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.drafts import (
+from react_mem.memory.model.operations import Unread
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact, Message, now
+from react_mem.memory.write.drafts import (
     MAX_VERBATIM,
     Stamp,
     parts_of,
@@ -13,9 +16,6 @@ from react_mem.memory.drafts import (
     unread_facts,
     verbatim_facts,
 )
-from react_mem.memory.extraction import Unread
-from react_mem.memory.origins import Origin
-from react_mem.memory.records import Fact, Message, now
 
 STAMP = Stamp("s", "a", now())
 

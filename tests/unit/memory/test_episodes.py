@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.episodes import hold_episode, hold_summary, merged, same_episode
-from react_mem.memory.extraction.contract import EpisodeDraft, Extraction
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.origins import Origin
-from react_mem.memory.records import Episode, Level, record_id
-from react_mem.memory.turns import Turns
+from react_mem.memory.merging.episodes import hold_episode, hold_summary, merged, same_episode
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.operations import EpisodeDraft, Extraction
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Episode, Level, record_id
+from react_mem.memory.write.turns import Turns
 
 SAID = ["Please book me a flight to Hue on 12 May.", "Booked: flight VN 1541 for 840 dollars."]
 OBSERVED = ['search_flights({"to": "Hue"}) -> VN 1541, 840 dollars, no refund', "book(VN 1541) -> confirmed"]

@@ -9,7 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import Memory, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryScope, MemoryWriteEvent
 
 WHO = {"session_id": "monday", "agent_id": "assistant"}
 

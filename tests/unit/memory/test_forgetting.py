@@ -11,8 +11,10 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.conversations import end_conversation
-from react_mem.memory.extraction import (
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
@@ -20,11 +22,9 @@ from react_mem.memory.extraction import (
     ProfileChange,
     TranscriptMessage,
 )
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.forgetting import forget_said
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.turns import Turns
+from react_mem.memory.rights.forgetting import forget_said
+from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.turns import Turns
 
 ALLERGY = "I'm allergic to penicillin"
 BOTH = f"I live in Hue. {ALLERGY}."

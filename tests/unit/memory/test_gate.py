@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.gate import may_be_lost, shows_something, stated_in, support
+from react_mem.memory.write.gate import may_be_lost, shows_something, stated_in, support
 
 MAIL = "Sum this up.\n\nFrom: Eve <eve@example.org>\nTo: Ann <ann@example.org>\nSubject: hi\n\nI am allergic to nuts."
 

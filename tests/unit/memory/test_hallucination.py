@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from react_mem.memory.hallucination import Told
+from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.matching import Speech
 
 SAID = {

@@ -16,9 +16,9 @@ from langgraph.runtime import Runtime, ServerInfo
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory import identity as module
-from react_mem.memory.identity import development_user, identify, why_off
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model import identity as module
+from react_mem.memory.model.identity import development_user, identify, why_off
+from react_mem.memory.model.interface import MemoryPolicy
 from tests.contract.conftest import memory_store
 from tests.support.scripted_model import ScriptedModel
 

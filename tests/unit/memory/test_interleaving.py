@@ -11,12 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from react_mem.memory import transactions, turns
-from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import pending_namespace, scope_namespace
-from react_mem.memory.turns import Turns, last_id
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
+from react_mem.memory.store import transactions
+from react_mem.memory.write import turns
+from react_mem.memory.write.turns import Turns, last_id
 from tests.support.schedules import Choice, GatedStore, GuardedGatedStore, Schedule
 
 SAID = ["I like tea.", "Noted.", "ok", "ok"]

@@ -12,21 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import put
-from react_mem.memory.consolidation import consolidate
-from react_mem.memory.external import origin_of_result
-from react_mem.memory.extraction import Operation
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.facts import write_facts
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.learning import learn
-from react_mem.memory.origins import Origin, lowest
-from react_mem.memory.owned import everything
-from react_mem.memory.records import Message, ProfileValue, origin_of, record_id
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.external import origin_of_result
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import Message, ProfileValue, origin_of, record_id
+from react_mem.memory.model.summary_settings import SummarySettings
+from react_mem.memory.reflect.knowledge.consolidator import consolidate
+from react_mem.memory.reflect.skills import learn
 from react_mem.memory.scopes import steps_to_experience
-from react_mem.memory.summaries.folding import fold
-from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE
+from react_mem.memory.write.folding import fold
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 WHO: dict[str, Any] = {"session_id": "s", "agent_id": "a"}

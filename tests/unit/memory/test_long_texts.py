@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from react_mem.memory.clauses import cut
-from react_mem.memory.drafts import Stamp, unread_facts, verbatim_facts
-from react_mem.memory.extraction import TranscriptMessage, structured
-from react_mem.memory.extraction.answers import Answer, read_answer
-from react_mem.memory.extraction.briefing import MAX_USER_CHARS, brief
-from react_mem.memory.extraction.checks import check
-from react_mem.memory.extraction.structured import StructuredExtractor
-from react_mem.memory.hallucination import Told
-from react_mem.memory.own_words import own_words
-from react_mem.memory.records import Message, now
-from react_mem.memory.statements import is_question, sentences
+from react_mem.memory.language.clauses import cut
+from react_mem.memory.language.hallucination import Told
+from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.statements import is_question, sentences
+from react_mem.memory.llm.answers import Answer, read_answer
+from react_mem.memory.model.operations import TranscriptMessage
+from react_mem.memory.model.records import Message, now
+from react_mem.memory.write.drafts import Stamp, unread_facts, verbatim_facts
+from react_mem.memory.write.extraction import structured
+from react_mem.memory.write.extraction.briefing import MAX_USER_CHARS, brief
+from react_mem.memory.write.extraction.checks import check
+from react_mem.memory.write.extraction.proposal import FIELDS
+from react_mem.memory.write.extraction.structured import StructuredExtractor
 from tests.support.labels import fact, proposal
 from tests.support.scripted_model import ScriptedModel
 
@@ -45,7 +47,7 @@ def growth(work: Callable[[str], object], text: str, count: int) -> float:
     [
         (lambda text: sentences(text + "a"), ".", 10_000),
         (lambda text: is_question(text + "a"), "?", 10_000),
-        (lambda text: read_answer(f'{text}{{"summary": "ok"}}'), "<think>", 10_000),
+        (lambda text: read_answer(f'{text}{{"summary": "ok"}}', FIELDS), "<think>", 10_000),
         (read_answer, '{"facts": [1]}', 2_000),
         (cut, "I own a book, and I like tea, ", 2_000),
         (own_words, "> quoted\n", 5_000),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import decode, encode, owner_namespace, pending_namespace, scope_namespace
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import decode, encode, owner_namespace, pending_namespace, scope_namespace
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 

@@ -11,12 +11,12 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import erasure, forgetting, portability, receipts
-from react_mem.memory.branches import following, noticing
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.transcript import record_of
-from react_mem.memory.turns import Turns
+from react_mem.memory.merging.transcript import record_of
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.rights import erasure, forgetting, portability, receipts
+from react_mem.memory.write import following, noticing
+from react_mem.memory.write.turns import Turns
 
 
 def turns(store: InMemoryStore) -> Turns:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.own_words import own_words, parts
-from react_mem.memory.statements import statements
+from react_mem.memory.language.own_words import own_words, parts
+from react_mem.memory.language.statements import statements
 
 FORWARDED = "---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: hi\n\nI live in Rome."
 MAIL_VI = "-----Thư gốc-----\nTừ: Bình\nGửi: An\n\nTôi sống ở Huế."

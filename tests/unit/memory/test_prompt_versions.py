@@ -8,7 +8,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import PromptError
-from react_mem.memory.prompt_versions import FILE, PromptVersions
+from react_mem.memory.store.prompt_versions import FILE, PromptVersions
 from react_mem.prompts import load_prompt
 
 NAME = "chat_summary_first"

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from react_mem.memory.changes import put
-from react_mem.memory.extraction.contract import Operation
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.facts import write_facts
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
-from react_mem.memory.last_known import DATABASE
-from react_mem.memory.records import Document, Episode, Fact, Message, Summary, fact_id
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.records import Document, Episode, Fact, Message, Summary, fact_id
+from react_mem.memory.retrieval.last_known import DATABASE
 from tests.contract.conftest import memory_store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,14 +13,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import portability, receipts
-from react_mem.memory.changes import Change
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.forgetting import forget_said
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import scope_namespace, work_namespace
-from react_mem.memory.receipts import Receipt
-from react_mem.memory.records import PROFILE_KEY, fact_id
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace, work_namespace
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import PROFILE_KEY, fact_id
+from react_mem.memory.rights import portability, receipts
+from react_mem.memory.rights.forgetting import forget_said
 from tests.support.telling import tell
 
 
@@ -88,7 +88,7 @@ async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
     async def keeps(_thread: str) -> None:
         return None
 
-    monkeypatch.setattr("react_mem.memory.erasure.transact", writes_nothing)
+    monkeypatch.setattr("react_mem.memory.rights.erasure.transact", writes_nothing)
     monkeypatch.setattr(threads, "adelete_thread", keeps)
     receipt = await erase(memory)
     left = {check.name for check in receipt.checks if check.hits}
@@ -105,7 +105,7 @@ async def test_the_receipt_of_a_user_names_what_is_written_behind_it(monkeypatch
         store.put(work_namespace(user_id), "late", work, index=False)
         store.put(scope_namespace(user_id, MemoryScope.STATE), "late", {"kind": "state"}, index=False)
 
-    monkeypatch.setattr("react_mem.memory.erasure.forget_caches", from_another_process)
+    monkeypatch.setattr("react_mem.memory.rights.erasure.forget_caches", from_another_process)
     receipt = (await memory.forget_user("ann")).receipt
     assert receipt.problems == ("scope state: 1 left", "export: 1 left", "work: 1 left")
 

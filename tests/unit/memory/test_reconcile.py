@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from react_mem.memory.extraction import Operation
-from react_mem.memory.origins import Origin
-from react_mem.memory.reconcile import doubted, reconcile, retire, said_again
-from react_mem.memory.records import Fact, fact_id
+from react_mem.memory.merging.reconcile import doubted, reconcile, retire, said_again
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Fact, fact_id
 from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.saying import Sayings
+from react_mem.memory.rights.saying import Sayings
 
 FACTS = ["I live in Hue.", "I have a red car.", "Tôi thích trà xanh.", "我对青霉素过敏。", "Ich arbeite bei Bosch."]
 

@@ -9,9 +9,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.external import WEB_SEARCH
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.transcript import misdated, to_records
+from react_mem.memory.merging.transcript import misdated, to_records
+from react_mem.memory.model.external import WEB_SEARCH
 
 SECRET = "my salary is 5,000"
 

@@ -14,9 +14,12 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.errors import ModelUnavailable
-from react_mem.memory.claims import MAX_FAILURES
-from react_mem.memory.conversations import end_conversation, quiet_conversations
-from react_mem.memory.extraction import (
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.merging.transcript import NOTICE
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace, work_namespace
+from react_mem.memory.model.operations import (
     EpisodeDraft,
     ExistingMemory,
     Extraction,
@@ -24,12 +27,9 @@ from react_mem.memory.extraction import (
     ProfileChange,
     TranscriptMessage,
 )
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.facts import write_facts
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.namespaces import scope_namespace, work_namespace
-from react_mem.memory.transcript import NOTICE
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.records import MAX_FAILURES
+from react_mem.memory.write.conversations import end_conversation, quiet_conversations
+from react_mem.memory.write.turns import Turns
 
 Reading = Callable[[str], Extraction]
 """From the id of the user's first message to what is drawn."""
@@ -242,7 +242,7 @@ class NoAnswers(DeterministicFakeEmbedding):
 async def test_without_the_embedder_a_turn_is_read_beside_the_facts_that_share_words(
     hangs: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("react_mem.memory.related._SECONDS", 0.01)
+    monkeypatch.setattr("react_mem.memory.write.related._SECONDS", 0.01)
     store = InMemoryStore(index={"dims": 4, "embed": NoAnswers(hangs), "fields": ["text"]})
     reader = Reader(allergic)
     one = turns(store, reader)

@@ -10,10 +10,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import ModelUnavailable
-from react_mem.memory.extraction import ExistingMemory, Extraction, Operation, TranscriptMessage, Unread
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage, Unread
+from react_mem.memory.write.turns import Turns
 
 
 class Reader:

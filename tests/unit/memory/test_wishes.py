@@ -10,12 +10,12 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.base import Op, PutOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.conversations import end_conversation
-from react_mem.memory.extraction import Extractor
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.owned import everything
-from react_mem.memory.turns import Turns
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.operations import Extractor
+from react_mem.memory.store.owned import everything
+from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.turns import Turns
 from tests.support.labels import Labeller, Says
 
 FORGETS = Labeller(Says("Forget", "forget", "green tea"), Says("boat"))
@@ -70,7 +70,7 @@ async def dies(store: MortalStore, writes: int) -> bool:
 
 async def test_what_is_to_be_forgotten_is_forgotten_wherever_the_process_dies(monkeypatch: pytest.MonkeyPatch) -> None:
     # what the killed process has claimed is free at once, as the next one on this machine finds it
-    monkeypatch.setattr("react_mem.memory.claims.is_dead", bool)
+    monkeypatch.setattr("react_mem.memory.write.claims.is_dead", bool)
     writes = 0
     died = True
     while died:
@@ -113,7 +113,7 @@ async def test_what_cannot_be_forgotten_now_keeps_nothing_from_being_read(monkey
         raise ConnectionError
 
     with monkeypatch.context() as broken:
-        broken.setattr("react_mem.memory.wishes.forget", fails)
+        broken.setattr("react_mem.memory.write.wishes.forget", fails)
         with pytest.raises(ConnectionError):
             await turns(store, FORGETS).extract()
         await say(store, "I have a boat.", 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from react_mem.memory.wording import Vocabulary, missing, same_word, share
+from react_mem.memory.language.comparison import Vocabulary, missing, same_word, share
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.storage import embedding_queue, embeddings
-from react_mem.memory.storage.embedding_queue import _QUESTIONS_IN_A_ROW, EmbeddingQueue
-from react_mem.memory.storage.embeddings import LocalEmbeddings
+from react_mem.memory.store import embedding_queue, embeddings
+from react_mem.memory.store.embedding_queue import _QUESTIONS_IN_A_ROW, EmbeddingQueue
+from react_mem.memory.store.embeddings import LocalEmbeddings
 
 PATIENCE = 30
 """Seconds after which a test that hangs fails."""

@@ -11,8 +11,8 @@ import pytest
 from langchain_openai import OpenAIEmbeddings
 
 from react_mem.errors import EmbeddingUnavailable
-from react_mem.memory.records import MAX_INDEXED_CHARS
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings, MeasuredEmbeddings, load_embedding_model
 
 
 def cosine(a: list[float], b: list[float]) -> float:

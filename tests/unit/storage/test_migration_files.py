@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from react_mem.memory.storage import migrations
+from react_mem.memory.store import migrations
 
 FOLDER = Path(migrations.__file__).with_name("schema")
 FILES = sorted(FOLDER.glob("*.sql"))

@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from react_mem.memory.storage import shared_questions
-from react_mem.memory.storage.embeddings import EmbeddingModel
+from react_mem.memory.store import shared_questions
+from react_mem.memory.store.embeddings import EmbeddingModel
 
 PATIENCE = 30
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from react_mem.memory.context import count_tokens
-from react_mem.memory.tasks import (
+from react_mem.memory.reflect.tasks import (
     MAX_STEPS,
     Plan,
     Refusal,
@@ -23,7 +23,7 @@ from react_mem.memory.tasks import (
     parse,
     woven,
 )
-from react_mem.memory.tasks.cues import meant
+from react_mem.memory.reflect.tasks.cues import meant
 
 FEW = settings(deadline=None, max_examples=60)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.tasks import Plan, Step, TaskGraph, evidence_in, parse, proven
-from react_mem.memory.tasks.proof import Evidence
+from react_mem.memory.reflect.tasks import Plan, Step, TaskGraph, evidence_in, parse, proven
+from react_mem.memory.reflect.tasks.proof import Evidence
 
 
 def plan(*quotes: str, tool: str = "") -> Plan:
@@ -116,7 +116,7 @@ def test_a_message_is_read_once_for_all_quotes(monkeypatch: pytest.MonkeyPatch) 
         read.append(text)
         return [text]
 
-    monkeypatch.setattr("react_mem.memory.tasks.proof.sentences", noting)
+    monkeypatch.setattr("react_mem.memory.reflect.tasks.proof.sentences", noting)
     assert done(plan(*(f"quote {number}" for number in range(20))), user("I signed the lease."), user("And?")) == []
     assert len(read) == 2
 

@@ -17,8 +17,8 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
-from react_mem.memory.records import Fact
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.records import Fact
 from react_mem.tools.matching import matching_facts
 from react_mem.tools.registry import load_tools
 from tests.contract.conftest import memory_store

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryScope
-from react_mem.memory.namespaces import pending_namespace, scope_namespace, work_namespace
-from react_mem.memory.records import Conversation, PendingTurn, now
+from react_mem.memory.maintenance.queue import Held, WorkQueue
+from react_mem.memory.maintenance.sweep import sweep
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import pending_namespace, scope_namespace, work_namespace
+from react_mem.memory.model.records import Conversation, PendingTurn, now
 from react_mem.memory.work.items import Work, put_work
-from react_mem.memory.work.queue import Held, WorkQueue
-from react_mem.memory.work.sweep import sweep
 
 NAMES = ("tester",)
 

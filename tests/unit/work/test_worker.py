@@ -12,12 +12,12 @@ import pytest
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.namespaces import work_namespace
-from react_mem.memory.work import worker as module
+from react_mem.memory.maintenance.queue import WorkQueue
+from react_mem.memory.maintenance.reflecting import worker as module
+from react_mem.memory.maintenance.runner import Outcome
+from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.model.namespaces import work_namespace
 from react_mem.memory.work.items import Work, announce, put_work
-from react_mem.memory.work.queue import WorkQueue
-from react_mem.memory.work.runner import Outcome
-from react_mem.memory.work.worker import Worker
 
 Doing = Callable[[str, Work], Awaitable[Outcome]]
 

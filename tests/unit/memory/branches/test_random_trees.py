@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.extraction import Extraction, Operation, ProfileChange
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope
-from react_mem.memory.namespaces import scope_namespace
-from react_mem.memory.reconcile import reconcile
-from react_mem.memory.records import Fact, Message
-from react_mem.memory.turns import Turns
+from react_mem.memory.merging.reconcile import reconcile
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Extraction, Operation, ProfileChange
+from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.write.turns import Turns
 from tests.support.saying import said_on
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

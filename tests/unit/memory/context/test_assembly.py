@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
 from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out
-from react_mem.memory.context.tokens import message_tokens
-from react_mem.memory.external import WebPage
-from react_mem.memory.identity import Identity
-from react_mem.memory.interface import MemoryPolicy, MemoryResultItem, MemoryScope
-from react_mem.memory.records import Message, Summary
-from react_mem.memory.summaries import ChainEntry, ContextChain, shown
-from react_mem.memory.summaries.chain import applied, next_fold
-from react_mem.memory.summaries.settings import SummarySettings
-from react_mem.memory.transcript import message_record_id
+from react_mem.memory.llm.tokens import message_tokens
+from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.external import WebPage
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import MemoryPolicy, MemoryResultItem, MemoryScope
+from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.model.summary_settings import SummarySettings
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain, applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 ANN = Identity("ann", "s")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.agents.text_dialect import TextDialect
-from react_mem.memory.context.budget import ASSUMED_WINDOW, SHARES, Section, Window, allocate, sure
+from react_mem.memory.llm.budget import ASSUMED_WINDOW, SHARES, Section, Window, allocate, sure
 from tests.support.scripted_model import ScriptedModel
 
 wants = st.fixed_dictionaries({section: st.integers(0, 50_000) for section in SHARES})

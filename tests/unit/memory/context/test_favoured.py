@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from react_mem.memory.context.memories import render_found
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 
 SOURCES = {MemoryScope.SEMANTIC: "fact", MemoryScope.EPISODIC: "episode", MemoryScope.DIALOG: "message"}
 RESULTS = [

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import react_mem.memory.facade  # noqa: F401 - every kind of record is defined once it has been imported
 from react_mem.memory.context import render_line, render_memories
 from react_mem.memory.context.summaries import render_summaries
-from react_mem.memory.interface import Doubt, MemoryResultItem, MemoryScope
-from react_mem.memory.origins import LABELS, Origin
-from react_mem.memory.own_words import parts
-from react_mem.memory.records import Record, origin_of
+from react_mem.memory.language.own_words import parts
+from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.model.records import Record, origin_of
 from react_mem.memory.summaries.chain import ChainEntry
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.context import count_tokens, render_memories
-from react_mem.memory.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.records import Message
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.records import Message
 
 
 def item(text: str, scope: MemoryScope = MemoryScope.SEMANTIC, **payload: Any) -> MemoryResultItem:

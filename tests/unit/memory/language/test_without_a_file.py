@@ -7,15 +7,15 @@ from datetime import datetime
 import pytest
 
 from react_mem.agents.wording import wording_for
+from react_mem.memory.index.entries import entries, says_i
+from react_mem.memory.index.question import read_question
 from react_mem.memory.language import DEFAULT, LANGUAGES, denial_of, language_of, length
+from react_mem.memory.language.comparison import content_words, names
+from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.periods import asks_about_the_past
 from react_mem.memory.language.terms import terms as telling
-from react_mem.memory.periods import asks_about_the_past
-from react_mem.memory.retrieval.entries import entries, says_i
-from react_mem.memory.retrieval.question import read_question
-from react_mem.memory.retrieval.times import asks_when, named_periods, tells_when, time_of_day
-from react_mem.memory.retrieval.words import terms
-from react_mem.memory.tasks.cues import asks_to_go_on, meant
-from react_mem.memory.wording import content_words, names
+from react_mem.memory.language.times import asks_when, named_periods, tells_when, time_of_day
+from react_mem.memory.reflect.tasks.cues import asks_to_go_on, meant
 
 NOW = datetime(2024, 5, 15, 12)
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.changes import put
-from react_mem.memory.external import WEB_SEARCH
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.learning import LearningReport, Proposer, learn, record_turn
-from react_mem.memory.origins import Origin
-from react_mem.memory.records import Skill
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.external import WEB_SEARCH
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Skill
+from react_mem.memory.reflect.skills import LearningReport, Proposer, learn, record_turn
 from react_mem.memory.scopes import steps_to_experience
 from tests.support.imported import but_for_origin
 from tests.support.learning import AGENT, TOOLS, did, lessons, skills

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.records import Fact, Message
-from react_mem.memory.retrieval.chunks import CHUNK_CHARS, chunks
-from react_mem.memory.retrieval.entries import (
+from react_mem.memory.index.chunks import CHUNK_CHARS, chunks
+from react_mem.memory.index.entries import (
     SPEAKS_OF_ITSELF,
     TELLS_WHEN,
     TERM_NUMBERS,
@@ -24,6 +23,7 @@ from react_mem.memory.retrieval.entries import (
     term_number,
     whole_text,
 )
+from react_mem.memory.model.records import Fact, Message
 
 LONG = "A sentence of some words. " * 300
 texts = st.one_of(st.text(), st.integers(0, 2_000).map(lambda words: "Some words, a line.\n" * words))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import last_known
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.retrieval import last_known
 
 WHO = {"session_id": "monday", "agent_id": "assistant"}
 FACTS = [MemoryScope.SEMANTIC]

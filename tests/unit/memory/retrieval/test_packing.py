@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.base import SearchItem
 
-from react_mem.memory.interface import Fragment
+from react_mem.memory.index.recall import Recalled
+from react_mem.memory.model.interface import Fragment
 from react_mem.memory.retrieval.packing import distinct, fragments
-from react_mem.memory.retrieval.recall import Recalled
 
 AT = datetime(2024, 5, 15, tzinfo=UTC)
 

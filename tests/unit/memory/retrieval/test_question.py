@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.retrieval.entries import entries, mark
-from react_mem.memory.retrieval.question import MAX_TERMS, Question, read_question
-from react_mem.memory.retrieval.times import Period
-from react_mem.memory.retrieval.words import terms, words
+from react_mem.memory.index.entries import entries, mark
+from react_mem.memory.index.question import MAX_TERMS, Question, read_question
+from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.times import Period
 
 NOW = datetime(2024, 5, 15, 10)
 BY_THE_USER = mark("role", "user")

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
 from tests.support.databases import WordEmbeddings
 
 WHO = {"session_id": "tuesday", "agent_id": "assistant"}

@@ -9,9 +9,10 @@ import pytest
 from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.retrieval.fusion import Arm
-from react_mem.memory.retrieval.question import read_question
-from react_mem.memory.retrieval.recall import Recall, RecallOp, recall
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.retrieval.any_store import recall
 from tests.support.databases import WordEmbeddings
 
 SPACE = ("memory", "ann", "semantic")

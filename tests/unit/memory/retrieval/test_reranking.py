@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
 
 
 class _Reranker(BaseDocumentCompressor):

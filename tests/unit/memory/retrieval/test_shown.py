@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.context import MAX_LINE_CHARS, MAX_PARTNER_CHARS, count_tokens, render_memories
-from react_mem.memory.interface import Fragment, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 Said = tuple[str, str]
 """The id and the text of a message."""

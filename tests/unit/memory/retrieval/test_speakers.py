@@ -9,11 +9,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import Op
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory import speakers
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.owned import everything
-from react_mem.memory.speakers import forget_speakers, speakers_of
+from react_mem.memory.merging import speakers
+from react_mem.memory.merging.speakers import forget_speakers, speakers_of
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.store.owned import everything
 from tests.support.imported import but_for_origin
 
 

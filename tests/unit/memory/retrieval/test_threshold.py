@@ -15,10 +15,10 @@ from langgraph.store.base import BaseStore, SearchItem
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.retrieval.stock import near_enough
-from react_mem.memory.storage.calibration import KNOWN, reference_questions
-from react_mem.memory.storage.embeddings import LOCAL_MODEL, MeasuredEmbeddings
+from react_mem.memory.store.calibration import KNOWN, reference_questions
+from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
 
 SCALE = KNOWN[LOCAL_MODEL]
 NEAR, LIKELY, FAR = "Purring pet at home", "Furry roommate", "Quarterly steel output"

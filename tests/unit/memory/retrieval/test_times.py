@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.retrieval.times import Period, asks_when, named_periods, tells_when
+from react_mem.memory.language.times import Period, asks_when, named_periods, tells_when
 
 NOW = datetime(2024, 5, 15, 10)  # a Wednesday
 

@@ -11,12 +11,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy, MemoryScope
-from react_mem.memory.records import Message, Summary
-from react_mem.memory.summaries import ChainEntry, ContextChain
-from react_mem.memory.summaries.joining import load_chain
+from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.turns import TurnReport, Turns
+from react_mem.memory.write.joining import load_chain
+from react_mem.memory.write.turns import TurnReport, Turns
 from tests.support.scripted_model import ScriptedModel
 
 

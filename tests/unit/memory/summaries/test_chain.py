@@ -10,10 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.records import Message, Summary
-from react_mem.memory.summaries import ChainEntry, ContextChain, shown
-from react_mem.memory.summaries.chain import MASTER, applied, next_fold
-from react_mem.memory.summaries.settings import SummarySettings
+from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.model.summary_settings import SummarySettings
+from react_mem.memory.summaries.chain import MASTER, ChainEntry, ContextChain, applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -13,18 +13,17 @@ from langgraph.store.base import PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import ModelUnavailable
-from react_mem.memory.conversations import end_conversation
-from react_mem.memory.extraction import Extraction
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryQuery, MemoryScope
-from react_mem.memory.owned import everything
-from react_mem.memory.records import Summary
-from react_mem.memory.summaries import ContextChain
-from react_mem.memory.summaries.chain import MAX_WAITING
-from react_mem.memory.summaries.folding import MAX_FOLDS, fold
-from react_mem.memory.summaries.joining import load_chain
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.operations import Extraction
+from react_mem.memory.model.records import Summary
+from react_mem.memory.store.owned import everything
+from react_mem.memory.summaries.chain import MAX_WAITING, ContextChain
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
-from react_mem.memory.summaries.unfolding import find_summary, unfold
+from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.folding import MAX_FOLDS, fold
+from react_mem.memory.write.joining import load_chain
+from react_mem.memory.write.unfolding import find_summary, unfold
 from tests.support.databases import WordEmbeddings
 from tests.support.imported import but_for_origin
 from tests.unit.memory.summaries.talking import Conversation, shown_texts, summing_model

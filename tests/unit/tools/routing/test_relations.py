@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from react_mem.memory.records import StepExperience, record_id
+from react_mem.memory.model.records import StepExperience, record_id
 from react_mem.tools.routing.relations import Relations, what_followed
 from react_mem.tools.routing.routes import Route
 

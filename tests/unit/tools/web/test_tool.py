@@ -12,9 +12,9 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.external import ExternalSearch
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.interface import MemoryPolicy
+from react_mem.memory.model.external import ExternalSearch
+from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.tools.registry import load_tools
 from react_mem.tools.web import WebSearch
 from react_mem.tools.web.fetch import PageFetcher

@@ -1,0 +1,160 @@
+"""What the index holds of a record: for each piece of its text the words, where it stands and when it was said."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from react_mem.memory.index.chunks import MAX_CHUNKS, chunks
+from react_mem.memory.language.cues import cue
+from react_mem.memory.language.folding import fold
+from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.language.times import tells_when
+
+FILTERED = ("kind", "current", "status", "task_type", "role")
+"""Fields of a record that a recall may filter by."""
+
+TERM_NUMBERS = 1_000_000_000
+"""Terms are numbered from 1 to this by a hash: of a million words, one in two thousand shares its number."""
+
+TELLS_WHEN = "\x1ftells_when"
+SPEAKS_OF_ITSELF = "\x1fspeaks_of_itself"
+
+_FIRST_PERSON = cue("speaks_of_itself")
+_SAID_AT = ("said_at", "created_at")
+
+
+class Entry(NamedTuple):
+    """One piece of a text, as the index keeps it.
+
+    Args:
+        field_name: Which field it is of, and which piece: `text`, `text#1`, ...
+        text: The piece; it is what is embedded.
+        terms: Its words, and marks for what else it is found by.
+        length: How many words it has.
+        place: Where in its conversation it stands: neighbours have neighbouring numbers. None outside of one.
+        said_at: When it was said, if the record tells.
+    """
+
+    field_name: str
+    text: str
+    terms: frozenset[str]
+    length: int
+    place: int | None
+    said_at: datetime | None
+
+
+def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]:
+    """Return what the index holds of one text of a value.
+
+    Args:
+        field_name: Where in the value it stands.
+        text: The text.
+        value: The value; of a record, more than the text counts.
+    """
+    said_at = _said_at(value)
+    marks = _marks(value)
+    keywords = terms(str(value.get("keywords") or "")[:MAX_INDEXED_CHARS])  # a row holds 16,000 words at most
+    found: list[Entry] = []
+    for number, piece in enumerate(chunks(text)):
+        said = terms(piece)
+        about = {TELLS_WHEN} if tells_when(piece) else set()
+        if says_i(piece):
+            about.add(SPEAKS_OF_ITSELF)
+        found.append(
+            Entry(
+                field_name=piece_name(field_name, number),
+                text=piece,
+                terms=frozenset({*said, *keywords, *marks, *about}),
+                length=len(said),
+                place=_place(value, number),
+                said_at=said_at,
+            )
+        )
+    return found
+
+
+def piece_name(field_name: str, number: int) -> str:
+    """Return the name of a piece of a field: the first has the field's own.
+
+    >>> piece_name("text", 0), piece_name("text", 2)
+    ('text', 'text#2')
+    """
+    return f"{field_name}#{number}" if number else field_name
+
+
+def piece_of(field_name: str, text: str) -> str:
+    """Return the piece of a text that an entry's field name stands for; the whole text where it has just one."""
+    _, sign, after = field_name.rpartition("#")
+    number = int(after) if sign and after.isdecimal() else 0
+    pieces = chunks(text)
+    return pieces[number] if number < len(pieces) else text
+
+
+def whole_text(value: Mapping[str, Any]) -> str:
+    """Return the text of a record as it is indexed: of a message all that was said, of which `text` is the beginning.
+
+    >>> whole_text({"text": "Hel", "content": [{"type": "text", "text": "Hello"}, {"type": "image"}]})
+    'Hello'
+    """
+    text, content = str(value.get("text") or ""), value.get("content")
+    if isinstance(content, str):
+        return content or text
+    if isinstance(content, list):
+        said = [str(block.get("text") or "") for block in content if isinstance(block, Mapping)]
+        return " ".join(filter(None, said)) or text
+    return text
+
+
+def says_i(text: str) -> bool:
+    """Return whether a text is in the first person, in a language with a file, with or without diacritics.
+
+    >>> says_i("It's my cat"), says_i("Tôi có mèo"), says_i("toi co meo"), says_i("Trời tối rồi")
+    (True, True, True, False)
+    >>> says_i("我住在河内"), says_i("天气很好")
+    (True, False)
+    """
+    return bool(_FIRST_PERSON.search(unicodedata.normalize("NFC", text).casefold()))
+
+
+def mark(name: str, value: Any) -> str:
+    """Return the term that says that a record has a value in a field."""
+    return f"\x1f{name}={fold(str(value))}"
+
+
+@lru_cache(maxsize=100_000)
+def term_number(term: str) -> int:
+    """Return the number by which a term is known to the database, from 1 to `TERM_NUMBERS`."""
+    digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) % TERM_NUMBERS + 1
+
+
+def _marks(value: Mapping[str, Any]) -> set[str]:
+    found = {mark(name, value[name]) for name in FILTERED if isinstance(value.get(name), str | bool)}
+    if value.get("speaker"):
+        found.add(mark("speaker", value["speaker"]))
+    return found
+
+
+def _place(value: Mapping[str, Any], number: int) -> int | None:
+    session, turn = value.get("session_id"), value.get("turn")
+    if not isinstance(session, str) or not isinstance(turn, int):
+        return None
+    digest = hashlib.blake2b(session.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    # 31 bits of conversation, 24 of turn, 8 of piece: within a signed 64-bit number
+    return (int.from_bytes(digest) >> 1) << 32 | min(max(turn, 0), 0xFF_FFFF) << 8 | min(number, MAX_CHUNKS)
+
+
+def _said_at(value: Mapping[str, Any]) -> datetime | None:
+    for name in _SAID_AT:
+        try:
+            at = datetime.fromisoformat(str(value[name]))
+        except (KeyError, ValueError):
+            continue
+        return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return None

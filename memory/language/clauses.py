@@ -1,0 +1,137 @@
+"""Cutting what a user says into clauses: what a model labels one by one, so that every quote is exact.
+
+Only punctuation and length decide, which every language has; what the user merely shows (code, quotations, mail, pages)
+is set apart before (`memory.language.own_words`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from react_mem.memory.language import UNSPACED, length
+from react_mem.memory.language.statements import says_something, sentences
+
+MAX_CLAUSE = 400
+"""Characters: a longer one is cut where a word ends."""
+
+_EMOTICON = r"(?<!\w)[:;=xX8][-'^o]?[()DPp3|/\\]+(?!\w)|(?<=\s)[)(]{2,}|(?<=\w)[)]{2,}|[=:]\){2,}"
+_SYMBOL = r"[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff]+"
+_JOINT = re.compile(
+    rf",\s+|,(?=[{UNSPACED}])|[，；]|(?<=[\u3041-\u309f])、|;\s+|:\s+|：|\s[-–—]\s|—|\s(?=\()|(?=（)|(?<=\))\s|(?<=）)"
+    rf"|(?:\s*(?:{_SYMBOL}|{_EMOTICON})\s*)+"
+    # in a script without spaces a space is punctuation
+    rf"|(?<=[{UNSPACED}])[ \u3000]+(?=[{UNSPACED}])"
+)
+_ASKS = re.compile(r"[?？؟][\s\"'”’»」』)）!！.…。]*$")
+
+_QUOTATION = re.compile(
+    r"“[^“”]{6,}”|«[^«»]{6,}»|„[^„“”]{6,}[“”]|「[^「」]{4,}」|『[^『』]{4,}』|【[^【】]{4,}】|(?<!\w)\"[^\"\n]{6,}\"(?!\w)"
+    r"|(?<!\w)'[^'\n]{6,}'(?!\w)|‘[^‘’\n]{6,}’(?!\w)"
+)
+_QUOTED = 0.8
+"""Share of a clause between quotation marks from which it is a quotation, and not a title or a motto in a sentence."""
+
+_LOOK = 120
+"""Characters looked at on either side of a joint."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A part of a sentence.
+
+    Args:
+        text: The words.
+        sentence: The number of its sentence within the message.
+        asks: Whether it ends a sentence that ends in a question mark, whatever marks stand behind that.
+        quoted: Whether nearly all of it stands between quotation marks: somebody's words, or words as such.
+        spaced: Whether white space stands before it.
+    """
+
+    text: str
+    sentence: int
+    asks: bool
+    spaced: bool = True
+    quoted: bool = False
+
+
+def cut(text: str) -> list[Clause]:
+    """Cut a text into clauses.
+
+    Args:
+        text: The user's own words.
+
+    >>> [clause.text for clause in cut("I'm An, a nurse, and I have two cats. Is it late?")]
+    ["I'm An,", 'a nurse,', 'and I have two cats.', 'Is it late?']
+    >>> [clause.text for clause in cut("I like tea, coffee and cake, An")]
+    ['I like tea,', 'coffee and cake, An']
+    >>> [clause.asks for clause in cut("As I'm lactose intolerant, which latte should I take?")]
+    [False, True]
+    >>> [clause.text for clause in cut("我上个月搬到了河内，现在在一家医院工作。")]
+    ['我上个月搬到了河内，', '现在在一家医院工作。']
+    """
+    found: list[Clause] = []
+    number = end = 0
+    quotes = [quote.span() for quote in _QUOTATION.finditer(text)]
+    for line in text.splitlines():
+        for sentence in sentences(line):
+            parts = [piece for part in _parts(sentence) for piece in _bounded(part)]
+            asks = bool(_ASKS.search(sentence))
+            for place, part in enumerate(parts, start=1):
+                begin = text.index(part, end)
+                spaced = begin == 0 or text[begin - 1].isspace()
+                end = begin + len(part)
+                found.append(Clause(part, number, asks and place == len(parts), spaced, _is_within(quotes, begin, end)))
+            number += 1
+    return found
+
+
+def joined(clauses: Iterable[Clause]) -> str:
+    """Return clauses that stand side by side as they were written.
+
+    >>> joined(cut("我上个月搬到了河内，现在在一家医院工作。")), joined(cut("I like tea. I like cake."))
+    ('我上个月搬到了河内，现在在一家医院工作。', 'I like tea. I like cake.')
+    """
+    return "".join(f" {clause.text}" if clause.spaced else clause.text for clause in clauses).strip()
+
+
+def _parts(sentence: str) -> list[str]:
+    parts: list[str] = []
+    begin = 0
+    for joint in _JOINT.finditer(sentence):
+        before = sentence[max(begin, joint.start() - _LOOK) : joint.start()]
+        after = sentence[joint.end() : joint.end() + _LOOK]
+        following = _JOINT.search(after, 1)
+        following_part = after[: following.start()] if following else after
+        # "I'm from Hue, ideas?": one word may ask
+        asks = following is None and _ASKS.search(sentence) and joint.end() + _LOOK >= len(sentence)
+        # fewer words are an item of a list, a name or a form of address
+        if says_something(before) and (says_something(following_part) or (asks and length(after) > 0)):
+            parts.append(sentence[begin : joint.end()].strip())
+            begin = joint.end()
+    parts.append(sentence[begin:].strip())
+    return [part for part in parts if part]
+
+
+def _is_within(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:
+    """Return whether nearly all of a stretch is within some spans, which are in order."""
+    first = bisect_left(spans, begin, key=lambda span: span[1])
+    covered = 0
+    for one, other in islice(spans, first, None):
+        if one >= end:
+            break
+        covered += min(other, end) - max(one, begin)
+    return covered >= _QUOTED * (end - begin)
+
+
+def _bounded(part: str) -> list[str]:
+    pieces: list[str] = []
+    while len(part) > MAX_CLAUSE:
+        end = part.rfind(" ", MAX_CLAUSE // 2, MAX_CLAUSE)
+        end = end if end > 0 else MAX_CLAUSE
+        pieces.append(part[:end].strip())
+        part = part[end:].strip()
+    return [*pieces, part] if part else pieces

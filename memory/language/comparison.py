@@ -1,0 +1,200 @@
+"""Comparing words without a language's rules: which words of one text another one has, in whatever form of them.
+
+It answers whether a sentence can have been drawn from another one, not whether it means the same: negations and moods
+are the model's to judge (`memory.write.extraction`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from math import ceil
+
+from react_mem.memory.language import LANGUAGES, UNSPACED
+from react_mem.memory.language.folding import fold
+
+_WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+_COMMON_START = 4
+"""Letters that two forms of a word begin with: "live" and "lives", "reise" and "reisen"."""
+
+_SPACED = tuple(one for one in LANGUAGES if not one.unspaced)
+
+_MIN_LINK = 4
+"""Letters of a word that links: in a language without a file shorter ones are mostly function words."""
+
+_STEM = 5
+"""Letters of it that count: "allergic" and "allergy"."""
+
+_ENDING = 3
+"""Letters that forms of a word may end in beyond that: "live" and "living"."""
+
+_NAME_START = 0.6
+"""The share of a name that its forms begin with: "Japan" and "Japanese" are one, "Hanoi" and "Hanover" are two."""
+
+_FUNCTION_WORDS = frozenset[str]().union(*(one.stop | one.hollow for one in LANGUAGES if not one.unspaced)) | {
+    "user",
+    "person",
+}
+"""Words that carry no content of their own, of every language with a file; of the others all words count."""
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, case-folded; of a script without spaces each character is one.
+
+    >>> words("I live in Hà Nội"), words("住在河内")
+    (['i', 'live', 'in', 'hà', 'nội'], ['住', '在', '河', '内'])
+    """
+    return _WORD.findall(unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def word_ends(text: str) -> list[tuple[str, int]]:
+    """Return the words of a text, folded, each with where it ends in the text's composed form (NFKC).
+
+    >>> word_ends("Ở Huế, à")
+    [('o', 1), ('hue', 5), ('a', 8)]
+    """
+    return [(fold(word[0]), word.end()) for word in _WORD.finditer(unicodedata.normalize("NFKC", text))]
+
+
+def word_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the words of a text begin and end."""
+    return (found.span() for found in _WORD.finditer(text))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of a text that are no function words of a language with a file.
+
+    >>> content_words("I live in Hue")
+    ['live', 'hue']
+    """
+    return [word for word in words(_POSSESSIVE.sub("", text)) if word not in _FUNCTION_WORDS]
+
+
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
+
+
+def same_word(left: str, right: str) -> bool:
+    """Return whether two words may be forms of one.
+
+    >>> same_word("live", "lives"), same_word("hà", "ha"), same_word("car", "care")
+    (True, True, False)
+    """
+    left, right = fold(left), fold(right)
+    return left == right or not _stems(left).isdisjoint(_stems(right))
+
+
+def _stems(word: str, least: float = 0) -> set[str]:
+    """Return what another form of a folded word may have in common with it: beginnings that leave little out.
+
+    Args:
+        word: The word.
+        least: The share of the word that such a beginning has at least.
+    """
+    if word.isdigit():
+        return set()
+    shortest = max(_COMMON_START, len(word) - _ENDING, ceil(least * len(word)))
+    return {word[:end] for end in range(shortest, len(word) + 1)}
+
+
+def missing(text: str, known: Iterable[str]) -> list[str]:
+    """Return the content words of a text that other texts do not have.
+
+    Args:
+        text: The text.
+        known: Texts that may bear it out.
+    """
+    return Vocabulary(known).missing(text)
+
+
+def share(text: str, known: Iterable[str]) -> float:
+    """Return which share of a text's content words other texts have; 0 for a text without any.
+
+    >>> share("User lives in Rome", ["I live in Oslo"])
+    0.5
+    """
+    return Vocabulary(known).share(text)
+
+
+@lru_cache(maxsize=1024)
+def may_link(word: str) -> bool:
+    """Return whether a content word tells what a text is about, and is no function word of some language."""
+    # a language with a file has its function words left out already, and the words of some are short: Vietnamese
+    return len(word) >= _MIN_LINK or word.isdigit() or any(one.letters and one.letters.search(word) for one in _SPACED)
+
+
+def linking_words(text: str) -> frozenset[str]:
+    """Return what links a text with others on the same matter: the beginnings of its longer words, numbers, names.
+
+    Of a script without spaces it is each pair of letters that stand beside each other.
+
+    >>> sorted(linking_words("I live in Hue")), sorted(linking_words("住在河内"))
+    (['hue', 'live'], ['住在', '在河', '河内'])
+    """
+    found = {fold(word)[:_STEM] for word in content_words(text) if may_link(word)}
+    found |= {fold(name)[:_STEM] for name in names(text)}
+    for run in _UNSPACED_RUN.findall(unicodedata.normalize("NFKC", text)):
+        found |= {run[at : at + 2] for at in range(len(run) - 1)} or {run}
+    return frozenset(found)
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers in a text, as digits.
+
+    >>> sorted(numbers("room 12, at 7:30"))
+    ['12', '7:30']
+    """
+    return set(_NUMBER.findall(unicodedata.normalize("NFKC", text)))
+
+
+def names(text: str) -> set[str]:
+    """Return the words that are written as names: with a capital, where no sentence begins.
+
+    >>> sorted(names("My sister Linh lives in Hà Nội."))
+    ['Hà', 'Linh', 'Nội']
+    """
+    found: set[str] = set()
+    for sentence in re.split(r"(?<=[.!?…:])\s+|\n", text):
+        _, *rest = _LETTERS.findall(sentence) or [""]
+        found |= {word for word in rest if word[0].isupper() and len(word) > 1}
+    return found
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+class Vocabulary:
+    """The words of some texts, in whatever form; two that stand side by side may be one: "Hanoi" is Hà Nội.
+
+    Args:
+        texts: The texts.
+        names: Whether names are looked up: of these fewer words are forms of one.
+    """
+
+    def __init__(self, texts: Iterable[str], *, names: bool = False) -> None:
+        self._least = _NAME_START if names else 0
+        self._folded: set[str] = set()
+        self._stems: set[str] = set()
+        for text in texts:
+            found = [fold(word) for word in words(text)]
+            self._folded.update(found, map("".join, pairwise(found)))
+            self._stems.update(*(_stems(word, self._least) for word in found))
+
+    def missing(self, text: str) -> list[str]:
+        """Return the content words of a text that are not among these, each once."""
+        return [word for word in dict.fromkeys(content_words(text)) if word not in self]
+
+    def share(self, text: str) -> float:
+        """Return which share of a text's content words is among these; 0 for a text without any."""
+        wanted = set(content_words(text))
+        return 1 - len(self.missing(text)) / len(wanted) if wanted else 0.0
+
+    def __contains__(self, word: str) -> bool:
+        """Return whether a word is among these, in some form."""
+        folded = fold(word)
+        return folded in self._folded or not self._stems.isdisjoint(_stems(folded, self._least))

@@ -1,0 +1,260 @@
+"""Hallucination check: the names and numbers of a text that none of its sources has. No language's rules are in it.
+
+Names are told by their capitals, so in a script without them only numbers are compared. The first word of a sentence
+is not taken for a name: to accuse "Discussed" of being invented helps nobody.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from itertools import chain, filterfalse
+
+from react_mem.memory.language import LANGUAGES, known_language
+from react_mem.memory.language.comparison import Vocabulary, content_words
+from react_mem.memory.language.folding import fold
+from react_mem.memory.language.matching import Speech
+from react_mem.memory.language.statements import sentences
+
+_DATE = r"\d{4}-\d{2}-\d{2}"
+_PART = re.compile(rf"{_DATE}|\d+(?:[.,:/]\d+)*")
+# Phone numbers and "12 500 000": one number with gaps, or several.
+_RUN = re.compile(rf"{_DATE}(?!\d)|\d+(?:[.,:/ -]\d+)*")
+_GROUPED = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_DECIMAL = re.compile(r"(\d+)[.,](\d+)")
+_DIGITS = re.compile(r"\d+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
+_SPELT = {word: str(number) for one in LANGUAGES for number, words in enumerate(one.number_words) for word in words}
+_NO_NAMES = {"i", "user", "assistant", "agent", "ai", *map(fold, (*calendar.month_name, *calendar.day_name))}
+
+_MAX_CAPITALS = 0.4
+"""The share of words with a capital above which capitals mark no names, as in headlines and shouting."""
+
+_MAX_NOUNS = 0.2
+"""The share of words with a capital that do not stand side by side, above which every noun has one, as in German."""
+
+_MIN_JUDGED = 12
+"""Words from which those shares say something."""
+
+_NEAR_DAYS = 7
+"""Days before and after a message that "last Friday" and "next Tuesday" may mean; it may be dated by its neighbours."""
+
+_MIN_SHARE = 0.25
+"""The share of a sentence's words that its sources must have: one about something else has fewer."""
+
+_MIN_WORDS = 5
+"""Words from which that share says something."""
+
+
+class Told:
+    """What was said, to hold texts to that are drawn from it. It is read once, in linear time; not for an event loop.
+
+    Args:
+        texts: What was said.
+        at: When: a text may give the dates that "today" and "last Friday" mean.
+    """
+
+    def __init__(self, texts: Iterable[str], at: Iterable[datetime] = ()) -> None:
+        self._texts = list(texts)
+        self._days = set(at)
+
+    def invented(self, text: str) -> list[str]:
+        """Return the names and numbers of a text that nobody has said, each once.
+
+        Args:
+            text: The text.
+
+        >>> Told(["We meet Lan in Hue at 7:30."]).invented("They meet Lan in Paris at 8:30.")
+        ['Paris', '8:30']
+        """
+        return [*self._unknown_names(text), *unknown_numbers(text, self._values)]
+
+    def bears_out(self, sentence: str) -> bool:
+        """Return whether a sentence can have been drawn from what was said: its names, numbers, language and words.
+
+        Args:
+            sentence: The sentence.
+        """
+        far = len(content_words(sentence)) >= _MIN_WORDS and self.share(sentence) < _MIN_SHARE
+        return not far and self.speech.has(sentence) and not self.invented(sentence)
+
+    def share(self, text: str) -> float:
+        """Return which share of a text's words was said; numbers, which can be written in many ways, do not count.
+
+        Args:
+            text: The text.
+        """
+        return self._words.share(_DIGITS.sub(" ", text))
+
+    def held(self, text: str) -> str:
+        """Return a text without the sentences that are not borne out.
+
+        Args:
+            text: The text.
+
+        >>> Told(["I live in Hue with 2 cats."]).held("User lives in Hue. User has 3 dogs.")
+        'User lives in Hue.'
+        """
+        kept = [sentence for sentence in sentences(text) if self.bears_out(sentence)]
+        return "".join(one if one[-1] in "。！？" else f"{one} " for one in kept).strip()
+
+    @cached_property
+    def speech(self) -> Speech:
+        """The language of what was said."""
+        return Speech(self._texts)
+
+    @cached_property
+    def _words(self) -> Vocabulary:
+        return Vocabulary(self._texts)
+
+    @cached_property
+    def _named(self) -> Vocabulary:
+        return Vocabulary(self._texts, names=True)
+
+    @cached_property
+    def _values(self) -> set[str]:
+        return set(chain(values("\n".join(self._texts)), *map(_dates, self._days)))
+
+    @cached_property
+    def _capitals(self) -> bool | None:
+        return marks_names("\n".join(self._texts))
+
+    def _unknown_names(self, text: str) -> list[str]:
+        capitals = self._capitals
+        if capitals is None:
+            # so little was said that the text itself tells as much of its language
+            capitals = marks_names("\n".join([*self._texts, text]))
+        return [name for name in names(text, capitals) if self._named.missing(name)]
+
+
+def names(text: str, capitals: bool | None = None) -> list[str]:
+    """Return the words of a text that are names, each once, in their order.
+
+    Args:
+        text: The text.
+        capitals: Whether capitals mark names in it, where more of its language tells; None to go by the text alone.
+
+    >>> names("Yesterday Minh went to Hà Nội. He liked it.")
+    ['Minh', 'Hà', 'Nội']
+    >>> names("Der Nutzer plant eine Reise.", capitals=False)
+    []
+    """
+    found = {fold(word): word for word in _capitals(text) if fold(re.split("['’]", word)[0]) not in _NO_NAMES}
+    if capitals is None and found:
+        capitals = marks_names(text)
+    return [] if capitals is False else list(found.values())
+
+
+def marks_names(text: str) -> bool | None:
+    """Return whether capitals mark names in a text: not where everything, or every noun, has one. None if it is short.
+
+    Args:
+        text: The text.
+
+    >>> marks_names("Ich will mit dem Zug eine Reise nach Wien machen und dort in das Museum gehen.")
+    False
+    """
+    words = capitals = single = 0
+    for sentence in sentences(unicodedata.normalize("NFC", text)):
+        before = False
+        for word in _WORD.findall(sentence)[1:]:
+            words += word[0].isalpha()
+            capital = word[0].isupper() and len(word) > 1
+            capitals += capital
+            # "Hà Nội" is one name
+            single += capital and not before
+            before = capital
+    if words < _MIN_JUDGED:
+        return None
+    return capitals <= _MAX_CAPITALS * words and (single <= _MAX_NOUNS * words or known_language(text) is not None)
+
+
+def numbers(text: str) -> list[str]:
+    """Return the numbers of a text as they are written, each once, in their order.
+
+    >>> numbers("On 2026-11-20 we paid 12,500 dong for 3 of them")
+    ['2026-11-20', '12,500', '3']
+    """
+    return list({_value(part): part for part in _PART.findall(_digits(text))}.values())
+
+
+def unknown_numbers(text: str, known: set[str]) -> list[str]:
+    """Return the numbers of a text that are none of these values, each once.
+
+    Args:
+        text: The text.
+        known: What `values` returned for its sources.
+    """
+    found: dict[str, str] = {}
+    for run in _RUN.findall(_digits(text)):
+        if _joined(run) not in known:
+            found |= {_value(part): part for part in _PART.findall(run) if _value(part) not in known}
+    return list(found.values())
+
+
+def values(text: str) -> set[str]:
+    """Return every number that a text can be said to hold: 7:30 holds 7 as well, and "three" and 三 are 3.
+
+    Args:
+        text: The text.
+    """
+    digits = _digits(text)
+    found = {_joined(run) for run in _RUN.findall(digits)}
+    for part in _PART.findall(digits):
+        found |= {_value(part), *(_value(one) for one in _DIGITS.findall(part))}
+    spelt = (_SPELT[word] for word in _LETTERS.findall(text.casefold()) if word in _SPELT)
+    return found.union(spelt, _single(text))
+
+
+def _single(text: str) -> Iterator[str]:
+    """Yield the numbers that single characters stand for, such as 三 and ½."""
+    for letter in filterfalse(str.isascii, set(text)):
+        value = unicodedata.numeric(letter, -1.0)
+        if value >= 0 or letter in _SPELT:
+            yield _SPELT.get(letter, f"{value:g}")
+
+
+def _digits(text: str) -> str:
+    """Return a text with the digits of every script written alike."""
+    plain = unicodedata.normalize("NFKC", text)
+    return plain if plain.isascii() else "".join(str(int(c)) if c.isdecimal() else c for c in plain)
+
+
+def _capitals(text: str) -> Iterator[str]:
+    for sentence in sentences(unicodedata.normalize("NFC", text)):
+        yield from (word for word in _WORD.findall(sentence)[1:] if word[0].isupper())
+
+
+def _value(number: str) -> str:
+    """Return a number in one form: 1,000 and 1.000 and 1000; 3,50 and 3.5; 07:30 and 7:30.
+
+    >>> _value("1,000"), _value("3,50"), _value("07:30"), _value("2026-11-20")
+    ('1000', '3.5', '7:30', '2026-11-20')
+    """
+    if _GROUPED.fullmatch(number):
+        return re.sub("[.,]", "", number)
+    if decimal := _DECIMAL.fullmatch(number):
+        return f"{_plain(decimal[1])}.{decimal[2].rstrip('0')}".rstrip(".")
+    return number if re.fullmatch(_DATE, number) else _DIGITS.sub(lambda digits: _plain(digits[0]), number)
+
+
+def _plain(digits: str) -> str:
+    return digits.lstrip("0") or "0"
+
+
+def _joined(run: str) -> str:
+    return "".join(_DIGITS.findall(run)) if re.search("[ -]", run) else _value(run)
+
+
+def _dates(at: datetime) -> Iterator[str]:
+    """Yield the days that a message of a day may speak of without naming them; of the nearest also their parts."""
+    for away in range(-_NEAR_DAYS, _NEAR_DAYS + 1):
+        date = f"{at.astimezone(UTC).date() + timedelta(days=away):%Y-%m-%d}"
+        yield date
+        if abs(away) <= 1:
+            yield from map(_plain, date.split("-"))

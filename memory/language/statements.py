@@ -1,0 +1,323 @@
+"""What a text says, sentence by sentence and word for word: what is kept when no model can read it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from itertools import chain
+
+from react_mem.memory.language import languages_of, length
+from react_mem.memory.language.code_blocks import lines_without_code
+from react_mem.memory.language.declarations import declares
+from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+
+# From the first sign of a run on and without looking back: a line may be a megabyte of dots.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
+_SENTENCE_END = re.compile(r"\n|[.!?…]\s|[。！？]")
+# A full stop after one of these, or after a single letter ("U.S.", "p.m.", "J. Smith"), does not end a sentence.
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"'“‘.])(?:[^\W\d]|mr|mrs|ms|dr|prof|st|vs|ths|ts|gs|pgs|bs|tp|(?P<before_number>no|fig|approx))$",
+    re.IGNORECASE,
+)
+_SOMETHING = re.compile(r"\S")
+_LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+
+_MAX_PLEASANTRY_WORDS = 6
+
+_LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
+"""Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
+
+_END_CHARS = 20_000
+"""What is looked at of each end of a long text for a few statements: many times what a model is shown."""
+
+_ASKING_CHARS = 200
+"""A question shows itself at its beginning or its end; looking further costs time on long text."""
+
+
+def sentences(text: str) -> list[str]:
+    """Split text into sentences, word for word and in order; nothing but white space is left out.
+
+    Args:
+        text: Any text, in any script.
+
+    Returns:
+        The sentences, each at most `MAX_INDEXED_CHARS` characters: a longer one is split, not cut.
+
+    >>> sentences("I paid 3.5 dollars to Dr. Lan, e.g. on example.com. Tôi vui!\\nYes")
+    ['I paid 3.5 dollars to Dr. Lan, e.g. on example.com.', 'Tôi vui!', 'Yes']
+    """
+    return list(_sentences(text))
+
+
+def is_question(sentence: str) -> bool:
+    """Return whether a sentence asks something, with a question mark or, where its language has a file, without one.
+
+    >>> is_question("where do I live"), is_question("Tôi sống ở đâu"), is_question("When I was young, I lived in Hue.")
+    (True, True, False)
+    >>> is_question("我住在哪里"), is_question("どこに住んでいますか"), is_question("我有几个朋友")
+    (True, True, False)
+    """
+    folded = unicodedata.normalize("NFC", sentence).strip()
+    bare = folded.rstrip("\"'”’»)]」』） ")
+    if bare.endswith(("?", "？")) or not {"?", "？"}.isdisjoint(bare[len(bare.rstrip("!?！？")) :]):
+        return True
+    bare = _edges(bare.rstrip(" .!…。！"))
+    return any(language.asks_without_mark(bare) for language in languages_of(bare))
+
+
+def is_pleasantry(sentence: str) -> bool:
+    """Return whether a sentence is only a greeting, thanks, assent, laughter or the like: nothing to remember.
+
+    >>> is_pleasantry("Thanks!"), is_pleasantry("cảm ơn bạn nhiều"), is_pleasantry("Thanks, I live in Hue")
+    (True, True, False)
+    >>> is_pleasantry("lol nice"), is_pleasantry("哈哈哈，好的"), is_pleasantry("なるほど！")
+    (True, True, True)
+    """
+    if len(sentence) > _ASKING_CHARS:
+        return False
+    folded = unicodedata.normalize("NFC", sentence).casefold().strip(" .!…。！~～")
+    words = re.findall(r"[^\W_]+(?:['’]\w+)?", folded)
+    if len(words) <= _MAX_PLEASANTRY_WORDS and all(map(_says_nothing, words)):
+        return True
+    return any(language.chatter.search(folded) for language in languages_of(folded))
+
+
+def is_request(sentence: str) -> bool:
+    """Return whether a sentence tells the assistant to do something now, which is no fact about the user.
+
+    >>> is_request("write me a haiku"), is_request("帮我写一首诗"), is_request("Call me Lan")
+    (True, True, False)
+    """
+    bare = _edges(_bare(sentence))
+    told = any(one.requests.search(bare) or one.overview.search(bare) for one in languages_of(bare))
+    return told or asks_to_forget(bare)
+
+
+def asks_to_forget(sentence: str) -> bool:
+    """Return whether a sentence asks to forget something, or everything.
+
+    >>> asks_to_forget("Forget that I like tea."), asks_to_forget("Don't forget that I like tea.")
+    (True, False)
+    """
+    return bool(forget_all(sentence) or forget_last(sentence) or to_forget(sentence))
+
+
+def to_forget(sentence: str) -> str:
+    """Return what a sentence asks to forget; empty where it asks for nothing of the kind.
+
+    >>> to_forget("Please forget that I am allergic to penicillin."), to_forget("请忘记我对青霉素过敏。")
+    ('I am allergic to penicillin', '我对青霉素过敏')
+    """
+    bare = _bare(sentence)
+    if len(bare) > _ASKING_CHARS * 2 or forget_all(sentence) or forget_last(sentence):
+        return ""
+    match = _forget_match(bare)
+    return match["what"].strip(" ,，、") if match else ""
+
+
+def forgets_all_about(sentence: str) -> bool:
+    """Return whether a request to forget something means all about it.
+
+    >>> forgets_all_about("Forget everything about my boss."), forgets_all_about("Forget that I like everything.")
+    (True, False)
+    """
+    bare = _bare(sentence)
+    match = _forget_match(bare) if to_forget(sentence) else None
+    around = f"{bare[: match.start('what')]} {bare[match.end('what') :]}" if match else ""
+    return any(language.totality.search(around) for language in languages_of(bare))
+
+
+def forget_all(sentence: str) -> bool:
+    """Return whether a sentence asks to forget everything about the user."""
+    bare = _bare(sentence)[:_ASKING_CHARS]
+    return any(language.forgets_all.search(bare) for language in languages_of(bare))
+
+
+def forget_last(sentence: str) -> bool:
+    """Return whether a sentence asks to forget what was said last.
+
+    >>> forget_last("Forget what I just said."), forget_last("忘掉我刚才说的话"), forget_last("Forget that I like tea.")
+    (True, True, False)
+    """
+    bare = _bare(sentence)[:_ASKING_CHARS]
+    return any(language.forgets_last.search(bare) for language in languages_of(bare))
+
+
+def asks_for_overview(sentence: str) -> bool:
+    """Return whether a sentence asks for all that is known of the user.
+
+    >>> asks_for_overview("What do you know about me?"), asks_for_overview("你记得我什么？")
+    (True, True)
+    """
+    bare = _edges(_bare(sentence))
+    return any(language.overview.search(bare) for language in languages_of(bare))
+
+
+def speaks_of_self(text: str) -> bool:
+    """Return whether a text is about the one who writes it, in a language that has a file.
+
+    >>> speaks_of_self("Where do I live?"), speaks_of_self("What is the capital of France?"), speaks_of_self("我住哪")
+    (True, False, True)
+    """
+    folded = unicodedata.normalize("NFC", text)
+    return any(language.first_person.search(folded) for language in languages_of(folded))
+
+
+def statements(text: str, limit: int | None = None) -> list[str]:
+    """Return what a user states, word for word: sentences that are no question, request, pleasantry or program text.
+
+    What is said on the way to a question is kept: "I am vegetarian, what can I eat?" states "I am vegetarian".
+
+    Args:
+        text: What the user wrote.
+        limit: How many different ones, the first. Of a long text its beginning and its end are looked at, a megabyte
+            takes a second; None for all of them, wherever they stand and as often as they are said.
+
+    Returns:
+        The statements, in order, each at most `MAX_INDEXED_CHARS` characters.
+
+    >>> statements("Hi! I live in Da Nang. Where should I eat?")
+    ['I live in Da Nang.']
+    >>> statements("I am allergic to peanuts, what can I eat?")
+    ['I am allergic to peanuts']
+    """
+    said = own_words(text)
+    if limit is None:
+        return list(_statements(said))
+    different: dict[str, str] = {}
+    for statement in chain.from_iterable(map(_statements, ends_of(said))):
+        different.setdefault(normalise(statement), statement)
+        if len(different) == limit:
+            break
+    return list(different.values())
+
+
+def may_state(words: str) -> bool:
+    """Return whether words may state something: they are no question, request or pleasantry, and more than one word.
+
+    Args:
+        words: A clause or a sentence, of which a model has said nothing.
+
+    >>> may_state("and never touch shellfish."), may_state("Thanks!"), may_state("从来不吃贝类。")
+    (True, False, True)
+    """
+    return not (is_question(words) or is_pleasantry(words) or is_request(words)) and says_something(words)
+
+
+def ends_of(text: str) -> tuple[str, ...]:
+    """Return the beginning and the end of a text that is too long to be read: a paste, and what is said about it.
+
+    Args:
+        text: A text; one that is not too long is returned whole.
+    """
+    if len(text) <= 2 * _END_CHARS:
+        return (text,)
+    head, tail = text[:_END_CHARS], text[-_END_CHARS:]
+    # of "I never eat meat" neither half is what was said
+    last = max((end.end() for end in _SENTENCE_END.finditer(head, len(head) - MAX_INDEXED_CHARS)), default=len(head))
+    first = _SENTENCE_END.search(tail, 0, MAX_INDEXED_CHARS)
+    return head[:last], tail[first.end() :] if first else tail
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (part for line in text.splitlines() for sentence in _split_line(line) for part in _bounded(sentence))
+
+
+def _statements(text: str) -> Iterator[str]:
+    for line in lines_without_code(text):
+        for sentence in _split_line(line):
+            said = before_question(sentence) if is_question(sentence) else sentence
+            if said and not is_pleasantry(said) and not is_request(said) and says_something(said) and declares(said):
+                yield from _bounded(said)
+
+
+def before_question(question: str) -> str:
+    """Return the clauses before the one that asks, when they tell something about the user; else nothing."""
+    commas = [match.start() for match in re.finditer(r"[,;:–—]\s|\s-\s|[，；：、]", question)]
+    head = question[: commas[-1]].strip() if commas else ""
+    # Three words are the least that says something: "I am vegetarian". "In 2019" and "Hi An" say nothing alone.
+    told = length(head) > 2 and speaks_of_self(head) and not is_question(head)
+    return head if told else ""
+
+
+def says_something(words: str) -> bool:
+    """Return whether words are enough to state anything: more than one, or three letters of a script without spaces.
+
+    A single word is an answer, an exclamation or a name, and says nothing without what it answers.
+
+    >>> says_something("Hue"), says_something("I swim"), says_something("我吃素")
+    (False, True, True)
+    """
+    return len(words) > _ASKING_CHARS or length(words) > 1
+
+
+def _says_nothing(word: str) -> bool:
+    if _LAUGHTER.fullmatch(word):
+        return True
+    return any(
+        word in language.pleasantries or (language.unspaced and _is_made_of(word, language.pleasantries))
+        for language in languages_of(word)
+    )
+
+
+def _is_made_of(word: str, parts: frozenset[str]) -> bool:
+    """Return whether a word without spaces is nothing but some of the given parts, one after the other."""
+    # only as far as a part is long: of every beginning and every end there are thousands in a short sentence
+    lengths = set(map(len, parts))
+    ends = {0}
+    for start in range(len(word)):
+        if start in ends:
+            ends.update(start + length for length in lengths if word[start : start + length] in parts)
+    return len(word) in ends
+
+
+def _forget_match(bare: str) -> re.Match[str] | None:
+    matches = (pattern.match(bare) for language in languages_of(bare) for pattern in language.forgets)
+    return next((match for match in matches if match), None)
+
+
+def _bare(sentence: str) -> str:
+    return unicodedata.normalize("NFC", sentence).strip(" \"'“”‘’«»()[]「」『』（）.!…。！?？")
+
+
+def _edges(text: str) -> str:
+    """Return the beginning and the end of a long sentence: they tell what it is."""
+    return text if len(text) <= 2 * _ASKING_CHARS else f"{text[:_ASKING_CHARS]} {text[-_ASKING_CHARS:]}"
+
+
+def _split_line(line: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(line):
+        # Looked at from a bounded distance: a line may be a megabyte.
+        before = line[max(start, match.start() - 20) : match.start()]
+        if match[0] == "." and (
+            _is_abbreviated(before, line[match.end() : match.end() + 2])
+            or _LIST_NUMBER.fullmatch(line[start : match.start()][:10])
+        ):
+            continue
+        if sentence := line[start : match.end()].strip():
+            yield sentence
+        start = match.end()
+    if rest := line[start:].strip():
+        yield rest
+
+
+def _is_abbreviated(before: str, after: str) -> bool:
+    """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
+    found = _ABBREVIATION.search(before)
+    return found is not None and (not found["before_number"] or after.strip().isdecimal())
+
+
+def _bounded(sentence: str) -> Iterator[str]:
+    start = 0
+    # by places, not by cutting off the beginning: what is left of ten megabytes is not to be copied for each piece
+    while len(sentence) - start > MAX_INDEXED_CHARS:
+        space = sentence.rfind(" ", start + MAX_INDEXED_CHARS // 2, start + MAX_INDEXED_CHARS)
+        cut = space if space > 0 else start + MAX_INDEXED_CHARS
+        yield sentence[start:cut].strip()
+        following = _SOMETHING.search(sentence, cut)
+        start = following.start() if following else len(sentence)
+    if rest := sentence[start:].strip():
+        yield rest

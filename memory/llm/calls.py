@@ -1,0 +1,148 @@
+"""Calls of a chat model behind the scenes: one attempt each, within a deadline, and with errors that are ours."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import Any
+
+import openai
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables.config import ensure_config, merge_configs
+from pydantic import SecretStr
+
+from react_mem.errors import DeadlineExceeded, ModelRejected
+from react_mem.memory import telemetry
+from react_mem.memory.llm.answers import as_json
+from react_mem.memory.llm.errors import translate
+
+HIDDEN = "nostream"
+"""The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
+
+# Why a model stopped before it was done, as the providers say it.
+_BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"})
+
+
+@asynccontextmanager
+async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIterator[telemetry.ModelCall]:
+    """Measure one call of a chat model, and bound it in time.
+
+    Args:
+        purpose: What it is asked for, as telemetry counts it.
+        model: The model.
+        seconds: How long it may take.
+
+    Raises:
+        ExtractionError: In place of whatever the client raises.
+    """
+    try:
+        with telemetry.model_call(purpose, model) as call:
+            async with asyncio.timeout(seconds):
+                yield call
+    except TimeoutError:
+        raise DeadlineExceeded(f"the model did not answer within {seconds:.3g} seconds") from None
+    except Exception as error:
+        raise translate(error, secrets_of(model)) from None  # the original, in a log, may show a key
+
+
+def is_broken_off(message: AIMessage) -> bool:
+    """Tell whether the model was cut short."""
+    metadata = message.response_metadata
+    reasons = {metadata.get("finish_reason"), metadata.get("stop_reason"), metadata.get("done_reason")}
+    return bool(reasons & _BROKEN_OFF)
+
+
+def without_retries(model: BaseChatModel) -> BaseChatModel:
+    """Return a copy of a chat model whose client makes one attempt: the queue of pending turns is what retries.
+
+    Args:
+        model: Any chat model; it is not changed.
+
+    Returns:
+        A copy that shares its connections, does not stream and does not retry.
+    """
+    update: dict[str, Any] = {"disable_streaming": True}
+    fields = type(model).model_fields
+    if "max_retries" in fields:
+        update["max_retries"] = 0
+    # langchain-openai keeps clients that were built with the old number of retries, and `.chat.completions` of them
+    for name, part in (("root_client", "client"), ("root_async_client", "async_client")):
+        root: Any = getattr(model, name, None)
+        if name in fields and hasattr(root, "with_options"):
+            update[name] = root.with_options(max_retries=0)
+            if getattr(model, part, None) is not None:
+                update[part] = update[name].chat.completions
+    copy = model.model_copy(update=update)
+    # langchain-anthropic builds its clients when they are first used
+    for cls in type(copy).__mro__:
+        for name, attribute in vars(cls).items():
+            if isinstance(attribute, cached_property):
+                copy.__dict__.pop(name, None)
+    return copy
+
+
+async def fill(
+    model: BaseChatModel,
+    schema: Mapping[str, Any],
+    prompt: Sequence[BaseMessage],
+    call: telemetry.ModelCall,
+    run_name: str,
+) -> tuple[str, bool, Mapping[str, Any]]:
+    """Ask a chat model once for a JSON object.
+
+    Args:
+        model: One whose `with_structured_output` knows `method="json_schema"`.
+        schema: What the object looks like.
+        prompt: What it is asked.
+        call: Counts what it takes.
+        run_name: The call's name in traces.
+
+    Returns:
+        What it answered, whether it was cut short, and the tokens that the provider counted.
+
+    Raises:
+        ModelRejected: If it declines.
+        Exception: Whatever the client raises.
+    """
+    # OpenAI's clients take `strict`; others refuse a keyword that they do not know
+    takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
+    options: dict[str, Any] = {"strict": True} if takes_strict else {}
+    filling = model.with_structured_output(dict(schema), method="json_schema", include_raw=True, **options)
+    # merged into the config of the run around it, so that a trace shows the call where it belongs
+    config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": run_name})
+    try:
+        answer: Any = await filling.ainvoke(list(prompt), config)
+    except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
+        usage = {}
+        if spent := error.completion.usage:
+            usage = {"input_tokens": spent.prompt_tokens, "output_tokens": spent.completion_tokens}
+            usage["total_tokens"] = spent.total_tokens
+        call.spent(usage)
+        return error.completion.choices[0].message.content or "", True, usage
+    raw, parsed = answer["raw"], answer.get("parsed")
+    call.answered(raw)
+    text = said_in(raw)
+    if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
+        text = as_json(parsed)
+    return text, is_broken_off(raw), raw.usage_metadata or {}
+
+
+def secrets_of(model: BaseChatModel) -> tuple[str, ...]:
+    """Return the keys that a chat model holds, to keep them out of messages."""
+    values = (getattr(model, name, None) for name in type(model).model_fields)
+    return tuple(value.get_secret_value() for value in values if isinstance(value, SecretStr))
+
+
+def said_in(message: AIMessage) -> str:
+    """Return the text of a model's answer.
+
+    Raises:
+        ModelRejected: If the model declines the request.
+    """
+    if message.additional_kwargs.get("refusal"):
+        raise ModelRejected("the model declined")  # in words of its own, which may repeat the user's
+    return str(message.text)

@@ -1,0 +1,71 @@
+"""The work behind one agent's turns, in this process: who does it, and the workers that were started for it."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from langgraph.store.base import BaseStore
+
+from react_mem.memory.maintenance.runner import AgentRunner
+from react_mem.memory.maintenance.worker import Worker
+
+CLOSING_SECONDS = 5.0
+"""For what is still to be done when an agent is closed. What is not done by then stays due."""
+
+
+class AgentWork:
+    """The runners of an agent, and its workers: one for each event loop and store that it is used with."""
+
+    def __init__(self) -> None:
+        self._runners: dict[str, AgentRunner] = {}
+        self._workers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, list[Worker]] = weakref.WeakKeyDictionary()
+
+    def register(self, agent: str, runner: AgentRunner) -> None:
+        """Say who does the work of an agent; a graph that remembers does so when it is built."""
+        self._runners[agent] = runner
+
+    def names(self) -> Sequence[str]:
+        """Return the agents whose work can be done."""
+        return list(self._runners)
+
+    def runner(self, agent: str) -> AgentRunner | None:
+        """Return who does the work of an agent; None where it has none."""
+        return self._runners.get(agent)
+
+    async def get(self, agent: str) -> AgentRunner | None:
+        """Return the same to a worker."""
+        return self.runner(agent)
+
+    def ensure(self, store: BaseStore) -> None:
+        """Start a worker in this event loop, unless one is there; it ends when what this process wrote is done.
+
+        Args:
+            store: The store.
+        """
+        workers = self._workers.setdefault(asyncio.get_running_loop(), [])
+        workers[:] = [worker for worker in workers if worker.is_running]
+        there = [worker for worker in workers if worker.store is store]
+        for worker in there:
+            worker.want()
+        if not there:
+            workers.append(Worker(store, self, until_idle=True))
+
+    @asynccontextmanager
+    async def running(self, store: BaseStore) -> AsyncIterator[None]:
+        """Run a worker for the length of a context. An agent that does not remember has none.
+
+        Args:
+            store: The store.
+        """
+        if not self._runners:
+            yield
+            return
+        worker = Worker(store, self)
+        self._workers.setdefault(asyncio.get_running_loop(), []).append(worker)
+        try:
+            yield
+        finally:
+            await worker.close(CLOSING_SECONDS)

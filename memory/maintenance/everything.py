@@ -1,0 +1,60 @@
+"""Maintenance now, of one user or of everybody: what a schedule or a person asks for, without waiting for quiet."""
+
+from __future__ import annotations
+
+import logging
+
+from langgraph.store.base import BaseStore
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.causes import cause_of, trace_of
+from react_mem.memory.maintenance.reflecting import maintain, repair, users_with
+from react_mem.memory.maintenance.runner import Runners
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.namespaces import PENDING
+from react_mem.memory.reflect.skills.traces import MAX_STEPS_READ
+from react_mem.memory.write.conversations import agents_with_work
+from react_mem.memory.write.turns import TurnReport
+
+log = logging.getLogger(__name__)
+
+
+async def maintain_all(store: BaseStore, runners: Runners, user_id: str | None = None) -> TurnReport:
+    """Pick up what crashes left, conclude the conversations that have become quiet, and reflect.
+
+    Args:
+        store: The store.
+        runners: The agents to do it as: each for what it has said and done itself.
+        user_id: The owner; None for everybody.
+
+    Returns:
+        What changed.
+    """
+    total = TurnReport()
+    down: set[str] = set()
+    names = set(runners.names())
+    for user in [user_id] if user_id is not None else await users_with(store, PENDING, "state", "experience"):
+        try:
+            memory = MemoryFacade(store)
+            # a flow logs experience and has no conversation; a node with hooks is no agent, and learns nothing
+            experienced = await memory.experience.agents(user, MAX_STEPS_READ)
+            wanted = dict.fromkeys([*await agents_with_work(memory, user), *experienced])
+            for agent in [name for name in wanted if name in names and name not in down]:
+                runner = await runners.get(agent)
+                if runner is None:
+                    continue
+                turns = runner.turns(store, Identity(user, "maintenance"))
+                done = await maintain(turns, runner.reflecting)
+                if done.waiting:
+                    # its model is down: asking it for everybody would only take long
+                    down.add(agent)
+                total += done
+            await repair(memory, user)
+        except Exception as error:
+            # the next user's memory is not to wait for this one's
+            cause = cause_of(error)
+            log.error(
+                "maintenance of one user's memory failed; the next run tries again: %s\n%s", cause, trace_of(error)
+            )
+            total += TurnReport(problem=f"one user's memory could not be worked on: {type(error).__name__}")
+    return total

@@ -1,0 +1,113 @@
+"""Doing one item of work: drawing from turns, concluding a conversation, reflecting on what many turns come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from langgraph.store.base import BaseStore
+
+from react_mem.memory.maintenance.reflecting import Reflecting, reflect, repair
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import MAX_FAILURES, Conversation, PendingTurn, now
+from react_mem.memory.work.items import Work
+from react_mem.memory.write.claims import next_due
+from react_mem.memory.write.conversations import end_conversation
+from react_mem.memory.write.turns import TurnReport, Turns
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an item of work.
+
+    Args:
+        due_at: When it is due again; None if it is done.
+        problem: Why it is to be tried again after a while, and not before `due_at`, in words that quote nobody; empty
+            where it is not.
+    """
+
+    due_at: datetime | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class AgentRunner:
+    """Does the work of one agent, with its models and under its policy.
+
+    Args:
+        turns: Makes the turns of an owner in a conversation.
+        reflecting: What the agent reflects with.
+    """
+
+    turns: Callable[[BaseStore, Identity], Turns]
+    reflecting: Reflecting = field(default_factory=Reflecting)
+
+    async def run(self, store: BaseStore, user_id: str, work: Work) -> Outcome:
+        """Do an item of work.
+
+        Args:
+            store: The store.
+            user_id: The owner.
+            work: The item.
+
+        Returns:
+            Whether it is due again.
+        """
+        turns = self.turns(store, Identity(user_id, work.session))
+        if work.kind == "extract":
+            done = await turns.extract()
+            left = await _next_turn(turns)
+            # a model that refuses says so again at once: it is asked again after a while
+            return Outcome(left, "the model could not be used" if done.waiting and left is not None else "")
+        quiet_at = await _quiet_at(turns)
+        if work.kind == "maintain" and quiet_at is not None and quiet_at > now():
+            # a turn that was opened and never closed
+            await turns.extract()
+            return Outcome(quiet_at)
+        ending = await end_conversation(turns) if quiet_at is not None else TurnReport()
+        if not ending.waiting:
+            await reflect(turns, self.reflecting)
+        await repair(turns.memory, user_id)
+        still_open = await _quiet_at(turns)
+        if still_open is None or work.attempts >= MAX_FAILURES:
+            # what cannot be concluded is given up in the end; the conversation's next turn asks for it anew
+            return Outcome()
+        if still_open > now() and work.kind == "maintain":
+            # something was said meanwhile
+            return Outcome(still_open)
+        return Outcome(problem="the conversation could not be concluded")
+
+
+class Runners(Protocol):
+    """The agents whose work a process can do."""
+
+    def names(self) -> Sequence[str]:
+        """Return their names. The work of others is left to the processes that know them."""
+
+    async def get(self, agent: str) -> AgentRunner | None:
+        """Return what does the work of an agent; None where it has none, as one that does not remember."""
+
+
+async def _next_turn(turns: Turns) -> datetime | None:
+    """Return when the next turn of a conversation may be drawn from; None if none waits."""
+    waiting = [PendingTurn.from_value(value) for value in await turns.memory.pending(turns.user_id)]
+    at = now()
+    times = [
+        due
+        for turn in waiting
+        if (turn.session_id, turn.agent_id) == (turns.session_id, turns.agent_id)
+        and (due := next_due(turn, at)) is not None
+    ]
+    return min(times, default=None)
+
+
+async def _quiet_at(turns: Turns) -> datetime | None:
+    """Return when a conversation counts as quiet; None if it has been concluded, or forgotten."""
+    id_ = turns.conversation(ended=True).id
+    known = (await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])).get(id_)
+    if known is None or known["ended"]:
+        return None
+    return Conversation.from_value(known).last_said_at + timedelta(seconds=turns.memory.policy.quiet_after)

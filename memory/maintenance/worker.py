@@ -1,0 +1,373 @@
+"""The worker: does what is due of a store's work, a bounded number of items at once, as long as it runs.
+
+It is woken for work that its own process writes, and looks every few seconds for that of others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import logging
+import random
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from langgraph.store.base import BaseStore
+
+from react_mem.memory import telemetry
+from react_mem.memory.llm.causes import cause_of, trace_of
+from react_mem.memory.maintenance.queue import Held, WorkQueue
+from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
+from react_mem.memory.maintenance.sweep import sweep
+from react_mem.memory.work.items import Place, Work, listen
+from react_mem.memory.work.workers import worker_name
+
+POLL_SECONDS = 5.0
+_LONGEST_POLL = 60.0
+"""Seconds between two looks while the store fails."""
+
+CONCURRENCY = 4
+"""Items at once: model calls that mostly wait. The local embedder does one text at a time anyway."""
+
+_LOOKED_AT = 8
+"""Due items that are read for each that can be begun: several of an owner are done one after the other."""
+
+_IDLE_SECONDS = 60.0
+"""Until a worker that nobody opened ends: longer than it takes from the end of a turn to the writing of its work."""
+
+_RELEASE_SECONDS = 2.0
+"""For giving back the leases of what is cancelled."""
+
+_DRAINED = ("extract", "conclude")
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """A worker on one store, in one event loop.
+
+    Args:
+        store: The store.
+        runners: The agents whose work it does.
+        queue: The queue; by default that of the store.
+        until_idle: Whether it ends when nothing is left to do that its own process has written.
+        concurrency: How many items it does at once.
+        poll_seconds: Seconds between two looks for work of other processes.
+    """
+
+    def __init__(
+        self,
+        store: BaseStore,
+        runners: Runners,
+        *,
+        queue: WorkQueue | None = None,
+        until_idle: bool = False,
+        concurrency: int = CONCURRENCY,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        self.store = store
+        self._runners = runners
+        self._queue = queue or WorkQueue(store)
+        self._until_idle = until_idle
+        self._concurrency = concurrency
+        self._poll_seconds = poll_seconds
+        self._name = worker_name()
+        self._bell = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._known: dict[Place, tuple[str, int]] = {}
+        self._urgent: dict[Place, str] = {}
+        self._jobs: dict[Place, tuple[str, asyncio.Task[None]]] = {}
+        self._failing = False
+        self._closing = False
+        self._wanted_at = self._loop.time()
+        self._unusable: set[str] = set()
+        self._end_listening = listen(self._hear)
+        # not within the run that happened to start it: its callbacks, its stream and its trace are not ours
+        self._task = self._loop.create_task(self._serve(), name="memory:worker", context=contextvars.Context())
+        _running.add(self)
+
+    def __len__(self) -> int:
+        """Return how many items of work it does or knows of."""
+        return len(self._jobs.keys() | self._known.keys())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it looks for work."""
+        return not self._task.done()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop that it runs in."""
+        return self._loop
+
+    def want(self) -> None:
+        """Say that work is about to be written, so that a worker that would end goes on."""
+        self._wanted_at = self._loop.time()
+
+    async def drain(self, within: float) -> bool:
+        """Do at once what this process has written and what is drawn from turns, without waiting for quiet.
+
+        Args:
+            within: Seconds to wait at most; what is not done by then is left as it is, durable and due.
+
+        Returns:
+            Whether everything was done.
+        """
+        try:
+            async with asyncio.timeout(within):
+                while self._urgent or self._jobs:
+                    await self._hurry()
+                    jobs = [job for _, job in self._jobs.values()]
+                    if jobs:
+                        await asyncio.wait(jobs, return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            await self._cancel([job for _, job in self._jobs.values()])
+            return False
+        except Exception as error:
+            self._store_failed(error)
+            return False
+        return True
+
+    async def close(self, within: float) -> None:
+        """Finish what there is time for, and give the rest back, for the next worker to take over at once.
+
+        Args:
+            within: Seconds, in all.
+        """
+        await self.drain(max(0.0, within - _RELEASE_SECONDS))
+        self._end_listening()
+        self._closing = True
+        self._bell.set()
+        # what is being claimed at this moment is begun, so that it can be given back
+        await asyncio.wait([self._task], timeout=_RELEASE_SECONDS / 2)
+        await self._cancel([self._task, *(job for _, job in self._jobs.values())], _RELEASE_SECONDS / 2)
+        _running.discard(self)
+
+    async def serve(self) -> None:
+        """Wait until it ends: for a process that does nothing else."""
+        await asyncio.shield(self._task)
+
+    # Being told of work
+
+    def _hear(self, works: Sequence[tuple[str, Work]]) -> None:
+        if _loop_here() is self._loop:
+            self._heard(works)
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._heard, works)
+        except RuntimeError:
+            # its event loop was closed under it
+            self._end_listening()
+
+    def _heard(self, works: Sequence[tuple[str, Work]]) -> None:
+        self.want()
+        names = self._runners.names()
+        for user_id, work in works:
+            if work.agent in names:
+                self._known[work.place(user_id)] = (user_id, work.due_at)
+                if work.kind in _DRAINED:
+                    self._urgent[work.place(user_id)] = user_id
+        self._bell.set()
+
+    # The loop
+
+    async def _serve(self) -> None:
+        try:
+            await self._begin()
+            while not self._closing:
+                self._bell.clear()
+                wait = await self._look()
+                if self._until_idle and self._is_idle():
+                    return
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait):
+                        await self._bell.wait()
+        finally:
+            if self._until_idle:
+                self._end_listening()
+
+    def _is_idle(self) -> bool:
+        lately = self._loop.time() - self._wanted_at < _IDLE_SECONDS
+        return not self._known and not self._jobs and not lately
+
+    async def _begin(self) -> None:
+        try:
+            await self._queue.abandoned(self._runners.names())
+            await sweep(self.store, self._queue.now())
+        except Exception as error:
+            self._store_failed(error)
+
+    async def _look(self) -> float:
+        """Begin what is due; return the seconds until the next look."""
+        poll = self._poll_seconds * random.uniform(0.8, 1.2)  # noqa: S311 - no secret
+        free = self._concurrency - len(self._jobs)
+        if free <= 0:
+            return poll
+        at = self._queue.now()
+        try:
+            due = await self._queue.due(list(self._runners.names()), _LOOKED_AT * self._concurrency)
+            for held in due:
+                if len(self._jobs) < self._concurrency:
+                    await self._start(held)
+            self._failing = False
+        except Exception as error:
+            self._store_failed(error)
+            return min(_LONGEST_POLL, poll * 4)
+        self._known = {place: known for place, known in self._known.items() if known[1] > at}
+        soonest = min((due_at for _, due_at in self._known.values()), default=None)
+        return poll if soonest is None else min(poll, max(0.0, (soonest - self._queue.now()) / 1000))
+
+    async def _hurry(self) -> None:
+        """Begin what is urgent, whether it is due or not."""
+        for place, user_id in list(self._urgent.items()):
+            if len(self._jobs) >= self._concurrency:
+                return
+            if place in self._jobs:
+                continue
+            held = await self._queue.get(user_id, place)
+            if held is None or self._queue.is_leased(held) or not await self._start(held):
+                self._urgent.pop(place, None)
+
+    async def _start(self, held: Held) -> bool:
+        """Begin an item, unless it is not to be begun now; tell whether anybody here is at it or will be."""
+        if held.place in self._jobs or any(owner == held.user_id for owner, _ in self._jobs.values()):
+            # an owner's items one after the other: they would only wait for each other, and others are there too
+            return True
+        runner = await self._runner(held.work.agent)
+        if runner is None:
+            return False
+        claimed = await self._queue.claim(held, self._name)
+        if claimed is None or held.place in self._jobs:
+            return False
+        job = asyncio.create_task(self._do(claimed, runner), name=f"memory:{held.work.kind}")
+        self._jobs[held.place] = (held.user_id, job)
+        job.add_done_callback(lambda _: self._ended(held.place))
+        return True
+
+    async def _runner(self, agent: str) -> AgentRunner | None:
+        if agent in self._unusable:
+            return None
+        try:
+            return await self._runners.get(agent)
+        except Exception as error:
+            self._unusable.add(agent)
+            log.warning("the agent %r cannot do its work behind the turns here: %s", agent, cause_of(error))
+            return None
+
+    def _ended(self, place: Place) -> None:
+        self._jobs.pop(place, None)
+        self._bell.set()
+
+    # One item
+
+    async def _do(self, held: Held, runner: AgentRunner) -> None:
+        lease = _Lease(self._queue, held)
+        self._urgent.pop(held.place, None)
+        try:
+            with telemetry.span("background"):
+                outcome = await runner.run(self.store, held.user_id, held.work)
+            await self._settle(await lease.end(), outcome)
+        except asyncio.CancelledError:
+            latest = await lease.end()
+            await asyncio.shield(self._queue.release(latest))
+            raise
+        except Exception as error:
+            log.warning(
+                "work behind the turns failed and is tried again later: %s\n%s", cause_of(error), trace_of(error)
+            )
+            try:
+                await self._queue.failed(await lease.end(), type(error).__name__)
+            except Exception as again:
+                self._store_failed(again)
+
+    async def _settle(self, held: Held, outcome: Outcome) -> None:
+        due_at = int(outcome.due_at.timestamp() * 1000) if outcome.due_at is not None else None
+        if outcome.problem:
+            after = await self._queue.failed(held, outcome.problem, due_at or 0)
+        elif due_at is not None:
+            after = await self._queue.again(held, due_at)
+        else:
+            after = None
+            if await self._queue.finish(held):
+                self._known.pop(held.place, None)
+        if after is not None:
+            self._known[held.place] = (held.user_id, after.work.due_at)
+
+    def _store_failed(self, error: Exception) -> None:
+        if not self._failing:
+            self._failing = True
+            log.warning("work behind the turns waits, its store cannot be used: %s", cause_of(error))
+
+    @staticmethod
+    async def _cancel(tasks: Sequence[asyncio.Task[Any]], within: float = _RELEASE_SECONDS) -> None:
+        # one that has not begun could not give its lease back
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=within)
+
+
+class _Lease:
+    """A lease that is renewed until it ends, or until the item is not ours any more."""
+
+    def __init__(self, queue: WorkQueue, held: Held) -> None:
+        self._queue = queue
+        self._held = held
+        self._over = asyncio.Event()
+        self._task = asyncio.create_task(self._renew(), name="memory:lease")
+
+    async def end(self) -> Held:
+        """Stop renewing it; return the item as it was last seen, which is what it must still be to be changed."""
+        # not cancelled: what the store holds must be known, and a renewal may be under way
+        self._over.set()
+        await asyncio.wait([self._task])
+        return self._held
+
+    async def _renew(self) -> None:
+        while not self._over.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._queue.lease_seconds / 3):
+                    await self._over.wait()
+                return
+            try:
+                renewed = await self._queue.renew(self._held)
+            except Exception as error:  # the store may be back before the lease runs out
+                log.debug("a lease could not be renewed: %s", cause_of(error))
+                continue
+            if renewed is None:
+                return
+            self._held = renewed
+
+
+def _loop_here() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+_running: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+async def drain(within: float) -> bool:
+    """Do at once what waits to be drawn from turns, with every worker of this event loop.
+
+    Args:
+        within: Seconds to wait at most.
+
+    Returns:
+        Whether everything was done; what was not stays durable, and due.
+    """
+    loop = asyncio.get_running_loop()
+    workers = [worker for worker in list(_running) if worker.loop is loop]
+    return all(await asyncio.gather(*(worker.drain(within) for worker in workers)))
+
+
+def _items_of_work() -> Iterator[tuple[float, dict[str, str]]]:
+    yield sum(map(len, list(_running))), {}
+
+
+telemetry.observe("background.jobs", _items_of_work)

@@ -1,0 +1,30 @@
+"""Concepts: who and what a user's facts are about, under one name each whatever they are called.
+
+They follow the facts in the same batch; what names alone do not tell, a background run settles.
+"""
+
+from react_mem.memory.merging.concepts.keeping import (
+    concept_changes,
+    concepts_without,
+    find_concepts,
+    load_concepts,
+    merge,
+    refresh_concepts,
+    unmerge,
+)
+from react_mem.memory.merging.concepts.records import Alias, Concept, Merge
+from react_mem.memory.merging.concepts.settling import settle_concepts
+
+__all__ = [
+    "Alias",
+    "Concept",
+    "Merge",
+    "concept_changes",
+    "concepts_without",
+    "find_concepts",
+    "load_concepts",
+    "merge",
+    "refresh_concepts",
+    "settle_concepts",
+    "unmerge",
+]

@@ -1,0 +1,263 @@
+"""Concepts in the store: what facts change of them, and merging and parting them by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import cast
+
+from langgraph.store.base import BaseStore, Item, PutOp, SearchItem, SearchOp
+
+from react_mem.memory.merging.concepts.mentions import mentions
+from react_mem.memory.merging.concepts.names import Names
+from react_mem.memory.merging.concepts.records import Concept, Decider, Merge
+from react_mem.memory.merging.concepts.resolution import related
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Fact
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.transactions import transact
+
+
+async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
+    """Return all concepts of a user, by id.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    found = await _kinds(store, user_id, "concept")
+    # thousands take a tenth of a second
+    return await asyncio.to_thread(_read, found)
+
+
+async def find_concepts(store: BaseStore, user_id: str, name: str) -> list[Concept]:
+    """Return the concepts that go by a name: mostly one; two people may share a first name.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        name: The name, in any case, with its marks.
+    """
+    return [concept for concept in (await load_concepts(store, user_id)).values() if concept.named(name)]
+
+
+async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
+    """Return what facts that are new or have changed change of the concepts, for the batch that writes the facts.
+
+    No model and no embedder is asked, and the store only where a fact uses a name.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        facts: The facts, as they are about to be written.
+    """
+    if not any(mentions(fact) for fact in facts):
+        return []
+    before = await load_concepts(store, user_id)
+    names = Names.of(before.values())
+    changed: set[str] = set()
+    for fact in facts:
+        changed |= names.hear(fact)
+    return _changes(user_id, before, names, changed)
+
+
+async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
+    """Make a user's concepts anew from all facts, keeping what was decided about them.
+
+    It takes up facts that were written without them, such as imported ones; where nothing is missing, nothing changes.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+
+    Returns:
+        All concepts.
+    """
+
+    async def step() -> tuple[list[Concept], list[Change]]:
+        before = await load_concepts(store, user_id)
+        facts = await _kinds(store, user_id, "fact")
+        # thousands of facts take a second
+        after = await asyncio.to_thread(_anew, before, facts)
+        return after, _difference(user_id, before, after)
+
+    return await transact(store, user_id, step)
+
+
+async def merge(store: BaseStore, user_id: str, one: str, other: str, *, by: Decider = "user") -> Concept:
+    """Make two concepts one; `unmerge` undoes it.
+
+    Args:
+        store: The store.
+        user_id: The owner of both.
+        one: The id of a concept.
+        other: The id of the one that becomes part of it.
+        by: Who decides.
+
+    Returns:
+        The concept.
+
+    Raises:
+        ValueError: If the user has no such concepts, or they are one already.
+    """
+
+    async def step() -> tuple[Concept, list[Change]]:
+        before = await load_concepts(store, user_id)
+        if one == other:
+            raise ValueError("a concept cannot be merged with itself; give the ids of two")
+        kept, moved = (_one_of(before, id_) for id_ in (one, other))
+        names = Names.of(before.values())
+        ids = {alias.id for alias in kept.aliases}, {alias.id for alias in moved.aliases}
+        names.merges.append(Merge(kept=min(ids[0]), moved=tuple(sorted(ids[1])), by=by))
+        return _settled(user_id, before, names, ids[0] | ids[1], min(ids[0]))
+
+    return await transact(store, user_id, step)
+
+
+async def unmerge(store: BaseStore, user_id: str, concept: str, alias: str) -> Concept:
+    """Undo the merge that brought a name to a concept; a name that came by its letters alone is set apart.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        concept: The id of the concept.
+        alias: One of its names; all that came with it leave with it.
+
+    Returns:
+        The concept that the name is of now.
+
+    Raises:
+        ValueError: If the user has no such concept, or it has no such name or no other.
+    """
+
+    async def step() -> tuple[Concept, list[Change]]:
+        before = await load_concepts(store, user_id)
+        whole = _one_of(before, concept)
+        leaving = {found.id for found in whole.named(alias)}
+        staying = {found.id for found in whole.aliases} - leaving
+        if not leaving:
+            raise ValueError(f"{whole.name} has no name {alias!r}; it has {', '.join(a.name for a in whole.aliases)}")
+        names = Names.of(before.values())
+        if undone := _merge_of(names, whole, leaving):
+            names.merges.remove(undone)
+            if undone.by != "user":
+                # or it would be found again
+                names.apart |= _pairs({undone.kept}, undone.moved)
+        elif staying:
+            names.apart |= _pairs(leaving, staying)
+        else:
+            raise ValueError(f"{alias} is the only name of this concept")
+        return _settled(user_id, before, names, leaving | staying, min(leaving))
+
+    return await transact(store, user_id, step)
+
+
+async def set_apart(store: BaseStore, user_id: str, pairs: Iterable[tuple[str, str]]) -> None:
+    """Keep that concepts are not the same, so that nobody asks again.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        pairs: The ids of two concepts each; what there is no longer is left out.
+    """
+    wanted = list(pairs)
+
+    async def step() -> tuple[None, list[Change]]:
+        before = await load_concepts(store, user_id)
+        names = Names.of(before.values())
+        known = [(before[a], before[b]) for a, b in wanted if a in before and b in before]
+        found = {pair for a, b in known for pair in _pairs({a.aliases[0].id}, {b.aliases[0].id})}
+        names.apart |= found
+        return None, _changes(user_id, before, names, {id_ for pair in found for id_ in pair})
+
+    await transact(store, user_id, step)
+
+
+def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Change]:
+    """Return what deleting facts changes of concepts: they are then as if these facts had never been known.
+
+    Args:
+        items: All concepts of an owner, as the store has them.
+        gone: The ids of what is deleted.
+    """
+    before = _read(items)
+    if not any(set(gone).intersection(concept.source_ids) for concept in before.values()):
+        return []
+    names = Names.of(before.values())
+    names.forget(gone)
+    after = {concept.id: concept for concept in names.concepts()}
+    [namespace] = {item.namespace for item in items}
+    return [
+        *(PutOp(namespace, id_, None) for id_ in before.keys() - after.keys()),
+        *(
+            PutOp(namespace, id_, concept.to_value(), index=False)
+            for id_, concept in after.items()
+            if before.get(id_) != concept
+        ),
+    ]
+
+
+def _anew(before: Mapping[str, Concept], facts: Iterable[Item]) -> list[Concept]:
+    told = (Fact.from_value(item.value) for item in facts)
+    return Names.in_facts(told, Names.of(before.values())).concepts()
+
+
+def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str]) -> list[Change]:
+    """Return the writes that follow from changes of some names."""
+    if not changed:
+        return []
+    known = Names.of(before.values())
+    # with the names and merges that there were: what one leaves may go with others now
+    among = related(known.aliases | names.aliases, [*known.merges, *names.merges], changed)
+    touched = {id_: c for id_, c in before.items() if any(alias.id in among for alias in c.aliases)}
+    return _difference(user_id, touched, names.concepts(among & names.aliases.keys()))
+
+
+def _settled(
+    user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str], alias: str
+) -> tuple[Concept, list[Change]]:
+    [concept] = [c for c in names.concepts() if alias in {a.id for a in c.aliases}]
+    return concept, _changes(user_id, before, names, changed)
+
+
+def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Concept]) -> list[Change]:
+    now_ = {concept.id: concept for concept in after}
+    gone = [delete(user_id, MemoryScope.SEMANTIC, id_) for id_ in before if id_ not in now_]
+    written = [concept for id_, concept in now_.items() if before.get(id_) != concept]
+    return [*gone, *(put(user_id, MemoryScope.SEMANTIC, concept, indexed=False) for concept in written)]
+
+
+def _merge_of(names: Names, whole: Concept, leaving: set[str]) -> Merge | None:
+    """Return the latest decision without which these names would not be of a concept with all its others."""
+    ids = {alias.id for alias in whole.aliases}
+    for merge_ in sorted((m for m in whole.merged_from if m.by != "said"), key=lambda m: m.at, reverse=True):
+        without = Names(names.aliases, [m for m in names.merges if m != merge_], names.apart)
+        if any(
+            {alias.id for alias in c.aliases} & leaving and not ids <= {a.id for a in c.aliases}
+            for c in without.concepts()
+        ):
+            return merge_
+    return None
+
+
+def _read(items: Iterable[Item]) -> dict[str, Concept]:
+    return {item.key: Concept.from_value(item.value) for item in items}
+
+
+def _one_of(concepts: Mapping[str, Concept], id_: str) -> Concept:
+    if id_ not in concepts:
+        raise ValueError(f"this user has no concept {id_!r}")
+    return concepts[id_]
+
+
+def _pairs(one: Iterable[str], other: Iterable[str]) -> set[tuple[str, str]]:
+    others = list(other)
+    return {(min(a, b), max(a, b)) for a in one for b in others if a != b}
+
+
+async def _kinds(store: BaseStore, user_id: str, kind: str) -> list[SearchItem]:
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    [found] = await store.abatch([SearchOp(namespace, filter={"kind": kind}, limit=WHOLE, refresh_ttl=False)])
+    return cast("list[SearchItem]", found)

@@ -1,0 +1,108 @@
+"""Names in one form, and how alike two are by their letters.
+
+Marks stay: in Vietnamese "má" and "ma" are two words, and Hoa and Hoà two people. Letters alone never decide that two
+names are one: "Nguyễn Văn An" and "Nguyễn Văn Anh" are more alike than most misspellings.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from react_mem.memory.language.folding import fold
+from react_mem.memory.language.text import normalise
+
+_WORD = re.compile(r"[^\W_](?:[\w'’&.-]*[^\W_])?")
+_POSSESSIVE = re.compile(r"['’]s$")
+_ARTICLES = {"the", "a", "an"}
+_GRAM = 3
+
+_MIN_FOLDED = 5
+"""Letters from which two words that differ only in Vietnamese marks, one of them typed without any, are one name:
+Hanoi and Hà Nội; but not ma and má."""
+
+
+@lru_cache(maxsize=10_000)
+def name_key(name: str) -> str:
+    """Return a name in one form: its words in their order, without case, article, emoji and punctuation around them.
+
+    >>> name_key("the Louvre 🎨"), name_key("ANNA  Schmidt’s"), name_key("Má") == name_key("ma")
+    ('louvre', 'anna schmidt', False)
+    """
+    words = [_POSSESSIVE.sub("", word) for word in _WORD.findall(name)]
+    # with a capital it is a name: An, The
+    if len(words) > 1 and words[0] in _ARTICLES:
+        words = words[1:]
+    return normalise(" ".join(words))
+
+
+def joined(key: str) -> str:
+    """Return a key as one word, marks and all: VinFast, Vin Fast and Vin-Fast.
+
+    >>> joined("vin fast") == joined("vin-fast") == joined("vinfast")
+    True
+    """
+    return re.sub(r"[\W_]+", "", key)
+
+
+@lru_cache(maxsize=10_000)
+def spelling(key: str) -> str:
+    """Return a key as one word without marks, if it is long enough for that to say which name it is; else as it is.
+
+    >>> spelling("hà nội"), spelling("hanoi"), spelling("má")
+    ('hanoi', 'hanoi', 'má')
+    """
+    whole = joined(key)
+    plain = fold(whole)
+    return plain if len(plain) >= _MIN_FOLDED else key
+
+
+def is_marked(key: str) -> bool:
+    """Return whether a key has letters with marks."""
+    whole = joined(key)
+    return fold(whole) != whole
+
+
+def is_part(short: str, long: str) -> bool:
+    """Return whether a key is the beginning or the end of a longer one: a first name, or a last one.
+
+    >>> is_part("anna", "anna schmidt"), is_part("nam", "nguyễn văn nam"), is_part("ann", "anna schmidt")
+    (True, True, False)
+    """
+    return short != long and (long.startswith(f"{short} ") or long.endswith(f" {short}"))
+
+
+def is_initials(short: str, long: str) -> bool:
+    """Return whether a name, as it is written, is the initials of another.
+
+    >>> is_initials("HCMC", "Ho Chi Minh City"), is_initials("ĐHBK", "Đại học Bách khoa"), is_initials("An", "Anna Lee")
+    (True, True, False)
+    """
+    letters = re.sub(r"[\W_]+", "", short)
+    words = _WORD.findall(long)
+    if not 2 <= len(letters) == len(words) or letters != letters.upper() or letters == letters.lower():
+        return False
+    return normalise(letters) == "".join(normalise(word[0]) for word in words)
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how alike two keys are by their letters, from 0 to 1: how many threes in a row they have in common.
+
+    >>> likeness("schwarzenegger", "schwarzeneger") > 0.7 > likeness("paris", "london")
+    True
+    """
+    a, b = grams(one), grams(other)
+    return len(a & b) / len(a | b)
+
+
+def numbers(key: str) -> list[str]:
+    """Return the numbers in a key: what is numbered differently is different, an iPhone 14 and an iPhone 15."""
+    return re.findall(r"\d+", unicodedata.normalize("NFKC", key))
+
+
+@lru_cache(maxsize=10_000)
+def grams(key: str) -> frozenset[str]:
+    """Return the letters of a key, three in a row each, its beginning and its end among them."""
+    padded = f"  {joined(key)} "
+    return frozenset(padded[place : place + _GRAM] for place in range(len(padded) - _GRAM + 1))

@@ -1,0 +1,178 @@
+"""A concept as it is kept: someone or something that facts are about, with every name it goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from react_mem.memory.merging.concepts.naming import is_marked, joined, name_key
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import Record, now, record_id
+
+Decider = Literal["user", "said", "vector", "model"]
+Pair = tuple[str, str]
+
+_TYPES = ("person", "animal", "place", "organisation")
+"""What the predicates of facts said that something is, when facts had predicates."""
+
+
+class Alias(BaseModel):
+    """A name, and the facts that use it.
+
+    Args:
+        name: As it is written best.
+        since: When the first of them was learnt.
+        source_ids: The facts.
+        written: How those of them write it that write it otherwise.
+        origins: Who vouches for those of them for which the user does not.
+    """
+
+    # names had types once
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: str
+    since: datetime
+    source_ids: tuple[str, ...]
+    written: dict[str, str] = Field(default_factory=dict)
+    origins: dict[str, Origin] = Field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """What it is known by, however it is written."""
+        return alias_id(self.name)
+
+    def without(self, facts: Collection[str]) -> Alias | None:
+        """Return it as it is without some facts; None where no other uses it."""
+        left = {source: self for source in self.source_ids if source not in facts}
+        return Alias.used(left) if left else None
+
+    def together(self, other: Alias) -> Alias:
+        """Return it with another alias of the same name, which counts where both know a fact."""
+        return Alias.used({source: alias for alias in (self, other) for source in alias.source_ids})
+
+    @classmethod
+    def used(cls, by: Mapping[str, Alias]) -> Alias:
+        """Return one name as facts use it, each with the alias that knows of it."""
+        written = {source: alias.written.get(source, alias.name) for source, alias in by.items()}
+        name = max(written.values(), key=_writing)
+        return cls(
+            name=name,
+            since=min(alias.since for alias in by.values()),
+            source_ids=tuple(sorted(by)),
+            written={source: spelt for source, spelt in written.items() if spelt != name},
+            origins={source: alias.origins[source] for source, alias in by.items() if source in alias.origins},
+        )
+
+
+class Merge(BaseModel):
+    """That two concepts are one, though their names do not tell: what moved, so that it can be undone.
+
+    Args:
+        kept: An alias of the concept that stayed.
+        moved: The aliases of the one that became part of it.
+        by: Who decided: the user, vectors or a model; `said`, where the words of facts were once read as saying so.
+        at: When.
+        source_ids: These facts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kept: str
+    moved: tuple[str, ...]
+    by: Decider
+    at: datetime = Field(default_factory=now)
+    source_ids: tuple[str, ...] = ()
+
+
+class Concept(Record):
+    """Someone or something that facts hang on; looked up by name, never searched by meaning.
+
+    Args:
+        name: The fullest of its names.
+        aliases: All of its names, `name` among them.
+        merged_from: What made it one, beside what follows from the names.
+        apart: Pairs of aliases, one of them its own, that are known not to be the same.
+        current: It states nothing that is believed: who looks for what is, passes it by.
+    """
+
+    kind: Literal["concept"] = "concept"
+    name: str
+    aliases: tuple[Alias, ...] = Field(min_length=1)
+    merged_from: tuple[Merge, ...] = ()
+    apart: tuple[Pair, ...] = ()
+    current: Literal[False] = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _untyped(cls, data: Any) -> Any:
+        """Read a concept of when names had types."""
+        return {name: value for name, value in data.items() if name != "type"} if isinstance(data, dict) else data
+
+    @classmethod
+    def of(cls, aliases: Iterable[Alias], merges: Iterable[Merge] = (), apart: Iterable[Pair] = ()) -> Self:
+        """Return the concept that goes by these names; the same ones always make the same record.
+
+        Args:
+            aliases: The names, at least one.
+            merges: All merges there are, or more than concern it.
+            apart: All pairs that are known to be different, or more than concern it.
+        """
+        named = sorted(aliases, key=lambda alias: name_key(alias.name))
+        ids = {alias.id for alias in named}
+        fullest = max(named, key=_fullness)
+        return cls(
+            # no name of it is asked for twice: another concept has others
+            id=record_id("concept", named[0].id),
+            text=fullest.name,
+            name=fullest.name,
+            aliases=tuple(named),
+            merged_from=tuple(sorted((m for m in merges if m.kept in ids), key=lambda m: (m.kept, m.moved, m.by))),
+            apart=tuple(sorted(pair for pair in set(apart) if ids & {*pair})),
+            created_at=min(alias.since for alias in named),
+            session_id="",
+            agent_id="",
+            source_ids=tuple(sorted({source for alias in named for source in alias.source_ids})),
+            origin=lowest(origin for alias in named for origin in alias.origins.values()),
+        )
+
+    def named(self, name: str) -> list[Alias]:
+        """Return its aliases that are this name."""
+        return [alias for alias in self.aliases if name_key(alias.name) == name_key(name)]
+
+
+@lru_cache(maxsize=20_000)
+def alias_id(name: str, type_: str = "") -> str:
+    """Return the id of a name.
+
+    Args:
+        name: The name.
+        type_: What it was the name of, in an id of when names had types.
+    """
+    return record_id("alias", name_key(name), type_)
+
+
+def renewed(aliases: Iterable[Alias], ids: Iterable[str]) -> dict[str, str]:
+    """Return the ids that names have now, by those that they had with a type.
+
+    Args:
+        aliases: All names.
+        ids: The ids that decisions are about.
+    """
+    known = list(aliases)
+    if {alias.id for alias in known}.issuperset(ids):
+        return {}
+    return {alias_id(alias.name, type_): alias.id for alias in known for type_ in _TYPES}
+
+
+def _writing(name: str) -> tuple[bool, bool, str]:
+    # one that is not shouted, and has its capitals
+    return (name != name.upper(), name != name.lower(), name)
+
+
+def _fullness(alias: Alias) -> tuple[int, bool, int, str]:
+    key = name_key(alias.name)
+    return (len(joined(key)), is_marked(key), len(alias.source_ids), alias.name)

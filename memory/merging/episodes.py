@@ -1,0 +1,152 @@
+"""What a model says of a turn - an episode, a summary - held to what was said and observed; and episodes told again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from react_mem.memory.language import UNSPACED
+from react_mem.memory.language.comparison import Vocabulary, content_words
+from react_mem.memory.language.hallucination import Told, names, unknown_numbers, values
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.model.origins import lowest
+from react_mem.memory.model.records import Episode, Level
+
+if TYPE_CHECKING:
+    # extraction holds its episodes by this module
+    from react_mem.memory.model.operations import EpisodeDraft
+
+_GOAL_SHARE = 0.5
+"""The share of a goal's words that the messages must have: what was wanted was said."""
+
+_SAME_SHARE = 0.7
+"""The share of the words of two goals, or of two lessons, that each must have of the other to be the same."""
+
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+
+
+def hold_episode(
+    draft: EpisodeDraft, said: Sequence[str], observed: Sequence[str], at: Iterable[datetime] = ()
+) -> EpisodeDraft | None:
+    """Return an episode without what is invented; None where its goal is not borne out.
+
+    Args:
+        draft: What the model says.
+        said: The messages of the turn.
+        observed: What tools returned in it: lessons come from nothing else.
+        at: When the messages were said: the draft may give the dates that "today" and "last Friday" mean.
+    """
+    asked, told, seen = Told(said, at), Told([*said, *observed], at), Told(observed, at)
+    goal = draft.goal.strip()
+    if asked.share(goal) < _GOAL_SHARE or not told.bears_out(goal):
+        return None
+    outcome = told.held(draft.outcome)
+    return replace(
+        draft,
+        goal=goal,
+        steps=_held(draft.steps, told),
+        outcome=outcome,
+        lessons=tuple(
+            lesson
+            for lesson in map(str.strip, draft.lessons)
+            if seen.share(lesson) and not seen.invented(lesson) and told.speech.has(lesson)
+        ),
+        milestone=told.held(draft.milestone) if outcome else "",
+    )
+
+
+def hold_summary(text: str, said: Sequence[str], at: Iterable[datetime] = ()) -> str:
+    """Return what of a summary was said: its sentences whose names, numbers, words and language are; perhaps nothing.
+
+    Args:
+        text: The summary.
+        said: What it sums up: the messages, and what tools returned.
+        at: When the messages were said.
+
+    >>> hold_summary("User moved to Hue. User paid 90 dollars.", ["I have moved to Hue"])
+    'User moved to Hue.'
+    """
+    return Told(said, at).held(text)
+
+
+def same_episode(new: Episode, known: Iterable[Episode]) -> Episode | None:
+    """Return the known episode that a new one tells again: the same goal, in other words perhaps; None where none is.
+
+    Args:
+        new: The new one.
+        known: Those that it may be.
+    """
+    return next((one for one in known if one.id == new.id or _is_same(one, new)), None)
+
+
+def merged(known: Episode, new: Episode) -> Episode:
+    """Return an episode with what a new telling of it adds: its outcome is the latest, and its lessons are all of them.
+
+    Args:
+        known: The episode as it is kept.
+        new: The same, told again.
+    """
+    lessons = list(known.lessons)
+    for lesson in new.lessons:
+        lessons = [*(one for one in lessons if not _alike(one, lesson)), lesson]
+    outcome = new.outcome or known.outcome
+    milestone = new.level is Level.MILESTONE
+    return known.model_copy(
+        update={
+            "text": new.text if milestone else episode_text(new.milestone_title, known.goal, outcome, lessons),
+            "situation": new.situation or known.situation,
+            "steps": new.steps or known.steps,
+            "outcome": outcome,
+            "lessons": tuple(lessons),
+            "milestone_title": new.milestone_title or known.milestone_title,
+            "linked_steps": tuple(dict.fromkeys((*known.linked_steps, *new.linked_steps))),
+            "source_ids": tuple(dict.fromkeys((*known.source_ids, *new.source_ids))),
+            "origin": lowest([known.origin, new.origin]),
+            "importance": max(known.importance, new.importance),
+        }
+    )
+
+
+def episode_text(title: str, goal: str, outcome: str, lessons: Iterable[str]) -> str:
+    """Return what search indexes of an episode.
+
+    Args:
+        title: What a milestone is called; empty otherwise.
+        goal: What was wanted.
+        outcome: How it ended.
+        lessons: What to do better.
+    """
+    return " ".join(filter(None, [title, goal, outcome, *lessons]))[:MAX_INDEXED_CHARS]
+
+
+def _held(parts: Iterable[str], told: Told) -> tuple[str, ...]:
+    return tuple(filter(None, map(told.held, parts)))
+
+
+def _is_same(one: Episode, other: Episode) -> bool:
+    if one.level is not other.level or Level.CONVERSATION in (one.level, other.level):
+        return False
+    return _alike(one.goal, other.goal)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether two sentences say the same: nearly the same words, and no other name or number."""
+    if normalise(one) == normalise(other):
+        return True
+    if unknown_numbers(one, values(other)) or unknown_numbers(other, values(one)):
+        return False
+    return _is_said_by(one, other) and _is_said_by(other, one)
+
+
+def _is_said_by(one: str, other: str) -> bool:
+    vocabulary = Vocabulary([other])
+    named = Vocabulary([other], names=True)
+    if vocabulary.share(one) < _SAME_SHARE or any(named.missing(name) for name in names(one, True)):
+        return False
+    # two characters that stand side by side may be a name: 顺化 and 河内
+    known = (word in vocabulary for word in content_words(one) if _UNSPACED.match(word))
+    return all(has or len(list(run)) == 1 for has, run in groupby(known))

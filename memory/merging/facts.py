@@ -1,0 +1,123 @@
+"""Writing facts: whoever proposes them, a model or the agent's own tool, the same reconciling decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import cast
+
+from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
+
+from react_mem.memory.merging.concepts import concept_changes
+from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
+from react_mem.memory.merging.standing_knowledge import stale_knowledge
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.store.transactions import transact
+
+_VERBATIM = 1_000
+"""Statements of one conversation that are kept word for word and looked at: beyond what one person says in one."""
+
+_HEIRS = 5
+"""How far those are followed that took a fact's place since it was shown."""
+
+
+async def load_facts(
+    store: BaseStore,
+    user_id: str,
+    operations: Sequence[Operation],
+    ids: Sequence[str] = (),
+    *,
+    verbatim_in: str | None = None,
+) -> dict[str, Fact]:
+    """Return the stored facts that these operations may change, and those with the given ids.
+
+    One round trip, and more only where a fact has been superseded since, or is in doubt about another.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        operations: What is to be reconciled.
+        ids: More facts to return.
+        verbatim_in: A conversation of which the statements that are kept word for word are returned as well.
+    """
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    ops: list[Op] = [GetOp(namespace, id_) for id_ in dict.fromkeys([*wanted(operations), *ids])]
+    if verbatim_in is not None:
+        said = {"verbatim": True, "session_id": verbatim_in}
+        ops.append(SearchOp(namespace, filter=said, limit=_VERBATIM, refresh_ttl=False))
+    found: dict[str, Fact] = {}
+    for _ in range(_HEIRS):
+        for answer in await store.abatch(ops) if ops else []:
+            items = answer if isinstance(answer, list) else [answer]
+            for item in cast("list[Item | SearchItem | None]", items):
+                if item is not None and item.value.get("kind") == "fact":
+                    found[item.key] = Fact.from_value(item.value)
+        more = {id_ for fact in found.values() for id_ in (fact.superseded_by or "", *fact.doubts) if id_} - set(found)
+        asked = {op.key for op in ops if isinstance(op, GetOp)}
+        ops = [GetOp(namespace, id_) for id_ in sorted(more - asked)]
+        if not ops:
+            break
+    return found
+
+
+async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
+    """Return the writes of facts with what follows from them: doubt about what depends on a fact that has ended, who
+    and what they name, knowledge that has lost a proof.
+
+    The store is asked only where a fact uses a name or has ended.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        facts: Facts that are new or have changed.
+    """
+    ended = {id_ for fact in facts if not fact.current for id_ in fact.needed_by}
+    dependants = await load_facts(store, user_id, (), sorted(ended - {fact.id for fact in facts})) if ended else {}
+    in_batch = {fact.id: fact for fact in facts}
+    in_doubt = doubted([*dependants.values(), *facts], facts)
+    written = list({**in_batch, **{fact.id: fact for fact in in_doubt}}.values())
+    return [
+        *(put(user_id, MemoryScope.SEMANTIC, fact) for fact in written),
+        *await concept_changes(store, user_id, facts),
+        *await stale_knowledge(store, user_id, facts),
+    ]
+
+
+async def write_facts(
+    store: BaseStore,
+    user_id: str,
+    operations: Sequence[Operation],
+    *,
+    at: datetime,
+    session_id: str,
+    agent_id: str,
+    said: Mapping[str, Message] | None = None,
+) -> list[Fact]:
+    """Reconcile operations with what is stored, and write what changes.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        operations: Additions, updates and retractions.
+        at: When they are written.
+        session_id: The conversation they come from.
+        agent_id: The agent that heard them.
+        said: The messages that are cited.
+
+    Returns:
+        The facts that are new or have changed.
+
+    Raises:
+        WriteConflict: If other writers of the owner were faster every time.
+    """
+
+    async def step() -> tuple[list[Fact], list[Change]]:
+        stored = await load_facts(store, user_id, operations)
+        changed = reconcile(operations, stored, at=at, session_id=session_id, agent_id=agent_id, said=said)
+        return changed, await fact_changes(store, user_id, changed)
+
+    return await transact(store, user_id, step)

@@ -1,0 +1,398 @@
+"""Proposed changes -> writes: the same fact is one fact, a changed fact supersedes the old one, which stays as history.
+
+Pure functions: what is stored already comes in, what is to be stored goes out. What is believed depends on when things
+were said, not on the order in which they arrive: a turn that is read late does not overwrite a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import BELIEVED, Fact, Lapse, Message, Wording
+
+_EVER = datetime.min.replace(tzinfo=UTC)
+
+_MAX_WORDINGS = 20
+"""Ways to put a fact that are kept: the latest."""
+
+
+def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id: str, agent_id: str) -> Fact:
+    """Return the fact that an operation states.
+
+    Args:
+        operation: One with a text.
+        said_at: When it was said.
+        at: When it is written.
+        session_id: The conversation.
+        agent_id: The agent that heard it.
+    """
+    sources = tuple(dict.fromkeys(operation.source_ids))
+    return Fact(
+        id=operation.id,
+        text=operation.text,
+        about=operation.about,
+        quote=operation.quote,
+        reading=operation.reading,
+        origin=operation.origin,
+        # said to be over when it was said: history from the beginning
+        current=operation.valid_to is None or operation.valid_to >= said_at,
+        event_at=operation.event_at,
+        valid_from=operation.valid_from,
+        valid_to=operation.valid_to,
+        # what it takes the place of, it does not need
+        needs=tuple(need for need in operation.needs if need not in (operation.id, operation.target_id)),
+        created_at=at,
+        said_at=said_at,
+        session_id=session_id,
+        agent_id=agent_id,
+        source_ids=sources,
+        support=max(1, len(sources)),
+    )
+
+
+def wanted(operations: Iterable[Operation]) -> list[str]:
+    """Return the ids of the facts that operations name or state: each is needed to reconcile."""
+    ids = [id_ for op in operations for id_ in (op.id if op.text else "", op.target_id or "", *op.needs)]
+    return list(dict.fromkeys(filter(None, ids)))
+
+
+def reconcile(
+    operations: Sequence[Operation],
+    stored: Mapping[str, Fact],
+    *,
+    at: datetime,
+    session_id: str,
+    agent_id: str,
+    said: Mapping[str, Message] | None = None,
+) -> list[Fact]:
+    """Return the facts to write.
+
+    Applying the same operations to the result changes nothing.
+
+    Args:
+        operations: Checked operations, in order.
+        stored: The facts of `wanted(operations)` that exist, and those that took their places, by id.
+        at: When they are applied.
+        session_id: The conversation they come from.
+        agent_id: The agent that heard them.
+        said: The messages that are cited; one that is not in it was said `at`.
+
+    Returns:
+        Every fact that is new or has changed, each once.
+    """
+    batch = _Batch(stored, dict(stored), at, session_id, agent_id)
+    for operation in operations:
+        cited = [said[source] for source in operation.source_ids if said and source in said]
+        origin = lowest([operation.origin, *(message.origin for message in cited)])
+        batch.apply(replace(operation, origin=origin), max((message.created_at for message in cited), default=at))
+    batch.link()
+    return [fact for id_, fact in batch.facts.items() if stored.get(id_) != fact]
+
+
+@dataclass
+class _Batch:
+    """Facts while operations are applied to them."""
+
+    stored: Mapping[str, Fact]
+    facts: dict[str, Fact]
+    at: datetime
+    session_id: str
+    agent_id: str
+    needing: dict[tuple[str, str], None] = field(default_factory=dict)
+
+    def apply(self, operation: Operation, when: datetime) -> None:
+        """Apply one operation, said at a time."""
+        target = self._merged(operation.target_id)
+        if operation.relation in ("ends", "forget"):
+            self._end(target, operation, when)
+            return
+        new = to_fact(operation, said_at=when, at=self.at, session_id=self.session_id, agent_id=self.agent_id)
+        if operation.relation == "same" and target is not None:
+            self._state(self._known(new, target), new, settles=True)
+            return
+        fact = self._state(self._known(new), new, settles=operation.relation != "unsure")
+        # what bears nothing out raises no doubt either
+        is_taken = set(new.source_ids) <= set(fact.source_ids)
+        if operation.relation in ("changes", "corrects", "unsure") and is_taken and not self._is_retry(fact.id, new):
+            self._change(fact, operation, when)
+
+    def link(self) -> None:
+        """Let facts that are needed know those that need them; what is not there cannot be needed."""
+        for id_, need in self.needing:
+            fact, needed = self.facts[id_], self.facts.get(need)
+            if needed is None or need == id_:
+                if need in fact.needs:
+                    self._keep(fact.model_copy(update={"needs": tuple(one for one in fact.needs if one != need)}))
+            elif id_ not in needed.needed_by:
+                self._keep(needed.model_copy(update={"needed_by": (*needed.needed_by, id_)}))
+
+    def _known(self, new: Fact, meant: Fact | None = None) -> Fact | None:
+        """Return the fact that says already what is said."""
+        return known_as(new, self._merged(new.id), self.facts.values(), meant)
+
+    def _is_retry(self, id_: str, new: Fact) -> bool:
+        """Return whether a statement has been applied before, and what came of it has been decided."""
+        before = self.stored.get(id_)
+        return before is not None and not before.verbatim and set(new.source_ids) <= set(before.source_ids)
+
+    def _change(self, fact: Fact, operation: Operation, when: datetime) -> None:
+        """Apply what a statement says of another one."""
+        corrects = operation.relation == "corrects"
+        # what never was so is the fact that is named, and not what has taken its place
+        target = self.facts.get(operation.target_id or "") if corrects else self._heir(operation.target_id, when)
+        if target is None or target.id == fact.id:
+            return
+        if self._is_beside(target, operation):
+            return
+        if target.said_at > when:
+            # read late: what was said since stands
+            if fact.current and fact.said_at < target.said_at:
+                self._retire(fact, target.said_at, superseded_by=target.id)
+        elif not target.current:
+            return
+        elif operation.relation == "unsure" or operation.origin is not Origin.USER:
+            self._doubt(fact, target)
+        else:
+            since = min(target.valid_from or target.said_at, target.said_at) if corrects else when
+            self._retire(target, since, superseded_by=fact.id)
+
+    def _is_beside(self, target: Fact, operation: Operation) -> bool:
+        """Return whether a fact was first said in the message that is said to change it: they stand beside each other.
+
+        One that was known and is said again there may be changed there: "viola, not violin, and another orchestra".
+        """
+        before = self.stored.get(target.id, target)
+        return bool(set(before.source_ids) & set(operation.source_ids))
+
+    def _keep(self, fact: Fact) -> None:
+        self.facts[fact.id] = fact
+
+    def _merged(self, id_: str | None) -> Fact | None:
+        """Return a fact, or the one that has taken in all that is said of it (`memory.reflect.deduplication`)."""
+        return self._followed(id_, lambda fact, whole: set(fact.source_ids) <= set(whole.source_ids))
+
+    def _heir(self, id_: str | None, when: datetime) -> Fact | None:
+        """Return the fact that is meant, or what has taken its place by then."""
+        return self._followed(id_, lambda _, heir: heir.said_at <= when)
+
+    def _followed(self, id_: str | None, goes_on: Callable[[Fact, Fact], bool]) -> Fact | None:
+        seen: set[str] = set()
+        fact = self.facts.get(id_ or "")
+        while fact is not None and not fact.current and fact.superseded_by and fact.id not in seen:
+            seen.add(fact.id)
+            heir = self.facts.get(fact.superseded_by)
+            if heir is None or not goes_on(fact, heir):
+                break
+            fact = heir
+        return fact
+
+    def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
+        """Take in a statement: a new fact, or one that is said again."""
+        fact = new if known is None else self._with_doubts(said_again(known, new), known)
+        self._keep(fact)
+        if new.needs:
+            self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
+        again = known is not None and not set(new.source_ids) <= {*known.source_ids}
+        if again and settles and new.origin is Origin.USER:
+            self._settle(fact, new.said_at)
+        return self.facts[fact.id]
+
+    def _with_doubts(self, fact: Fact, before: Fact) -> Fact:
+        """Return a fact with the doubts that are mutual: these end only together, and not by what it needs."""
+        others = [id_ for id_ in before.doubts if (other := self.facts.get(id_)) and fact.id in other.doubts]
+        doubts = tuple(id_ for id_ in before.doubts if id_ in fact.doubts or id_ in others)
+        return fact.model_copy(update={"doubts": doubts})
+
+    def _settle(self, fact: Fact, when: datetime) -> None:
+        """Settle a doubt in favour of what the user says again: what it was in doubt about was said before."""
+        for id_ in fact.doubts:
+            other = self.facts.get(id_)
+            if fact.current and other is not None and fact.id in other.doubts and other.said_at < when:
+                self._retire(other, when, superseded_by=fact.id)
+        now = self.facts[fact.id]
+        # said to hold all the same, though what it needed is over
+        self._keep(
+            self._with_doubts(
+                now.model_copy(update={"doubts": tuple(id_ for id_ in now.doubts if id_ not in now.needs)}), now
+            )
+        )
+
+    def _doubt(self, fact: Fact, target: Fact) -> None:
+        """Mark two facts that may contradict each other; both stay."""
+        if fact.current:
+            for one, other in ((fact, target.id), (target, fact.id)):
+                self._keep(one.model_copy(update={"doubts": tuple(dict.fromkeys([*one.doubts, other]))}))
+
+    def _end(self, target: Fact | None, operation: Operation, when: datetime) -> None:
+        if target is None or not target.current or operation.origin is not Origin.USER:
+            return
+        if self._is_beside(target, operation) or target.said_at > when:
+            return
+        over = max(min(operation.valid_to or when, when), target.valid_from or _EVER)
+        said = when if over < when else None
+        self._retire(target, min(over, when), ended_by=operation.source_ids, end_said_at=said)
+
+    def _retire(self, fact: Fact, when: datetime, **by: Any) -> None:
+        """Retire a fact; what was in doubt about it is so no more."""
+        for id_ in fact.doubts:
+            other = self.facts.get(id_)
+            if other is not None and fact.id in other.doubts and fact.id not in other.needs:
+                less = tuple(one for one in other.doubts if one != fact.id)
+                self._keep(other.model_copy(update={"doubts": less}))
+        self._keep(retire(fact.model_copy(update={"doubts": ()}), when, self.at, **by))
+
+
+def retire(
+    fact: Fact,
+    when: datetime,
+    at: datetime,
+    superseded_by: str | None = None,
+    ended_by: Iterable[str] = (),
+    end_said_at: datetime | None = None,
+) -> Fact:
+    """Return a fact as dated history.
+
+    Args:
+        fact: The fact.
+        when: Since when it is no longer true, unless it was over before; where it began, or before, of what never was
+            so.
+        at: Since when it is no longer believed.
+        superseded_by: The fact that takes its place.
+        ended_by: The messages that end it, where no fact takes its place.
+        end_said_at: When they were said, where it ended before that.
+    """
+    over = min(fact.valid_to or when, when)
+    return fact.model_copy(
+        update={
+            "current": False,
+            "retired_at": at,
+            "valid_to": over,
+            "superseded_by": superseded_by,
+            "ended_by": tuple(ended_by),
+            "end_said_at": end_said_at or (when if over < when else None),
+        }
+    )
+
+
+def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact | None = None) -> Fact | None:
+    """Return the fact that says already what is said, in these words or in these as well; None where none does.
+
+    Args:
+        said: A fact as it is said.
+        same: The fact that has these words for its own.
+        facts: All facts that are known.
+        meant: The fact that it says in other words.
+    """
+    about, words = normalise(said.about), normalise(said.text)
+    put_so = (fact for fact in facts if fact.wordings and words in ways(fact) and fact != same)
+    others = [fact for fact in put_so if normalise(fact.about) == about]
+    known = [same, *others] if same is not None else others
+    # what was taken in before belongs where it went
+    heard = (fact for fact in known if set(said.source_ids) <= set(fact.source_ids))
+    if found := next(heard, meant):
+        return found
+    # what others say of what is known adds nothing to it, be it over or not
+    anew = known if said.origin is not Origin.USER else [fact for fact in known if fact.current]
+    return next(iter(anew), same)
+
+
+def ways(fact: Fact) -> set[str]:
+    """Return how a fact is put, as texts are compared."""
+    return {normalise(fact.text), *(normalise(wording.text) for wording in fact.wordings)}
+
+
+def doubted(dependants: Iterable[Fact], ended: Iterable[Fact]) -> list[Fact]:
+    """Return the facts that depend on others that have ended, in doubt about those.
+
+    Args:
+        dependants: Facts.
+        ended: Facts that are no longer believed.
+    """
+    over = {fact.id for fact in ended if not fact.current}
+    changed = []
+    for fact in dependants:
+        lost = tuple(id_ for id_ in fact.needs if id_ in over and id_ not in fact.doubts)
+        if fact.current and lost:
+            changed.append(fact.model_copy(update={"doubts": (*fact.doubts, *lost)}))
+    return changed
+
+
+def said_again(fact: Fact, new: Fact) -> Fact:
+    """Return a known fact with more sources; one that was over is true again when said later.
+
+    Args:
+        fact: The fact.
+        new: The same, as it is said now. Only the user's own words add support.
+    """
+    if lowest([fact.origin, new.origin]) is not fact.origin:
+        # whoever is trusted less bears nothing out: if the user's own message goes, this must not stay in its name
+        return fact
+    sources = tuple(dict.fromkeys([*fact.source_ids, *new.source_ids]))
+    if sources == fact.source_ids and not (fact.verbatim and not new.verbatim):
+        return fact
+    update: dict[str, Any] = {"source_ids": sources, "said_at": max(fact.said_at, new.said_at)}
+    if sources != fact.source_ids and new.origin is Origin.USER:
+        # what nobody says any more has the support of nobody
+        before = 0 if fact.is_withdrawn else fact.support
+        update["support"] = before + len(sources) - len(fact.source_ids)
+    if new.text and normalise(new.text) != normalise(fact.text):
+        update["wordings"] = _with_wording(fact.wordings, new)
+    if fact.verbatim and not new.verbatim:
+        # a model has read now what was kept as it was said
+        update |= {"verbatim": False, "unread": False, "about": new.about}
+    if new.reading:
+        update["reading"] = new.reading
+    if fact.current and new.said_at >= fact.said_at:
+        update |= _until(fact, new)
+    for name in ("event_at", "valid_from"):
+        if getattr(new, name) is not None and (getattr(fact, name) is None or new.said_at >= fact.said_at):
+            update[name] = getattr(new, name)
+    if new.needs:
+        update["needs"] = tuple(dict.fromkeys([*fact.needs, *new.needs]))
+    if new.said_at >= fact.said_at and new.origin is Origin.USER:
+        # what it depended on has changed, and it is said to hold all the same
+        update["doubts"] = tuple(id_ for id_ in fact.doubts if id_ not in fact.needs)
+    over = not fact.current and (fact.is_withdrawn or new.said_at > (fact.ending.said_at or fact.said_at))
+    if new.current and over and (new.origin is Origin.USER or fact.origin is not Origin.USER):
+        update |= revived(fact, new.created_at)
+    return fact.model_copy(update=update)
+
+
+def _until(fact: Fact, new: Fact) -> dict[str, Any]:
+    """Return until when a fact is true that is said again: it may go on, or be true again after its last day."""
+    if new.valid_to is not None:
+        return {"valid_to": new.valid_to}
+    if fact.valid_to is None or fact.valid_to >= new.said_at or new.origin is not Origin.USER:
+        return {}
+    return {"valid_to": None}
+
+
+def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]:
+    """Return the ways to put a fact with one more, which is the latest; one that is known has more sources."""
+    words = normalise(new.text)
+    known = [wording for wording in wordings if normalise(wording.text) == words]
+    sources = [source for wording in known for source in wording.source_ids]
+    said_at = max([new.said_at, *(wording.said_at for wording in known)])
+    latest = Wording(text=new.text, said_at=said_at, source_ids=tuple(dict.fromkeys([*sources, *new.source_ids])))
+    return (*(wording for wording in wordings if wording not in known), latest)[-_MAX_WORDINGS:]
+
+
+def revived(fact: Fact, at: datetime) -> dict[str, Any]:
+    """Return what changes of a fact that is over and is said again: its end counts anew if that is ever withdrawn.
+
+    Args:
+        fact: The fact.
+        at: Since when it is believed again.
+    """
+    if fact.current:
+        return BELIEVED
+    # what was said to be over from the beginning was never believed
+    lapse = Lapse(since=fact.retired_at or fact.created_at, until=at)
+    suspended = fact.suspended if fact.is_withdrawn else (*fact.suspended, fact.ending)
+    return {**BELIEVED, "suspended": suspended, "lapses": (*fact.lapses, lapse)}

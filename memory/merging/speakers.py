@@ -1,0 +1,87 @@
+"""Who takes part in a user's conversations, by name.
+
+A question names them all the time ("What did Ann say about the trip?") and their own words hardly ever do: their names
+say who is speaking and are no words to look for. Names are few and change rarely, so a process keeps them for a while
+and a read needs no round trip to learn them.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.records import Message, record_id
+
+_KIND = "speaker"
+_MAX_SPEAKERS = 100
+_MAX_OWNERS = 1_000
+_FRESH_SECONDS = 300.0
+"""A name that another process learnt meanwhile costs only the ranking of questions that use it."""
+
+_known: weakref.WeakKeyDictionary[BaseStore, OrderedDict[str, tuple[float, tuple[str, ...]]]]
+_known = weakref.WeakKeyDictionary()
+
+
+async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
+    """Return the names of those who take part in a user's conversations.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    owners = _known.setdefault(store, OrderedDict())
+    if user_id in owners:
+        learnt, names = owners[user_id]
+        if time.monotonic() - learnt < _FRESH_SECONDS:
+            owners.move_to_end(user_id)
+            return names
+    found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
+    names = tuple(sorted(str(item.value["name"]) for item in found))
+    owners[user_id] = (time.monotonic(), names)
+    owners.move_to_end(user_id)
+    while len(owners) > _MAX_OWNERS:
+        owners.popitem(last=False)
+    return names
+
+
+def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
+    """Return the writes that make the speakers of new messages known.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        messages: What is written with them.
+    """
+    owners = _known.setdefault(store, OrderedDict())
+    _, known = owners.get(user_id, (0.0, ()))
+    new = sorted({message.speaker for message in messages if message.speaker} - set(known))
+    new = new[: max(0, _MAX_SPEAKERS - len(known))]
+    if new:
+        # read anew: what is written now may fail
+        owners.pop(user_id, None)
+    namespace = meta_namespace(user_id)
+    return [PutOp(namespace, record_id(_KIND, name), {"kind": _KIND, "name": name}, index=False) for name in new]
+
+
+async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list[Change]:
+    """Return the removal of the names of which no message is left.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        left: Everything of the owner that stays.
+    """
+    speaking = {item.value.get("speaker") for item in left}
+    found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
+    return [PutOp(item.namespace, item.key, None) for item in found if item.value["name"] not in speaking]
+
+
+def forget_speakers(store: BaseStore, user_id: str) -> None:
+    """Let this process forget what it knows of a user's speakers."""
+    _known.setdefault(store, OrderedDict()).pop(user_id, None)

@@ -1,0 +1,191 @@
+"""LangChain messages as memory keeps them: text whole, binary content by reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import takewhile
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.model.external import origin_of_result
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Message, Role, now, record_id, with_origin
+
+NOTICE = "notice"
+"""Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
+
+PREAMBLE = "preamble"
+"""Names the beginning of an answer in which a model says what it is: nothing to recall later."""
+
+SAID_AT = "said_at"
+"""Tells when a message of an older conversation was said; without it, it is said when it is stored."""
+
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_AHEAD = timedelta(days=1)
+"""How far a client's clock may be ahead."""
+_MAX_NAMED = 3
+
+
+def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
+    """Return the messages of a conversation as records.
+
+    Tool results and the calls that led to them belong to the steps of the turn, not to the dialogue, and are left out.
+
+    Args:
+        messages: Messages with ids, in order. One of an older conversation may tell when it was said, in
+            `additional_kwargs["said_at"]` (ISO 8601). A time that cannot be is not taken over: see `misdated`.
+        first: The place of the first of them in the conversation.
+        session_id: The conversation.
+        agent_id: The agent.
+
+    Returns:
+        A record for each message of the user and each answer of the agent that says something.
+    """
+    at = now()
+    records: list[Message] = []
+    heard: set[Origin] = set()
+    for place, message in enumerate(messages, start=first):
+        if isinstance(message, HumanMessage):
+            heard = set()
+        if isinstance(message, AIMessage):
+            heard.update(origin_of_result(call["name"]) for call in message.tool_calls)
+        text = _words_of(message)
+        if not text or not (role := _role(message)):
+            continue
+        record = Message(
+            id=message_record_id(session_id, message),
+            text=text[:MAX_INDEXED_CHARS],
+            role=role,
+            speaker=message.name or "",
+            content=_content(message),
+            turn=place,
+            created_at=at if _wrong_time(message, at) else _said_at(message) or at,
+            session_id=session_id,
+            agent_id=agent_id,
+        )
+        records.append(vouched(record, heard))
+    return records
+
+
+def vouched(message: Message, heard: Iterable[Origin]) -> Message:
+    """Return a message that is trusted no more than what whoever says it has heard in that turn.
+
+    Args:
+        message: The message; the user's own words are theirs, whatever was heard.
+        heard: Who vouches for what tools and pages told.
+    """
+    return message if message.role == "user" else with_origin(message, [message.origin, *heard])
+
+
+def misdated(messages: Sequence[BaseMessage], since: str | None = None) -> str:
+    """Return which messages say that they were said at a time that cannot be, why, and what to do; empty if none does.
+
+    Such a message is remembered as said when it is stored. The time itself is not named: it may be any text.
+
+    Args:
+        messages: The messages of a conversation.
+        since: The id of the last one that memory has already.
+    """
+    at = now()
+    new = takewhile(lambda message: since is None or message.id != since, reversed(messages))
+    wrong = [
+        f"message {message.id!s:.60}: additional_kwargs[{SAID_AT!r}] is {reason}"
+        for message in new
+        if (reason := _wrong_time(message, at)) and is_said(message)
+    ]
+    if not wrong:
+        return ""
+    more = [f"{len(wrong) - _MAX_NAMED} more"] if len(wrong) > _MAX_NAMED else []
+    return (
+        f"{'; '.join([*wrong[:_MAX_NAMED], *more])}. Remembered as said now instead: send an ISO 8601 time with a "
+        "zone, such as 2026-03-03T20:00:00+00:00, or leave it out"
+    )
+
+
+def _wrong_time(message: BaseMessage, at: datetime) -> str:
+    try:
+        said_at = _said_at(message)
+    except ValueError:
+        return "no ISO 8601 time"
+    if said_at is None:
+        return ""
+    if said_at < _EARLIEST:
+        return "before 1970"
+    return "more than a day ahead of now" if said_at > at + _AHEAD else ""
+
+
+def _said_at(message: BaseMessage) -> datetime | None:
+    told = message.additional_kwargs.get(SAID_AT)
+    if told is None:
+        return None
+    at = datetime.fromisoformat(str(told))
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def message_record_id(session_id: str, message: BaseMessage) -> str:
+    """Return the id of a message's record: the ids of messages are unique within their conversation only."""
+    return record_of(session_id, str(message.id))
+
+
+def record_of(session_id: str, message_id: str) -> str:
+    """Return the id of the record of the message with this id in a conversation."""
+    return record_id("message", session_id, message_id)
+
+
+def is_said(message: BaseMessage) -> bool:
+    """Return whether a message has a record: what the user says and the agent answers, not the steps between."""
+    return _role(message) is not None and bool(_words_of(message))
+
+
+def text_of(message: BaseMessage) -> str:
+    """Return what a message says in words; what is not words is named, such as `[image]`."""
+    return _joined(message, lambda block: f"[{_medium(block)}]")
+
+
+def _words_of(message: BaseMessage) -> str:
+    """Return what somebody says in a message: no name of an image is among it, and nothing that a model is said to be.
+
+    A message that has no record, since it has no words, is a part of the thread all the same.
+    """
+    return _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
+
+
+def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> str:
+    """Return the texts of a message as one.
+
+    Args:
+        message: The message.
+        named: What stands in the place of a block that is no text.
+    """
+    if isinstance(message.content, str):
+        return message.content.strip()
+    parts = [b if isinstance(b, str) else str(b.get("text") or named(b)) for b in message.content]
+    return " ".join(part.strip() for part in parts if part.strip())
+
+
+def _role(message: BaseMessage) -> Role | None:
+    if isinstance(message, HumanMessage):
+        return "user"
+    if isinstance(message, AIMessage) and not message.tool_calls and not message.invalid_tool_calls:
+        return None if message.additional_kwargs.get(NOTICE) else "assistant"
+    return None
+
+
+def _preamble(message: BaseMessage) -> str:
+    return str(message.additional_kwargs.get(PREAMBLE) or "")
+
+
+def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
+    """Return the content without binary data, which stays in the thread's checkpoints."""
+    if isinstance(message.content, str):
+        preamble = _preamble(message)
+        return message.content.removeprefix(preamble).lstrip() if preamble else message.content
+    blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
+    return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in blocks]
+
+
+def _medium(block: Mapping[str, Any]) -> str:
+    return str(block.get("type", "content")).removesuffix("_url").removeprefix("input_")

@@ -1,0 +1,1 @@
+"""The contract: records, scopes, the policy, queries and results, and the names of places in the store."""

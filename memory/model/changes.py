@@ -1,0 +1,86 @@
+"""Writes, as values: gathered first, applied in one batch by the facade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory import telemetry
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.records import Record
+
+Change = PutOp
+"""One write of a batch: a record, or the removal of one."""
+
+
+def put(user_id: str, scope: MemoryScope, record: Record, *, indexed: bool = True) -> Change:
+    """Return the write of a record into its scope.
+
+    Args:
+        user_id: The owner.
+        scope: The scope.
+        record: The record.
+        indexed: Whether it is found by meaning; without, nothing has to be embedded, and it can be indexed later.
+    """
+    namespace, value = scope_namespace(user_id, scope), record.to_value()
+    if indexed and scope is not MemoryScope.STATE:
+        return PutOp(namespace, record.id, value)
+    return PutOp(namespace, record.id, value, index=False)
+
+
+def delete(user_id: str, scope: MemoryScope, id_: str) -> Change:
+    """Return the removal of a record from its scope."""
+    return PutOp(scope_namespace(user_id, scope), id_, None)
+
+
+def put_pending(user_id: str, record: Record) -> Change:
+    """Return the write of a turn that waits to be extracted; it is not indexed: nobody searches it by meaning."""
+    return PutOp(pending_namespace(user_id), record.id, record.to_value(), index=False)
+
+
+def delete_pending(user_id: str, id_: str) -> Change:
+    """Return the removal of a turn that has been extracted."""
+    return PutOp(pending_namespace(user_id), id_, None)
+
+
+async def write(store: BaseStore, changes: Sequence[Change]) -> None:
+    """Write a batch: all of it or nothing, on a store whose batches are atomic.
+
+    Args:
+        store: The store.
+        changes: What to write.
+    """
+    with telemetry.span("write") as measured:
+        measured.set(changes=len(changes))
+        if isinstance(store, InMemoryStore):
+            await _write_in_memory(store, changes)
+        else:
+            await store.abatch(list(changes))
+
+
+async def _write_in_memory(store: InMemoryStore, changes: Sequence[Change]) -> None:
+    # LangGraph's InMemoryStore fails on a batch in which two items to embed have the same text: one batch for each
+    # repetition. The removal of a note, which says that work is done, is in the last: what is cut short is done again.
+    once = list({(change.namespace, change.key): change for change in changes}.values())
+    rest = [change for change in once if _is_embedded(change)]
+    at_once = [change for change in once if not _is_embedded(change)]
+    while True:
+        texts: set[str] = set()
+        batch: list[Change] = []
+        later: list[Change] = []
+        for change in rest:
+            text = str((change.value or {}).get("text") or change.key)
+            (later if text in texts else batch).append(change)
+            texts.add(text)
+        if not later:
+            await store.abatch([*batch, *at_once])
+            return
+        await store.abatch(batch)
+        rest = later
+
+
+def _is_embedded(change: Change) -> bool:
+    return change.value is not None and change.index is not False

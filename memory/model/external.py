@@ -1,0 +1,110 @@
+"""What the outside world adds to a context: pages of the web, and how they are looked for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from react_mem.memory.model.model_spec import ModelChoice
+from react_mem.memory.model.origins import Origin
+
+WEB_SEARCH = "web_search"
+"""What the tool is called that searches the web."""
+
+Engine = Annotated[
+    str,
+    StringConstraints(pattern=r"^(tavily|duckduckgo|google|searxng|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$"),
+]
+
+
+OWN_TOOLS = frozenset({"store_fact", "record_episode", "forget", "forget_said"})
+"""Tools whose results are nobody else's words."""
+
+
+def origin_of_result(tool: str) -> Origin:
+    """Return who vouches for what a tool returns.
+
+    Args:
+        tool: What it is called.
+    """
+    if tool in OWN_TOOLS:
+        return Origin.ASSISTANT
+    return Origin.WEB if tool == WEB_SEARCH else Origin.TOOL
+
+
+class ExternalSearch(BaseModel):
+    """When and where the web is searched before an answer: the `external_search:` block of an agent's `memory:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = Field(False, description="Whether the web is searched at all.")
+    engines: tuple[Engine, ...] = Field(
+        ("tavily", "duckduckgo"),
+        min_length=1,
+        description="tavily (TAVILY_API_KEY), duckduckgo, google (GOOGLE_API_KEY and GOOGLE_CSE_ID), searxng "
+        "(SEARXNG_URL), or the path 'package.module:attribute' of a LangChain retriever; the next is asked where one "
+        "fails. One without its key is passed over.",
+    )
+    keyword_threshold: float = Field(
+        1.0, ge=0, description="The weight of search words in a question from which on the web is searched."
+    )
+    domain_terms: tuple[str, ...] = Field((), description="Words of your field that ask for a search.")
+    ask_model: bool = Field(
+        True, description="Whether the small model decides where the words do not: one more call before the answer."
+    )
+    slm_model: ModelChoice = Field(
+        "", description="The model that decides, named as `models.small` is; empty: the agent's small model."
+    )
+    max_results: int = Field(3, ge=1, le=20, description="Pages in the prompt, at most.")
+    timeout: float = Field(8.0, gt=0, le=60, description="Seconds for all of it, before the answer.")
+    cache_seconds: float = Field(900.0, ge=0, description="Seconds a result is used again.")
+    private_queries: bool = Field(
+        True,
+        description="Whether names, addresses and numbers known of the user are taken out of what is searched for.",
+    )
+    fetch_pages: bool = Field(True, description="Whether pages are read whole, not only what the engine shows of them.")
+
+
+class WebPage(BaseModel):
+    """A page of the web, as text: data, never instructions.
+
+    Args:
+        url: Where it is from; what an answer cites.
+        title: Its title.
+        text: What it says that has to do with the question, without markup.
+        published: The day it says it is of, as YYYY-MM-DD; empty where it says none.
+        fetched_at: When it was read.
+        engine: Who found it.
+        score: The engine's own relevance, or its rank as one: higher is better.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    url: str
+    title: str = ""
+    text: str
+    published: str = ""
+    fetched_at: datetime
+    engine: str
+    score: float = 0.0
+
+
+class WebAnswer(BaseModel):
+    """What a search brought.
+
+    Args:
+        pages: The best first.
+        query: What was searched for, without what is private; empty where nothing was.
+        trigger: Why: words of the question, the model's decision, or nothing.
+        missing: What failed, with the cause: by engine, or by a page's address; `decision`, where the model cannot be
+            asked; `query`, where nothing was left to search for; `pages`, where a package to read them is missing.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    pages: tuple[WebPage, ...] = ()
+    query: str = ""
+    trigger: Literal["keywords", "model", "none"] = "none"
+    missing: dict[str, str] = Field(default_factory=dict)

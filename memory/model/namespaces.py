@@ -1,0 +1,94 @@
+"""Owner and scope -> the store's namespace. Every key the memory layer touches is built here.
+
+Layout: `("memory", <user>, <scope>)`; turns that are still to be extracted: `("memory", <user>, "pending")`; what was
+set aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`; what there is to do behind the
+turns: `("memory_work", <user>)`, apart from memory, because workers search it across owners.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from react_mem.memory.model.interface import MemoryScope
+
+ROOT = "memory"
+PENDING = "pending"
+META = "meta"
+LINKS = "links"
+ABANDONED = "abandoned"
+TERMINAL = "terminal"
+WORK = "memory_work"
+
+Namespace = tuple[str, ...]
+
+
+def encode(part: str) -> str:
+    """Return a label that a LangGraph namespace accepts and that decodes to exactly `part`.
+
+    The stores join labels with '.', so it and everything else outside letters, digits, '-', '_' and '~' is
+    percent-encoded.
+
+    Raises:
+        ValueError: If `part` is empty: an empty owner would be everybody.
+
+    >>> encode("ann@example.com")
+    'ann%40example%2Ecom'
+    >>> decode(encode("Trần Thị Ánh")) == "Trần Thị Ánh"
+    True
+    """
+    if not part:
+        raise ValueError("a namespace part must not be empty; pass a user id")
+    try:
+        return quote(part, safe="").replace(".", "%2E")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a namespace part must be valid Unicode text, got {part!r}") from error
+
+
+def decode(label: str) -> str:
+    """Return what `encode` was given."""
+    return unquote(label, errors="strict")
+
+
+def owner_namespace(user_id: str) -> Namespace:
+    """Return the prefix of everything that belongs to this user."""
+    return (ROOT, encode(user_id))
+
+
+def scope_namespace(user_id: str, scope: MemoryScope) -> Namespace:
+    """Return where one scope of one user lives."""
+    return (*owner_namespace(user_id), str(scope))
+
+
+def pending_namespace(user_id: str) -> Namespace:
+    """Return where a user's turns wait for extraction."""
+    return (*owner_namespace(user_id), PENDING)
+
+
+def meta_namespace(user_id: str) -> Namespace:
+    """Return where bookkeeping about a user's memory is kept."""
+    return (*owner_namespace(user_id), META)
+
+
+def links_namespace(user_id: str) -> Namespace:
+    """Return where the links between a user's memories are kept, an entry a memory."""
+    return (*owner_namespace(user_id), LINKS)
+
+
+def abandoned_namespace(user_id: str, part: str = "") -> Namespace:
+    """Return where records of branches that are no longer followed lie, out of the way of every read.
+
+    Args:
+        user_id: The owner.
+        part: The scope that the records are from, or where turns wait; by default the prefix of all of them.
+    """
+    return (*owner_namespace(user_id), ABANDONED, *filter(None, [part]))
+
+
+def terminal_namespace(user_id: str) -> Namespace:
+    """Return where the terminal keeps which conversation a user left, below it one entry an agent."""
+    return (TERMINAL, encode(user_id))
+
+
+def work_namespace(user_id: str) -> Namespace:
+    """Return where the work behind a user's turns is kept."""
+    return (WORK, encode(user_id))

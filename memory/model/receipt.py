@@ -1,0 +1,69 @@
+"""The receipt of something forgotten: what was removed, and what was read again afterwards."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from react_mem.memory.model.records import now
+
+
+class Check(BaseModel):
+    """One look at what could still have it.
+
+    Args:
+        name: Where was looked, such as `scope semantic`, `arm vector`, `cache last_known`, `export`.
+        hits: How many records there are about it.
+        ids: The first of them.
+        problem: Why it could not be looked at; empty where it was.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    hits: int = 0
+    ids: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Receipt(BaseModel):
+    """What was forgotten, by ids and without a word of it, and what was checked afterwards.
+
+    The thread keeps its messages: that of the conversation is the application's to delete.
+
+    Args:
+        at: When.
+        removed: The ids of the records that are gone, by kind.
+        rewritten: The ids of the records that stay, without it, by kind.
+        messages: How many messages of the user's said it.
+        checks: What was read again.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    at: datetime = Field(default_factory=now)
+    removed: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    rewritten: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    messages: int = 0
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many records are gone, by kind."""
+        return {kind: len(ids) for kind, ids in self.removed.items()}
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is left of it, or could not be looked at; empty where it is gone."""
+        return tuple(
+            f"{check.name}: {check.problem or f'{check.hits} left'}"
+            for check in self.checks
+            if check.problem or check.hits
+        )
+
+    def in_short(self) -> str:
+        """Return the receipt in a line, such as "2 removed, 1 rewritten; 17 checks, nothing left"."""
+        gone, less = (sum(map(len, part.values())) for part in (self.removed, self.rewritten))
+        left = "; ".join(self.problems) or "nothing left"
+        return f"{gone} removed, {less} rewritten; {len(self.checks)} checks, {left}"

@@ -1,0 +1,516 @@
+"""The memory objects: what is stored, frozen where possible.
+
+Every record has a deterministic id (uuid5 over what makes it that record), so that a retry or a second worker
+cannot write it twice. `text` is what search indexes; everything else travels with it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.origins import Origin, lowest
+
+PROFILE_KEY = "profile"
+"""The key of a user's one profile document."""
+
+_ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
+
+
+def record_id(*parts: str) -> str:
+    """Return the id of the record that these parts identify, the same on every machine.
+
+    >>> record_id("fact", "user", "likes", "tea") == record_id("fact", "user", "likes", "tea")
+    True
+    >>> record_id("a lone surrogate \\ud800") == record_id("a lone surrogate ?")
+    True
+    """
+    # a lone surrogate has no bytes
+    name = "\x1f".join(parts).encode("utf-8", "replace").decode()
+    return str(uuid.uuid5(_ID_SPACE, name))
+
+
+def now() -> datetime:
+    """Return the current time, in UTC."""
+    return datetime.now(UTC)
+
+
+def with_zone(at: datetime) -> datetime:
+    """Return a time with a zone, UTC where it has none."""
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+class Level(StrEnum):
+    """What an episode spans."""
+
+    TASK = "task"
+    MILESTONE = "milestone"
+    CONVERSATION = "conversation"
+
+
+class Record(BaseModel):
+    """What every memory has.
+
+    Args:
+        id: Deterministic id.
+        kind: The record's type.
+        text: What search indexes, in the user's own language: long texts in pieces (`memory.index.chunks`).
+        created_at: When it was first believed.
+        session_id: The conversation it came from.
+        agent_id: The agent that wrote it.
+        source_ids: The messages or records it came from.
+        origin: Who vouches for it (provenance): of a derived record the least trusted of its sources.
+        importance: 0 to 1.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    kind: str
+    text: str
+    created_at: datetime = Field(default_factory=now)
+    session_id: str
+    agent_id: str
+    source_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
+    importance: float = Field(0.5, ge=0, le=1)
+
+    def to_value(self) -> dict[str, Any]:
+        """Return the record as the JSON object that the store keeps."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_value(cls, value: dict[str, Any]) -> Self:
+        """Read a record back from the store."""
+        return cls.model_validate(value)
+
+
+Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
+
+
+class Message(Record):
+    """One message of a conversation; `text` is cut for the index, `content` is whole.
+
+    Args:
+        keywords: Words that find it which it does not say, of a message that an earlier version gave some. For the
+            index only: never shown to the model or the user as something said.
+        after: The record of the message before it in the thread: the branches of a conversation follow from it
+            (`memory.branches`). Empty where nobody noted it.
+    """
+
+    kind: Literal["message"] = "message"
+    role: Role
+    speaker: str = Field("", description="The name of whoever said it, where they have one.")
+    content: str | list[dict[str, Any]]
+    turn: int = Field(ge=0, description="Its place in the conversation, from 0.")
+    keywords: str = ""
+    after: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _vouched(cls, data: Any) -> Any:
+        """Set the origin of a message from who says it, where it is not given."""
+        if not isinstance(data, dict) or "origin" in data:
+            return data
+        return {**data, "origin": _ORIGINS.get(str(data.get("role")), Origin.ASSISTANT)}
+
+
+_ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL, "system": Origin.IMPORT}
+
+
+_TRIPLE = frozenset({"subject", "predicate", "object", "slot", "object_key", "affirmed", "exclusive"})
+"""Fields that facts had before their text was the user's own words."""
+
+SummaryLevel = Literal["1", "2", "3", "4", "5", "6", "7", "8", "9", "master"]
+
+
+class Summary(Record):
+    """What a stretch of conversation came to: an invocation, or a part of the conversation that its chain folded.
+
+    A summary in a chain has messages or the summaries of the level below as its sources.
+    """
+
+    kind: Literal["summary"] = "summary"
+    origin: Origin = Origin.ASSISTANT
+    level: SummaryLevel = "1"
+    chain: bool = Field(False, description="Whether it stands in its conversation's chain; else it is an invocation's.")
+    made_by: str = Field(
+        "", description="The model that made it; `extractive` where sentences were chosen without one."
+    )
+    first_turn: int | None = Field(None, ge=0, description="The place of the first message that it covers.")
+    last_turn: int | None = Field(None, ge=0, description="The place of the last one.")
+    covers: int = Field(0, ge=0, description="How many messages it stands for; 0 where nobody counted.")
+    doubts: tuple[str, ...] = Field((), description="Names and numbers in it that its sources do not have.")
+
+
+class Wording(BaseModel):
+    """How a fact was put before, or beside its text.
+
+    Args:
+        text: The words.
+        said_at: When it was last said so.
+        source_ids: The messages that say it in these words.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    text: str
+    said_at: datetime
+    source_ids: tuple[str, ...]
+
+
+class Ending(BaseModel):
+    """An end of a fact.
+
+    Args:
+        valid_to: Since when it is no longer true.
+        retired_at: Since when it is no longer believed; None where it was said to be over from the beginning.
+        superseded_by: The fact that took its place.
+        ended_by: The messages that say so, where no other fact took its place.
+        end_said_at: When they were said, where they name an earlier time.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    superseded_by: str | None = None
+    ended_by: tuple[str, ...] = ()
+    end_said_at: datetime | None = None
+
+    @property
+    def said_at(self) -> datetime | None:
+        """When it was said to be over: what is said later may say that it is not."""
+        return self.end_said_at or self.valid_to
+
+
+class Lapse(BaseModel):
+    """A time in which a fact that is believed again was not.
+
+    Args:
+        since: When it began.
+        until: Since when it is believed again.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    since: datetime
+    until: datetime
+
+
+def fact_id(about: str, text: str) -> str:
+    """Return the id of the fact that says this: the same words about the same are one fact.
+
+    >>> fact_id("user", "I live in Hue.") == fact_id("User", " i live in hue")
+    True
+    """
+    return record_id("fact", normalise(about) or "user", normalise(text))
+
+
+class Fact(Record):
+    """A statement with two clocks: true in the world (`valid_*`) and believed by us (`created_at`, `retired_at`).
+
+    Args:
+        about: Who or what it is about: `user`, or a name.
+        text: The user's own words; where they say it only together with what was said before, a sentence they bear out.
+        quote: The user's exact words, where `text` is not them.
+        reading: The sentence that a model made of it. For the index only: it may say more than the user did.
+        event_at: When what it tells of happened, or is to happen.
+        needs: Facts that it depends on: it holds only as long as they do.
+        needed_by: Facts that depend on it.
+        doubts: Facts that it is in doubt about: one that may contradict it, or one that it needed and that has ended.
+        ended_by: The messages that ended it, where no other fact took its place.
+        end_said_at: When these were said, where it ended before that.
+        withdrawn: Messages that said it on a branch of the conversation that is no longer followed.
+        suspended: Its ends that do not count now: only such a branch says so, it has been said again since, or it has
+            been withdrawn itself.
+        lapses: When it was not believed before it was said again: what was believed at a time depends on them.
+        wordings: How else it was put, the oldest first.
+        verbatim: Kept word for word, because no model has read it.
+        unread: Verbatim, and still to be offered to an extraction.
+    """
+
+    kind: Literal["fact"] = "fact"
+    about: str = "user"
+    quote: str = ""
+    reading: str = ""
+    event_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    superseded_by: str | None = None
+    needs: tuple[str, ...] = ()
+    needed_by: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    ended_by: tuple[str, ...] = ()
+    end_said_at: datetime | None = None
+    withdrawn: tuple[str, ...] = ()
+    suspended: tuple[Ending, ...] = ()
+    lapses: tuple[Lapse, ...] = ()
+    wordings: tuple[Wording, ...] = ()
+    support: int = Field(1, ge=1, description="How many messages said it.")
+    said_at: datetime = Field(default_factory=now, description="When it was last said.")
+    verbatim: bool = False
+    unread: bool = False
+    current: bool = Field(True, description="False once it is over; stored so that a search can filter on it.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_triple(cls, data: Any) -> Any:
+        """Read a fact that was stored as subject, predicate and object: its text says all three."""
+        if not isinstance(data, dict) or not _TRIPLE & data.keys():
+            return data
+        about = str(data.get("subject") or "user")
+        return {"about": about, **{name: value for name, value in data.items() if name not in _TRIPLE}}
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether nobody says it any more: only branches that are no longer followed do."""
+        return bool(self.withdrawn) and not self.source_ids
+
+    @property
+    def ending(self) -> Ending:
+        """How it ended; of a fact that has."""
+        return Ending(
+            valid_to=self.valid_to,
+            retired_at=self.retired_at,
+            superseded_by=self.superseded_by,
+            ended_by=self.ended_by,
+            end_said_at=self.end_said_at,
+        )
+
+
+BELIEVED: dict[str, Any] = {
+    "current": True,
+    "retired_at": None,
+    "valid_to": None,
+    "superseded_by": None,
+    "ended_by": (),
+    "end_said_at": None,
+}
+"""What a fact that is believed again has in place of its end."""
+
+
+class Episode(Record):
+    """What was attempted and how it went."""
+
+    kind: Literal["episode"] = "episode"
+    origin: Origin = Origin.ASSISTANT
+    level: Level = Level.TASK
+    goal: str
+    situation: str = ""
+    steps: tuple[str, ...] = ()
+    outcome: str = ""
+    lessons: tuple[str, ...] = ()
+    milestone_title: str = Field("", description="Of a milestone, whose text is then a snapshot of a few sentences.")
+    linked_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
+
+
+class Document(Record):
+    """A text that somebody provided, found beside facts.
+
+    A long text is found by each of its pieces, up to the limit of `memory.index.chunks`.
+    """
+
+    kind: Literal["document"] = "document"
+    origin: Origin = Origin.IMPORT
+    title: str = ""
+    uri: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    current: Literal[True] = Field(True, description="As with a fact, so that one filter finds both.")
+
+    @staticmethod
+    def identity(uri: str, text: str) -> str:
+        """Return the id of the document that has this text and comes from there."""
+        return record_id("document", uri, text)
+
+
+class FlowState(Record):
+    """Where a flow stands in one conversation; looked up, never searched, so that its text is empty."""
+
+    kind: Literal["state"] = "state"
+    text: str = ""
+    flow_id: str
+    state: dict[str, Any]
+
+    @staticmethod
+    def identity(flow_id: str, session_id: str) -> str:
+        """Return the id of a flow's state in a conversation."""
+        return record_id("state", flow_id, session_id)
+
+
+_DERIVED = {
+    "summary": Origin.ASSISTANT,
+    "episode": Origin.ASSISTANT,
+    "document": Origin.IMPORT,
+    "experience": Origin.TOOL,
+    "task": Origin.ASSISTANT,
+    "task_step": Origin.ASSISTANT,
+}
+
+
+def origin_of(value: Mapping[str, Any]) -> Origin:
+    """Return who vouches for a record that is given as JSON: what was stored before records said so follows its kind.
+
+    >>> origin_of({"kind": "message", "role": "assistant"}).value
+    'assistant'
+    """
+    if "origin" in value:
+        return Origin(value["origin"])
+    if "role" in value:
+        return _ORIGINS.get(str(value["role"]), Origin.ASSISTANT)
+    return _DERIVED.get(str(value.get("kind")), Origin.USER)
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
+    """Return a record that is trusted no more than these origins, nor more than it is.
+
+    Args:
+        record: The record.
+        origins: Those of its sources.
+    """
+    origin = lowest([record.origin, *origins])
+    return record if origin is record.origin else record.model_copy(update={"origin": origin})
+
+
+TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
+
+
+class Task(Record):
+    """Something of several steps that the user wants done; `text` is the goal."""
+
+    kind: Literal["task"] = "task"
+    origin: Origin = Origin.ASSISTANT
+    steps: tuple[str, ...] = Field((), description="The records of its steps, in order.")
+    open: bool = Field(True, description="Whether something is left to do; stored so that a search can filter.")
+    worked_at: datetime = Field(default_factory=now, description="When it was last worked on.")
+
+    @staticmethod
+    def identity(session_id: str, asked: str) -> str:
+        """Return the id of a task that was set in a conversation, by a message or, without one, in these words."""
+        return record_id("task", session_id, normalise(asked))
+
+
+class TaskStep(Record):
+    """One step of a task, and how far it is; `text` says what the step is."""
+
+    kind: Literal["task_step"] = "task_step"
+    origin: Origin = Origin.ASSISTANT
+    task_id: str
+    status: TaskStatus
+    error: str = ""
+    name: str = Field("", description="What its task graph calls it.")
+    depends_on: tuple[str, ...] = Field((), description="The records of the steps that come first.")
+    tool: str = Field("", description="The tool that takes it, if one does.")
+
+    @staticmethod
+    def identity(session_id: str, task_id: str, step: str) -> str:
+        """Return the id of a step of a task in a conversation."""
+        return record_id("task_step", session_id, task_id, normalise(step))
+
+
+class ToolUse(BaseModel):
+    """One step of a skill: a tool, and what to do with it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tool: str
+    action: str
+
+
+class Skill(Record):
+    """A standard procedure: when to use it and which tools to use how; `text` is what search finds it by."""
+
+    kind: Literal["skill"] = "skill"
+    task_type: str = ""
+    use_when: str
+    tool_sops: tuple[ToolUse, ...] = ()
+    preferences: tuple[str, ...] = ()
+    status: Literal["probation", "active", "archived"] = "probation"
+    trials: int = Field(0, ge=0)
+    successes: int = Field(0, ge=0)
+
+    @staticmethod
+    def identity(task_type: str, use_when: str) -> str:
+        """Return the id of the skill for this kind of task and occasion."""
+        return record_id("skill", normalise(task_type), normalise(use_when))
+
+
+class StepExperience(Record):
+    """One step that an agent took, and how it went; read by kind of task, never searched."""
+
+    kind: Literal["experience"] = "experience"
+    origin: Origin = Origin.TOOL
+    task_type: str = ""
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict)
+    output: str = ""
+    error: str = ""
+    success: bool
+    cost: float | None = Field(None, ge=0, description="In the currency of whoever logs it.")
+    latency: float | None = Field(None, ge=0, description="In seconds.")
+
+
+class ProfileValue(BaseModel):
+    """What a field of a profile once held, when that was last said, and who vouches for it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    value: str
+    source_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
+    updated_at: datetime = Field(default_factory=now)
+
+
+class ProfileField(ProfileValue):
+    """One field of a profile, with where and when it was learnt, and what it held before, the oldest first."""
+
+    previous: tuple[ProfileValue, ...] = ()
+
+
+class Profile(Record):
+    """What is known about one user, one document a user, merged by field."""
+
+    kind: Literal["profile"] = "profile"
+    fields: dict[str, ProfileField] = Field(default_factory=dict)
+
+
+MAX_FAILURES = 5
+"""A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""
+
+
+class PendingTurn(Record):
+    """A turn whose messages are durable but from which nothing has been drawn yet.
+
+    A worker claims it before it asks a model, so that two of them do not draw from it at once.
+    """
+
+    kind: Literal["pending"] = "pending"
+    chained: bool = Field(False, description="Whether its messages have joined the conversation's chain.")
+    context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
+    steps: tuple[str, ...] = ()
+    task_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
+    attempts: int = 0
+    last_error: str = ""
+    failures: int = Field(0, description="Attempts that failed for what the turn is, not for an outage.")
+    retry_at: datetime | None = Field(None, description="Not before; None for at once.")
+    claimed_by: str = ""
+    claimed_until: datetime | None = None
+    forked: bool = Field(False, description="Whether it may have left a branch of the conversation behind.")
+
+
+class Conversation(Record):
+    """A conversation as a whole: when something was last said in it, and whether it has been concluded."""
+
+    kind: Literal["conversation"] = "conversation"
+    last_said_at: datetime
+    ended: bool = Field(False, description="Concluded, and nothing said since; stored so that a search can filter.")

@@ -1,0 +1,177 @@
+"""From the turns for one kind of task to drafts of skills, checked, with a model's words or without."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from react_mem.memory.model.records import ToolUse
+from react_mem.memory.reflect.skills.checks import Evidence
+from react_mem.memory.reflect.skills.drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
+from react_mem.memory.reflect.skills.lessons import Lesson, lessons
+from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures
+from react_mem.memory.reflect.skills.proposals import Proposals, Wording
+from react_mem.memory.reflect.skills.traces import Trace, match
+from react_mem.memory.reflect.skills.wording import actions, use_when, vocabulary
+
+_MAX_PREFERENCES = 3
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A draft, and what the turns that it stands on say."""
+
+    draft: Draft
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the turns for one kind of task show, before it is worded.
+
+    Args:
+        task_type: The kind of task.
+        traces: The turns, the oldest first.
+        procedures: Procedures, the best first.
+        lessons: Lessons; those that turns speak against as well.
+    """
+
+    task_type: str
+    traces: Sequence[Trace]
+    procedures: Sequence[Procedure]
+    lessons: Sequence[Lesson]
+
+    def drafted_lessons(self, tools: Collection[str]) -> list[Checked]:
+        """Return the lessons that hold, in words, but those that a procedure has in its order."""
+        found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
+        return [
+            _lesson(self.task_type, (lesson.tool, lesson.first), lesson.text, lesson.traces, tools) for lesson in found
+        ]
+
+    @property
+    def refuted(self) -> set[str]:
+        """The ids of lessons that turns speak against, or that a procedure has made superfluous."""
+        over = [lesson for lesson in self.lessons if not lesson.holds or self._implies(lesson)]
+        return {lesson_id(self.task_type, lesson.tool, lesson.first) for lesson in over}
+
+    def _implies(self, lesson: Lesson) -> bool:
+        order = [lesson.first, lesson.tool]
+        return any(match(order, procedure.tools) is not None for procedure in self.procedures)
+
+
+@dataclass
+class Distilled:
+    """Drafts that passed the checks, and why words of a model were not taken."""
+
+    drafts: list[Checked] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
+    """Find procedures and lessons, by kind of task. Compute only: hundreds of turns take a tenth of a second.
+
+    Args:
+        traces: The turns of one agent with one user, the oldest first.
+        tools: The tools that there are; what takes another one is no procedure.
+    """
+    kinds: dict[str, list[Trace]] = {}
+    for trace in traces:
+        kinds.setdefault(trace.task_type, []).append(trace)
+    return [_findings(task_type, turns, tools) for task_type, turns in kinds.items()]
+
+
+def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) -> Findings:
+    learnt = [one for one in lessons(turns) if {one.tool, one.first} - {""} <= set(tools)]
+    needs = {one.tool: [one.first] for one in learnt if one.holds and one.first}
+    # turns without a kind have only their tools in common, and one tool in common is nothing
+    found = procedures(turns, shortest=1 if task_type else 2, needs=needs)
+    return Findings(task_type, turns, [one for one in found if set(one.tools) <= set(tools)], learnt)
+
+
+def distil(found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]) -> Distilled:
+    """Put procedures into words: those of a model where they pass the checks, else plain ones.
+
+    Args:
+        found: What the turns show.
+        wanted: The procedures to word.
+        said: What the model says of them, in this order; None without a model.
+        tools: The tools that there are.
+    """
+    done = Distilled()
+    for place, procedure in enumerate(wanted):
+        turns = procedure.traces[-MAX_SOURCES:]
+        evidence = Evidence(turns, vocabulary(tools, found.task_type, turns))
+        wording = said.wordings.get(place) if said else None
+        draft = _draft(found.task_type, procedure.tools, turns, evidence, wording, done.refused)
+        if problem := problem_with(draft, tools):
+            done.refused.append(problem)
+        else:
+            done.drafts.append(Checked(draft, evidence))
+    for tool, text in (said.lessons if said else {}).items():
+        failed = [t for t in found.traces if any(s.tool == tool and not s.success for s in t.steps)]
+        if tool not in tools or len(failed) < MIN_SUPPORT:
+            done.refused.append(f"a lesson on a tool that did not fail in {MIN_SUPPORT} turns")
+            continue
+        checked = _lesson(found.task_type, ("advice", tool), text, failed, tools)
+        if problem := checked.evidence.problem_with(text):
+            done.refused.append(f"a lesson: {problem}")
+        else:
+            done.drafts.append(checked)
+    return done
+
+
+def problem_with(draft: Draft, tools: Collection[str]) -> str:
+    """Return why a draft must not become a skill; empty where it may. Where its words come from makes no difference.
+
+    Args:
+        draft: The draft.
+        tools: The tools that there are.
+    """
+    if unknown := sorted(set(draft.tools) - set(tools)):
+        return f"there is no tool {', '.join(unknown)}"
+    if len(draft.tools) > MAX_STEPS:
+        return f"it takes more than {MAX_STEPS} steps"
+    if not draft.use_when.strip():
+        return "it does not say when it is used"
+    if len(draft.traces) < MIN_SUPPORT or not all(trace.covers(draft.tools) for trace in draft.traces):
+        return f"its steps were not taken, in this order, in {MIN_SUPPORT} turns"
+    return ""
+
+
+def _draft(
+    task_type: str,
+    tools: Sequence[str],
+    turns: Sequence[Trace],
+    evidence: Evidence,
+    wording: Wording | None,
+    refused: list[str],
+) -> Draft:
+    when, does = use_when(task_type, tools, turns, evidence), actions(tools, turns)
+    preferences: tuple[str, ...] = ()
+
+    def passes(what: str, text: str) -> bool:
+        problem = evidence.problem_with(text)
+        if problem:
+            refused.append(f"{what}: {problem}")
+        return not problem
+
+    if wording is not None:
+        when = wording.use_when if passes("use_when", wording.use_when) else when
+        if len(wording.actions) == len(tools):
+            does = tuple(
+                own if passes("action", own) else plain for own, plain in zip(wording.actions, does, strict=True)
+            )
+        else:
+            refused.append(f"actions: {len(wording.actions)} for {len(tools)} tools")
+        preferences = tuple(text for text in wording.preferences if passes("preference", text))[:_MAX_PREFERENCES]
+    steps = tuple(ToolUse(tool=tool, action=action) for tool, action in zip(tools, does, strict=True))
+    return Draft(procedure_id(task_type, tools), task_type, when, steps, preferences, tuple(turns))
+
+
+def _lesson(
+    task_type: str, about: tuple[str, str], text: str, traces: Sequence[Trace], tools: Collection[str]
+) -> Checked:
+    turns = tuple(traces[-MAX_SOURCES:])
+    evidence = Evidence(turns, vocabulary(tools, task_type, turns))
+    when = use_when(task_type, [one for one in about if one in tools], turns, evidence)
+    return Checked(Draft(lesson_id(task_type, *about), task_type, when, (), (text,), turns), evidence)

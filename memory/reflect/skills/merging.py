@@ -1,0 +1,139 @@
+"""What is learnt meets what is known: one skill for one procedure, however often and in whatever words it is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.records import Skill
+from react_mem.memory.reflect.skills.checks import Evidence
+from react_mem.memory.reflect.skills.drafts import Draft, origin, sources
+from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
+from react_mem.memory.reflect.skills.traces import Trace, match
+
+_SAME_TOOLS = 0.6
+"""How much of the longer of two procedures the shorter one has to be for both to be one with a detour."""
+
+_NEAR_TEXT = 0.8
+"""Share of their words that two occasions have in common where they are the same: one word in ten may differ."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The skills of a user, and what there is to judge them by.
+
+    Args:
+        skills: All of them, the archived ones too.
+        last_used: When each was last followed; those never followed are not in it.
+    """
+
+    skills: Sequence[Skill]
+    last_used: Mapping[str, datetime]
+
+    def has(self, draft: Draft) -> bool:
+        """Return whether there is a skill with the steps of a draft already, or one that stands for it.
+
+        Args:
+            draft: The draft.
+        """
+        known = self.of(draft)
+        return known is not None and (not known.source_ids or _tools(known) == draft.tools)
+
+    def of(self, draft: Draft) -> Skill | None:
+        """Return the skill that a draft is about; None where it is something new.
+
+        Args:
+            draft: The draft.
+        """
+        exact = [skill for skill in self.skills if skill.id == draft.id or _is_same(skill, draft)]
+        near = [skill for skill in self.skills if _takes_the_place_of(skill, draft)] if draft.steps else []
+        return next(iter([*exact, *near]), None)
+
+    def merged(self, draft: Draft, agent_id: str, evidence: Evidence) -> Skill | None:
+        """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
+
+        What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
+        probation, only for turns that came off with its tools after it was last followed.
+
+        Args:
+            draft: The draft, checked.
+            agent_id: The agent whose experience it comes from.
+            evidence: What the turns of the draft say.
+        """
+        known = self.of(draft)
+        if known is None:
+            return draft.skill(agent_id)
+        if not known.source_ids:
+            return None
+        new = self._new(known, draft.traces)
+        if known.status == "archived":
+            return _revived(known, draft) if len(new) >= MIN_SUPPORT else None
+        tools = _tools(known)
+        if not tools:
+            # a lesson is as good with three turns as with six
+            return known
+        if tools != draft.tools:
+            return _changed(known, draft)
+        own = [t for t in new if t.covers(tools) and all(evidence.is_said_by(text, t) for text in _texts(known))]
+        update = {"source_ids": sources(own, known.source_ids), "origin": origin(own, [known.origin])}
+        return known.model_copy(update=update)
+
+    def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
+        since = self.last_used.get(known.id) if known.status == "archived" else None
+        return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
+
+
+def _revived(known: Skill, draft: Draft) -> Skill:
+    update = {**_words(known, draft), "source_ids": sources(draft.traces), "trials": 0, "successes": 0}
+    return known.model_copy(update={**update, "status": "probation" if draft.steps else "active"})
+
+
+def _changed(known: Skill, draft: Draft) -> Skill:
+    """Return a skill whose steps have turned out to be others: a detour that turns do without, or a step that was
+    missing. What its uses came to was said of the old steps, and says enough only of what is well known.
+    """
+    counts = {} if known.status == "active" else {"trials": 0, "successes": 0}
+    return known.model_copy(update={**_words(known, draft), **counts, "source_ids": sources(draft.traces)})
+
+
+def _is_same(skill: Skill, draft: Draft) -> bool:
+    """Return whether a skill is for the same occasion, and takes the same tools in the same order."""
+    if not draft.steps or _tools(skill) != draft.tools:
+        return False
+    if skill.task_type and draft.task_type:
+        return normalise(skill.task_type) == normalise(draft.task_type)
+    return skill.task_type == draft.task_type or _share(skill.use_when, draft.use_when) >= _NEAR_TEXT
+
+
+def _takes_the_place_of(skill: Skill, draft: Draft) -> bool:
+    """Return whether a skill is the draft with a detour, or without a step."""
+    tools = _tools(skill)
+    if skill.task_type != draft.task_type or skill.status == "archived" or not tools:
+        return False
+    shorter, longer = sorted((tools, draft.tools), key=len)
+    if len(shorter) < _SAME_TOOLS * len(longer) or match(shorter, longer) is None:
+        return False
+    # what was given by hand is not changed: it stands for the draft once it is known to be good
+    return bool(skill.source_ids) or skill.status == "active"
+
+
+def _share(one: str, other: str) -> float:
+    left, right = {*terms(one)}, {*terms(other)}
+    return len(left & right) / len(left | right) if left | right else 1.0
+
+
+def _tools(skill: Skill) -> tuple[str, ...]:
+    return tuple(step.tool for step in skill.tool_sops)
+
+
+def _texts(skill: Skill) -> list[str]:
+    return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
+
+
+def _words(known: Skill, draft: Draft) -> dict[str, object]:
+    made = draft.skill("")
+    words = {name: getattr(made, name) for name in ("text", "use_when", "tool_sops", "preferences", "session_id")}
+    return {**words, "origin": origin(draft.traces, [known.origin])}

@@ -1,0 +1,116 @@
+"""Skills in words without a model: when a procedure is used, and what each of its tools is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import StepExperience
+from react_mem.memory.reflect.skills.checks import MAX_CHARS, Evidence
+from react_mem.memory.reflect.skills.traces import Trace, match, plain_words, values
+
+_MAX_WORDS = 8
+_MAX_ARGUMENTS = 6
+_MAX_NAME = 40
+
+_MIN_COPIED = 3
+"""Characters of a value that count as handed on from one tool to the next: shorter ones are found anywhere."""
+
+TASK = "a task of the type {task_type}"
+REQUEST = "a request"
+ABOUT = "{what} about {words}"
+TAKES = "{what} that takes {tools}"
+WITH = "with {arguments}"
+HANDED_ON = "{argument} from {tool}"
+PLAIN = "without arguments"
+
+
+def vocabulary(tools: Iterable[str], task_type: str, traces: Iterable[Trace]) -> list[str]:
+    """Return what may always be said of a procedure: the names of things, and the words of the forms above.
+
+    Args:
+        tools: The names of tools.
+        task_type: The kind of task.
+        traces: The turns, whose steps name their arguments.
+    """
+    names = {name for trace in traces for step in trace.steps for name in step.input if _is_name(name)}
+    forms = (TASK, REQUEST, ABOUT, TAKES, WITH, HANDED_ON, PLAIN)
+    return [*tools, task_type, *names, *_split(tools), *_split(names), *_split([task_type]), *forms]
+
+
+def use_when(task_type: str, tools: Sequence[str], traces: Sequence[Trace], evidence: Evidence) -> str:
+    """Return when a procedure is used: the kind of task, and the words that all who asked for it used.
+
+    Args:
+        task_type: The kind of task; empty where it has no name.
+        tools: The procedure's tools.
+        traces: The turns that it carried.
+        evidence: Decides which words may be repeated.
+    """
+    what = TASK.format(task_type=task_type) if task_type else REQUEST
+    shared = frozenset.intersection(*(frozenset(terms(trace.goal)) for trace in traces))
+    words = [
+        word
+        for word in dict.fromkeys(plain_words(traces[-1].goal))
+        if (said := terms(word)) and shared.issuperset(said) and not evidence.problem_with(word)
+    ][:_MAX_WORDS]
+    for text in (
+        ABOUT.format(what=what, words=", ".join(words)) if words else "",
+        what if task_type else TAKES.format(what=what, tools=", ".join(tools)),
+    ):
+        if text and not evidence.problem_with(text):
+            return text
+    return TAKES.format(what=REQUEST, tools=", ".join(tools))[:MAX_CHARS]
+
+
+def actions(tools: Sequence[str], traces: Sequence[Trace]) -> tuple[str, ...]:
+    """Return what each tool of a procedure is given, by name and never by value.
+
+    Args:
+        tools: The tools, in order.
+        traces: The turns that took them.
+    """
+    taken = [_taken(tools, trace) for trace in traces]
+    return tuple(_action(place, tools, taken) for place in range(len(tools)))
+
+
+def _taken(tools: Sequence[str], trace: Trace) -> list[StepExperience]:
+    places = match(tools, trace.tools)
+    assert places is not None  # noqa: S101 - these are turns that cover the tools
+    return [trace.done[place] for place in places]
+
+
+def _action(place: int, tools: Sequence[str], taken: Sequence[Sequence[StepExperience]]) -> str:
+    names = [
+        name for name in taken[-1][place].input if _is_name(name) and all(name in steps[place].input for steps in taken)
+    ][:_MAX_ARGUMENTS]
+    said = []
+    for name in names:
+        source = next((j for j in range(place - 1, -1, -1) if all(_is_from(j, place, name, t) for t in taken)), None)
+        argument = f"{{{name}}}"
+        said.append(argument if source is None else HANDED_ON.format(argument=argument, tool=tools[source]))
+    return WITH.format(arguments=", ".join(said))[:MAX_CHARS] if said else PLAIN
+
+
+def _is_from(source: int, place: int, name: str, steps: Sequence[StepExperience]) -> bool:
+    if steps[source].origin not in (Origin.USER, Origin.TOOL):
+        # to do what a page says is nothing to learn
+        return False
+    given = list(values(steps[place].input[name]))
+    return bool(given) and all(len(value) >= _MIN_COPIED and _is_in(value, steps[source].output) for value in given)
+
+
+def _is_in(value: str, output: str) -> bool:
+    # "kettle-1" does not come from "reserved-kettle-1"
+    return re.search(rf"(?<![\w-]){re.escape(value)}(?![\w-])", output) is not None
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and len(name) <= _MAX_NAME
+
+
+def _split(names: Iterable[str]) -> list[str]:
+    """Return names as their words: text search knows `check_stock` as two."""
+    return [name.replace("_", " ").replace("-", " ").replace(".", " ") for name in names]

@@ -1,0 +1,107 @@
+"""What was last read, kept in the process: better than nothing while the database is down.
+
+It is bounded, belongs to one owner each, and is never taken for fresh: what is missing from it is said.
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from langgraph.store.base import BaseStore
+
+from react_mem.memory.index.over import is_over
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
+from react_mem.memory.model.records import with_zone
+
+DATABASE = "database"
+"""What is missing where results are the last ones known."""
+
+_MAX_READS = 500
+"""Reads kept: a few kilobytes each."""
+
+_MAX_AGE = 3600.0
+"""Seconds after which what was read is no longer of use: another process may have forgotten it meanwhile."""
+
+_Key = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class _Read:
+    at: float
+    results: MemoryResults
+
+
+_forgotten: weakref.WeakKeyDictionary[BaseStore, dict[str, float]] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[BaseStore, OrderedDict[_Key, _Read]] = weakref.WeakKeyDictionary()
+
+
+def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since: float) -> None:
+    """Keep what was read, in place of what was kept before for the same user, agent and scopes.
+
+    Args:
+        store: Where it was read from.
+        query: What was asked for.
+        results: What was found.
+        since: When the read began, on the monotonic clock: what was forgotten after that is not kept.
+    """
+    if _forgotten.setdefault(store, {}).get(query.user_id, since) > since:
+        return
+    reads = _kept.setdefault(store, OrderedDict())
+    # without the whole of long messages, of which the matched part is in the fragments
+    items = [
+        item.model_copy(update={"payload": {name: v for name, v in item.payload.items() if name != "content"}})
+        if "content" in item.payload
+        else item
+        for item in results
+    ]
+    reads[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))
+    reads.move_to_end(_key(query))
+    while len(reads) > _MAX_READS:
+        reads.popitem(last=False)
+
+
+def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
+    """Return what was last read for the same user, agent and scopes; None if nothing is kept.
+
+    Args:
+        store: Where it was read from.
+        query: What is asked for now.
+    """
+    read = _kept.setdefault(store, OrderedDict()).get(_key(query))
+    age = 0 if read is None else round(time.monotonic() - read.at)
+    if read is None or age > _MAX_AGE:
+        return None
+    # where a conversation stands is of no use in another one
+    items = [i for i in read.results if i.source != "chain" or i.payload.get("session_id") == query.session_id]
+    items = [i for i in items if not is_over(i.payload, with_zone(query.asked_at))]
+    return MemoryResults(
+        items,
+        {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},
+    )
+
+
+def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
+    """Return everything that is kept of a user, whatever it was read for."""
+    return [
+        item
+        for key, read in _kept.setdefault(store, OrderedDict()).items()
+        if key[0] == user_id
+        for item in read.results
+    ]
+
+
+def forget(store: BaseStore, user_id: str) -> None:
+    """Drop what is kept of a user, and what is being read right now."""
+    now = time.monotonic()
+    marks = _forgotten.setdefault(store, {})
+    _forgotten[store] = {user: at for user, at in marks.items() if now - at < _MAX_AGE} | {user_id: now}
+    reads = _kept.setdefault(store, OrderedDict())
+    for key in [key for key in reads if key[0] == user_id]:
+        del reads[key]
+
+
+def _key(query: MemoryQuery) -> _Key:
+    return (query.user_id, query.agent_id, tuple(sorted(set(map(str, query.scopes)))))

@@ -1,0 +1,57 @@
+"""Correcting one fact: what the user says instead supersedes it, and it stays as dated history."""
+
+from __future__ import annotations
+
+from langgraph.store.base import BaseStore
+
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.reconcile import reconcile
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.records import Fact, now, record_id
+from react_mem.memory.store.transactions import transact
+
+CORRECTED = "corrected"
+"""The conversation that a correction counts as: it was made outside of any."""
+
+
+async def correct_fact(store: BaseStore, user_id: str, id_: str, text: str) -> Fact:
+    """Put the user's own words in the place of a fact.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        id_: A fact that is believed.
+        text: What is true instead.
+
+    Returns:
+        The fact that is believed now.
+
+    Raises:
+        ValueError: If there is no such fact, it is not believed any more, or the text says nothing or the same.
+    """
+    said = text.strip()
+    if not said:
+        raise ValueError("the correction is empty; give what is true instead")
+    if len(said) > MAX_INDEXED_CHARS:
+        raise ValueError(f"the correction is longer than {MAX_INDEXED_CHARS} characters; give one fact")
+
+    async def step() -> tuple[Fact, list[Change]]:
+        fact = (await load_facts(store, user_id, (), [id_])).get(id_)
+        if fact is None:
+            raise ValueError("only a fact can be corrected; anything else can be deleted")
+        if not fact.current:
+            raise ValueError("it is not believed any more; correct the fact that is")
+        if normalise(fact.text) == normalise(said):
+            raise ValueError("that is what it says already")
+        # a clock that has been set back leaves facts that were said later than now
+        at = max(now(), fact.said_at)
+        source = record_id("correction", id_, normalise(said), at.isoformat())
+        operation = Operation("changes", said, about=fact.about, target_id=id_, source_ids=(source,))
+        stored = await load_facts(store, user_id, [operation])
+        changed = reconcile([operation], stored, at=at, session_id=CORRECTED, agent_id=fact.agent_id)
+        [believed] = [one for one in changed if one.id == operation.id]
+        return believed, await fact_changes(store, user_id, changed)
+
+    return await transact(store, user_id, step)

@@ -1,0 +1,90 @@
+"""The receipts of what is erased as a whole, a conversation or a user: threads and bookkeeping are checked too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore, Item
+
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.rights.receipts import check, read_again, receipt_of
+from react_mem.memory.store.owned import WHOLE, bookmarks
+from react_mem.memory.work.items import forgotten_work
+
+Checkpointer = BaseCheckpointSaver[Any] | None
+
+_ASKED = ("fact", "message", "episode", "summary")
+"""Kinds whose words the arms are asked for, the first of them first."""
+
+
+class Sessions(list[str]):
+    """The conversations that a user had.
+
+    Args:
+        sessions: Their ids.
+        receipt: What was removed with them, and what was found of it afterwards.
+    """
+
+    def __init__(self, sessions: Iterable[str], receipt: Receipt) -> None:
+        super().__init__(sessions)
+        self.receipt = receipt
+
+
+async def checked(
+    store: BaseStore,
+    checkpointer: Checkpointer,
+    user_id: str,
+    items: Sequence[Item],
+    changes: Iterable[Change],
+    *,
+    session_id: str | None = None,
+    threads: Sequence[str] = (),
+) -> Receipt:
+    """Return the receipt of a conversation, or of all of a user, that has just been erased.
+
+    Args:
+        store: The store.
+        checkpointer: Keeps the threads; None where the caller does.
+        user_id: The owner.
+        items: Everything of the owner, as it was.
+        changes: What was written.
+        session_id: The conversation; None for all of the user.
+        threads: The threads that were deleted.
+    """
+    written = list(changes)
+    gone = {(change.namespace, change.key) for change in written if change.value is None}
+    erased = [item for item in items if (item.namespace, item.key) in gone]
+    messages = sum(item.value.get("kind") == "message" and item.value.get("role") == "user" for item in erased)
+    receipt = receipt_of(items, written, messages)
+
+    def says(item: Item) -> bool:
+        return session_id is None or item.value.get("session_id") == session_id
+
+    asked = [str(item.value.get("text") or "") for kind in _ASKED for item in erased if item.value.get("kind") == kind]
+    more = {
+        "threads": _threads(checkpointer, threads),
+        "bookkeeping": _bookkeeping(store, user_id, session_id),
+    }
+    checks = await read_again(store, user_id, {item.key for item in erased}, says, asked, more)
+    return receipt.model_copy(update={"checks": checks})
+
+
+async def _threads(checkpointer: Checkpointer, threads: Sequence[str]) -> AsyncIterator[Check]:
+    if checkpointer is None:
+        return
+    states = {id_: await checkpointer.aget_tuple({"configurable": {"thread_id": id_}}) for id_ in threads}
+    yield check("threads", [id_ for id_, state in states.items() if state is not None])
+
+
+async def _bookkeeping(store: BaseStore, user_id: str, session_id: str | None) -> AsyncIterator[Check]:
+    """Look at what waits to be done, where the terminal left off, and what is noted of the user."""
+    yield check("work", [change.key for change in await forgotten_work(store, user_id, session_id)])
+    marks = await bookmarks(store, user_id)
+    yield check("bookmarks", [one.key for one in marks if session_id in (None, one.value.get("thread_id"))])
+    if session_id is None:
+        noted = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        yield check("bookkeeping", [item.key for item in noted])

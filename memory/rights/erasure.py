@@ -1,0 +1,237 @@
+"""Forgetting: a conversation with what came of it, or all of a user.
+
+Threads go first and records last, since the records are what tells which threads there are: what a crash interrupts
+can be asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.marks import forgotten_branches
+from react_mem.memory.graph.dependents import SUPPORTED, fall
+from react_mem.memory.merging.concepts import concepts_without
+from react_mem.memory.merging.speakers import forget_speakers, silenced
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import links_namespace, meta_namespace
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import BELIEVED, Profile, ProfileValue
+from react_mem.memory.retrieval import last_known
+from react_mem.memory.rights.erased import Sessions, checked
+from react_mem.memory.rights.forgotten import without_forgotten
+from react_mem.memory.scopes.profile import split_fields, with_text
+from react_mem.memory.store.owned import WHOLE, bookmarks, everything, set_aside
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.work.items import forgotten_work
+
+_RETELLING = frozenset({"summary", "episode"})
+"""Kinds that tell in words of their own what their sources say: nobody can tell which part of it they retell."""
+
+_LINKS = {
+    "episode": ("linked_steps",),
+    "task": ("steps",),
+    "task_step": ("depends_on",),
+    "fact": ("needs", "needed_by", "doubts"),
+}
+"""Fields of what is left that name other records."""
+
+
+async def delete_session(
+    store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str, session_id: str
+) -> Receipt:
+    """Forget one conversation of one owner: its messages, its thread, and what was derived from it.
+
+    Facts and skills that other conversations support keep that support; a fact that one of this conversation had
+    superseded is believed again.
+
+    Args:
+        store: The store.
+        checkpointer: Keeps the threads. A thread is deleted only if the owner has said something in it.
+        user_id: The owner.
+        session_id: The conversation.
+
+    Returns:
+        What was removed, and what was found of it afterwards.
+    """
+    marks = [item for item in await bookmarks(store, user_id) if item.value.get("thread_id") == session_id]
+    items = await everything(store, user_id)
+    threads = [session_id] if marks or session_id in sessions_of(items) else []
+    if checkpointer is not None:
+        for thread in threads:
+            await checkpointer.adelete_thread(thread)
+
+    async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
+        owned = await everything(store, user_id)
+        aside = await set_aside(store, user_id)
+        said = [item for item in aside if item.value.get("kind") == "message"]
+        changes = [
+            *await asyncio.to_thread(forgetting, [*owned, *said], session_id),
+            *forgotten_branches(user_id, session_id, aside),
+            without_forgotten(user_id, session_id),
+            *(PutOp(item.namespace, item.key, None) for item in marks),
+        ]
+        gone = {(change.namespace, change.key) for change in changes if change.value is None}
+        left = [item for item in owned if (item.namespace, item.key) not in gone]
+        work = await forgotten_work(store, user_id, session_id)
+        return ([*owned, *aside], changes), [*changes, *await silenced(store, user_id, left), *work]
+
+    before, changes = await transact(store, user_id, step)
+    forget_caches(store, user_id)
+    return await checked(store, checkpointer, user_id, before, changes, session_id=session_id, threads=threads)
+
+
+async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> Sessions:
+    """Forget everything about one user: every scope, pending work, threads, and where the terminal left off.
+
+    Args:
+        store: The store.
+        checkpointer: Keeps the threads; without it the caller deletes them.
+        user_id: The owner.
+
+    Returns:
+        The conversations there were, with what was removed and what was found of it afterwards.
+    """
+    marks = await bookmarks(store, user_id)
+    threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
+    sessions = list(threads | dict.fromkeys(sessions_of(await everything(store, user_id))))
+    if checkpointer is not None:
+        for session_id in sessions:
+            await checkpointer.adelete_thread(session_id)
+
+    async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
+        links = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+        gone = [PutOp(item.namespace, item.key, None) for item in (*items, *links, *marks)]
+        return (items, gone), [*gone, *await forgotten_work(store, user_id)]
+
+    # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
+    before, changes = await transact(store, user_id, step)
+    meta = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    await store.abatch([PutOp(item.namespace, item.key, None) for item in meta])
+    forget_caches(store, user_id)
+    return Sessions(sessions, await checked(store, checkpointer, user_id, before, changes, threads=sessions))
+
+
+def forget_caches(store: BaseStore, user_id: str) -> None:
+    """Let this process forget what it holds of a user outside of the store."""
+    forget_speakers(store, user_id)
+    last_known.forget(store, user_id)
+
+
+def sessions_of(items: Iterable[Item]) -> list[str]:
+    """Return the conversations that records come from, each once."""
+    return list(dict.fromkeys(str(item.value["session_id"]) for item in items if item.value.get("session_id")))
+
+
+def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
+    """Return the writes that forget one conversation.
+
+    Args:
+        items: Everything of the owner.
+        session_id: The conversation.
+    """
+    said = {item.key for item in items if item.value.get("kind") == "message" and _is_of(item.value, session_id)}
+    return erasing(items, said, session_id)
+
+
+def erasing(
+    items: Sequence[Item],
+    erased: Collection[str],
+    session_id: str | None = None,
+    *,
+    cut: Collection[str] = (),
+    made_anew: Collection[str] = (),
+    revives: bool = True,
+    is_unsaid: Callable[[str, ProfileValue, str], bool] = lambda _field, _value, _source: False,
+) -> list[Change]:
+    """Return the writes that erase some records with what stands on them alone.
+
+    Args:
+        items: Everything of the owner.
+        erased: The ids of the records.
+        session_id: A conversation of which everything is erased that has no source of its own.
+        cut: The ids of messages that say less than they did: what retells them is erased.
+        made_anew: The ids of records that retell them, and have been made anew from what they say now.
+        revives: Whether a fact that one of them had ended is believed again, as if nobody had ended it.
+        is_unsaid: Returns whether a source of a profile's value does not say it any more: of the field, the value and
+            the source.
+    """
+    said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
+    profiles = [item for item in items if item.value.get("kind") == "profile"]
+    concepts = [item for item in items if item.value.get("kind") == "concept"]
+    left = {item.key: item for item in items if item.value.get("kind") not in ("profile", "concept")}
+    gone: dict[str, Item] = {}
+
+    def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
+        record = part_of(source)
+        if record in said_in:
+            retold = value.get("kind") in _RETELLING and value.get("id") not in made_anew
+            return record not in gone and not (record in cut and retold)
+        # not a record: a source that only the one who wrote this knows
+        return not _is_of(value, session_id)
+
+    gone |= {id_: left.pop(id_) for id_ in erased if id_ in left}
+    fall(left, gone, stands=elsewhere, unsourced=lambda value: _is_of(value, session_id))
+    changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
+    for item in left.values():
+        value = dict(item.value)
+        if value.get("kind") == "knowledge":
+            value["links"] = [link for link in value["links"] if link["to"] not in gone]
+        for links in _LINKS.get(str(value.get("kind")), ()):
+            if any(id_ in gone for id_ in value.get(links) or ()):
+                value[links] = [id_ for id_ in value[links] if id_ not in gone]
+        if value.get("kind") in SUPPORTED:
+            kept = [source for source in value["source_ids"] if elsewhere(source, value)]
+            if len(kept) < len(value["source_ids"]):
+                value["source_ids"] = kept
+                if value["kind"] == "fact":
+                    value["support"] = max(len(kept), 1)
+            if any(not elsewhere(source, value) for source in value.get("withdrawn", ())):
+                value["withdrawn"] = [source for source in value["withdrawn"] if elsewhere(source, value)]
+            if value.get("superseded_by") in gone:
+                value |= _successor(value, gone, left, revives=revives)
+        if _is_of(value, session_id) and value.get("source_ids"):
+            value["session_id"] = said_in.get(value["source_ids"][0], "")
+        if value != item.value:
+            changes.append(PutOp(item.namespace, item.key, value))
+    for item in profiles:
+        changes += _profile_without(
+            item, session_id, lambda field, value, source: source in gone or is_unsaid(field, value, source)
+        )
+    return [*changes, *concepts_without(concepts, gone)]
+
+
+def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:
+    return session_id is not None and value.get("session_id") == session_id
+
+
+def _successor(
+    value: Mapping[str, Any], gone: Mapping[str, Item], left: Mapping[str, Item], *, revives: bool
+) -> dict[str, Any]:
+    """Return what a fact's end is once the fact that ended it is gone: the next one that is left, or none."""
+    id_ = value["superseded_by"]
+    while id_ in gone:
+        id_ = gone[id_].value.get("superseded_by")
+    if id_ not in left and not revives:
+        return {"superseded_by": None}
+    return {"superseded_by": id_, "valid_to": left[id_].value["said_at"]} if id_ in left else dict(BELIEVED)
+
+
+def _profile_without(
+    item: Item, session_id: str | None, is_gone: Callable[[str, ProfileValue, str], bool]
+) -> list[Change]:
+    """Return the writes that take out of a profile what only the forgotten messages say."""
+    profile = Profile.from_value(item.value)
+    fields, _ = split_fields(profile.fields, is_gone)
+    update = {"fields": fields, "session_id": "" if profile.session_id == session_id else profile.session_id}
+    if all(getattr(profile, name) == after for name, after in update.items()):
+        # its text may name the fields in another order than a database returns them in
+        return []
+    after = with_text(profile.model_copy(update=update))
+    return [PutOp(item.namespace, item.key, after.to_value() if fields else None)]

@@ -1,0 +1,297 @@
+"""Forgetting one thing that was said: the fact, what derives from it, and the sentences of messages that said it.
+
+A message that says more than that keeps the rest of its sentences. Words decide which sentences those are, in the same
+form in every language; embeddings decide nothing. The thread keeps its messages: which of them are forgotten is noted,
+so that nobody takes them up again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.statements import statements
+from react_mem.memory.language.terms import terms
+from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.standing_knowledge import stale_knowledge
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import Fact, Profile, ProfileValue, fact_id, now
+from react_mem.memory.rights.erasure import erasing, forget_caches
+from react_mem.memory.rights.forgotten import forgotten_changes
+from react_mem.memory.rights.receipts import Says, read_again, receipt_of
+from react_mem.memory.rights.saying import Sayings, same, says
+from react_mem.memory.rights.unsaid import Unsaid, index_of, kind_of
+from react_mem.memory.scopes.profile import values_of
+from react_mem.memory.store.owned import everything, set_aside
+from react_mem.memory.store.transactions import transact
+
+_CANDIDATES = 6
+"""What may be meant that is told, at most."""
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What became of the wish to forget something.
+
+    Args:
+        texts: What it said; empty where nothing was forgotten.
+        unclear: What may have been meant, where that is not clear.
+        receipt: What was removed, and what was checked afterwards.
+    """
+
+    texts: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+    receipt: Receipt = field(default_factory=Receipt)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is to be forgotten.
+
+    Args:
+        ids: The records.
+        said: Words of the user's that say it.
+        instead: What is meant of a fact that says more, by its id.
+    """
+
+    ids: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
+
+
+_Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
+"""Returns what of everything of an owner is to be forgotten, and what may be meant where that is not clear."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What was written.
+
+    Args:
+        texts: What was forgotten.
+        receipt: What was removed and rewritten.
+        gone: The ids of what was removed.
+        says: Whether a record would still say it.
+    """
+
+    texts: tuple[str, ...] = ()
+    receipt: Receipt = field(default_factory=Receipt)
+    gone: frozenset[str] = frozenset()
+    says: Says = bool
+
+
+async def forget(
+    store: BaseStore, user_id: str, *, ids: Sequence[str] = (), said: Sequence[str] = (), note: str = ""
+) -> Receipt:
+    """Forget records of a user for good, with what derives from them and the sentences that say them.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        ids: The records; a fact goes with its profile values, with the sentences of messages that said it, and with
+            what retells these.
+        said: Words of the user's that go as well wherever they stand, such as the clause that asks to forget it.
+        note: The key, among the owner's bookkeeping, of the note that asks for it: it goes in the same batch, and
+            where it is not there any more nothing is forgotten.
+
+    Returns:
+        What was removed, and what was found of it afterwards; nothing where there are no such records.
+    """
+    return (await _forget(store, user_id, lambda _items: (_Wish(tuple(ids), tuple(said)), ()), note)).receipt
+
+
+async def forget_said(store: BaseStore, user_id: str, what: str, *, all_about: bool = False) -> Forgotten:
+    """Forget what the user asks to forget: what says just that, else the one thing that says it among others.
+
+    Of a sentence that says more, the clauses that do not say it stay, as a statement.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        what: What to forget, in the words of the user.
+        all_about: Whether all that says something of it is meant.
+
+    Returns:
+        What was forgotten; nothing where it is not clear what is meant.
+    """
+    return await _forget(store, user_id, lambda items: _wished(what, items, all_about=all_about))
+
+
+async def _forget(store: BaseStore, user_id: str, wish: _Choose, note: str = "") -> Forgotten:
+    noted = (meta_namespace(user_id), note)
+
+    async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
+        if note and await store.aget(*noted, refresh_ttl=False) is None:
+            # granted by somebody else: it may have been said anew since
+            return (_Done(), ()), []
+        # what was said on a branch that was left is forgotten with the rest
+        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+        wished, unclear = await asyncio.to_thread(wish, items)
+        if not wished.ids and not wished.said:
+            return (_Done(), unclear), []
+        done, changes = await _forgetting(store, user_id, items, wished)
+        return (done, unclear), [*changes, *([PutOp(*noted, None)] if note else [])]
+
+    done, unclear = await transact(store, user_id, step)
+    forget_caches(store, user_id)
+    if not done.gone and not done.receipt.rewritten:
+        return Forgotten(unclear=unclear)
+    checks = await read_again(store, user_id, done.gone, done.says, done.texts)
+    return Forgotten(done.texts, unclear, done.receipt.model_copy(update={"checks": checks}))
+
+
+def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish, tuple[str, ...]]:
+    """Return what the words of a user mean, and what they may mean where that is not clear."""
+    meant, unclear = _meant(what, items, all_about)
+    if not meant:
+        return _Wish(), tuple(unclear[:_CANDIDATES])
+    facts = [Fact.from_value(item.value) for item in items if kind_of(item) == "fact"]
+    named = [fact for fact in facts if normalise(fact.text) in meant]
+    known = {normalise(fact.text) for fact in named}
+    # all about something goes with what else is said of it
+    instead = {fact.id: Sayings((what,)).part(fact.text) for fact in named if not all_about and _rest(fact.text, what)}
+    whole = [text for form, text in meant.items() if form not in known and (all_about or not _rest(text, what))]
+    return _Wish(tuple(fact.id for fact in named), (what, *whole), instead), ()
+
+
+def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
+    """Return the statements that are meant, by their form, and what may be meant where that is not clear."""
+    wanted = terms(what)
+    stated: dict[str, str] = {}
+    for item in items:
+        if kind_of(item) == "fact":
+            text = str(item.value.get("text", ""))
+            stated.setdefault(normalise(text), text)
+        elif kind_of(item) == "message" and item.value.get("role") == "user":
+            for sentence in statements(whole_text(item.value)):
+                stated.setdefault(normalise(sentence), sentence)
+    named = {form: text for form, text in stated.items() if form == normalise(what)}
+    telling = {form: text for form, text in stated.items() if says(text, what)} if wanted else {}
+    exact = {form: text for form, text in telling.items() if same(text, what)}
+    if all_about and telling:
+        return telling, []
+    if named or exact:
+        return {**named, **exact}, []
+    if len(telling) == 1:
+        return telling, []
+    return {}, list(telling.values()) or [text for text in stated.values() if wanted & terms(text)]
+
+
+async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish) -> tuple[_Done, list[Change]]:
+    unsaid = await asyncio.to_thread(Unsaid, items, wish.ids, wish.said, wish.instead)
+    after = await asyncio.to_thread(lambda: {(item.namespace, item.key): unsaid.value(item) for item in items})
+    left = [_with(item, after[item.namespace, item.key]) for item in items]
+    erased = {item.key for item in items if after[item.namespace, item.key] is None}
+    less = {item.key for item in items if after[item.namespace, item.key] not in (None, item.value)}
+    messages = {item.key: item for item in items if kind_of(item) == "message"}
+
+    def is_unsaid(name: str, value: ProfileValue, source: str) -> bool:
+        if unsaid.is_told(name, value.value):
+            return True
+        return source in unsaid.cut and unsaid.is_cut_from(value.value, messages[source])
+
+    without = await asyncio.to_thread(
+        erasing, left, erased, cut=unsaid.cut, made_anew=less, revives=False, is_unsaid=is_unsaid
+    )
+    changes = {
+        (item.namespace, item.key): PutOp(item.namespace, item.key, item.value, index=index_of(item))
+        for item in left
+        if item.key in less and item.key not in erased
+    }
+    changes |= {(change.namespace, change.key): change for change in without}
+    at = now()
+    ended = [fact.model_copy(update={"current": False, "retired_at": at}) for fact in unsaid.facts]
+    for change in await stale_knowledge(store, user_id, ended):
+        changes.setdefault((change.namespace, change.key), change)
+    for kept in _rests(unsaid, wish.instead):
+        change = put(user_id, MemoryScope.SEMANTIC, kept)
+        changes[change.namespace, change.key] = change
+    gone = {change.key for change in changes.values() if change.value is None}
+    texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}
+    for change in _chains(items, texts_left, gone):
+        changes[change.namespace, change.key] = change
+    noted = [messages[id_] for id_ in sorted((unsaid.cut | gone) & messages.keys())]
+    done = _Done(
+        _told(unsaid, wish), receipt_of(items, changes.values(), unsaid.messages), frozenset(gone), _still(unsaid)
+    )
+    return done, [*changes.values(), *await forgotten_changes(store, user_id, _by_session(noted))]
+
+
+def _rests(unsaid: Unsaid, instead: Mapping[str, str]) -> list[Fact]:
+    """Return what stays of facts of which a part is forgotten."""
+    parts = [(fact, _rest(fact.text, instead[fact.id])) for fact in unsaid.facts if fact.id in instead]
+    bare = {"quote": "", "reading": "", "wordings": ()}
+    return [
+        fact.model_copy(update={"id": fact_id(fact.about, rest), "text": rest, **bare}) for fact, rest in parts if rest
+    ]
+
+
+def _rest(text: str, what: str) -> str:
+    """Return what a statement says beside what is forgotten of it; empty where it is all of it."""
+    sayings = Sayings((what,))
+    return sayings.rest(text) if sayings.tell(text) else ""
+
+
+def _told(unsaid: Unsaid, wish: _Wish) -> tuple[str, ...]:
+    """Return what was forgotten, as the user knows it: of facts that say more, the part."""
+    facts = [wish.instead.get(fact.id, fact.text) for fact in unsaid.facts]
+    return tuple({normalise(text): text for text in (facts or list(wish.said))}.values())
+
+
+def _still(unsaid: Unsaid) -> Says:
+    """Return what tells whether a record says what was forgotten, when it is read again."""
+
+    def still(item: Item) -> bool:
+        if kind_of(item) == "profile":
+            held = Profile.from_value(item.value).fields
+            return any(unsaid.is_told(name, one.value) for name, entry in held.items() for one in values_of(entry))
+        return unsaid.is_said(item)
+
+    return still
+
+
+def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[str]) -> list[Change]:
+    """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again."""
+    changes: list[Change] = []
+    for item in items:
+        if kind_of(item) != "chain" or item.key in gone:
+            continue
+        before = item.value.get("entries", ())
+        entries = [
+            {**entry, "text": texts[entry["id"]][: len(entry["text"])]} if entry["id"] in texts else dict(entry)
+            for entry in before
+            if entry["id"] not in gone
+        ]
+        latest = [id_ for id_ in item.value.get("latest", ()) if id_ not in gone]
+        behind = item.value.get("behind", False) or any(e["id"] in gone and e["kind"] == "summary" for e in before)
+        value = {**item.value, "entries": entries, "latest": latest, "behind": behind}
+        if value != item.value:
+            changes.append(PutOp(item.namespace, item.key, value, index=False))
+    return changes
+
+
+def _by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
+    sessions: dict[str, list[str]] = {}
+    for item in messages:
+        sessions.setdefault(str(item.value.get("session_id", "")), []).append(item.key)
+    return sessions
+
+
+def _with(item: Item, value: Mapping[str, object] | None) -> Item:
+    if value is None or value == item.value:
+        return item
+    return Item(
+        value=dict(value),
+        key=item.key,
+        namespace=item.namespace,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+    )

@@ -1,0 +1,108 @@
+"""The messages of a conversation that said something which is forgotten: by their ids, without a word of them.
+
+The thread keeps its messages. Who stores them again, as after a fork or an outage, or shows them to a model, leaves out
+those that are noted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage, ToolMessage
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.records import Message, record_id
+from react_mem.memory.rights.saying import Sayings, texts_in
+
+FORGETTING = frozenset({"forget", "forget_said"})
+"""The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""
+
+_KIND = "forgotten"
+
+
+def forgotten_key(session_id: str) -> str:
+    """Return the key under which an owner's bookkeeping has what is forgotten of a conversation."""
+    return record_id(_KIND, session_id)
+
+
+def forgotten_in(item: Item | None) -> frozenset[str]:
+    """Return the records of the messages that are forgotten, as `forgotten_key` has them."""
+    return frozenset(item.value["messages"]) if item is not None else frozenset()
+
+
+async def read_forgotten(store: BaseStore, user_id: str, session_id: str) -> frozenset[str]:
+    """Return the records of a conversation's messages that are forgotten, wholly or in part.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+    """
+    return forgotten_in(await store.aget(meta_namespace(user_id), forgotten_key(session_id), refresh_ttl=False))
+
+
+async def forgotten_changes(store: BaseStore, user_id: str, messages: Mapping[str, Iterable[str]]) -> list[Change]:
+    """Return the writes that note messages as forgotten, for the batch that forgets them.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        messages: The records of the messages, by conversation.
+    """
+    namespace = meta_namespace(user_id)
+    sessions = sorted(messages)
+    found = await store.abatch([GetOp(namespace, forgotten_key(session)) for session in sessions]) if sessions else []
+    changes: list[Change] = []
+    for session, item in zip(sessions, found, strict=True):
+        known = forgotten_in(item if isinstance(item, Item) else None)
+        after = known.union(messages[session])
+        if after != known:
+            value = {"kind": _KIND, "messages": sorted(after)}
+            changes.append(PutOp(namespace, forgotten_key(session), value, index=False))
+    return changes
+
+
+def without_forgotten(user_id: str, session_id: str) -> Change:
+    """Return the removal of what is noted of a conversation."""
+    return PutOp(meta_namespace(user_id), forgotten_key(session_id), None)
+
+
+class TurnUnsaid:
+    """A turn in which the agent forgot something, as memory is to keep it: the user's wish and the answer name it too.
+
+    Args:
+        thread: The messages of the turn.
+    """
+
+    def __init__(self, thread: Sequence[BaseMessage]) -> None:
+        results = (m for m in thread if isinstance(m, ToolMessage) and m.name in FORGETTING)
+        texts = [str(text) for m in results if isinstance(m.artifact, list) for text in m.artifact]
+        self._sayings = Sayings(tuple(texts)) if texts else None
+
+    def messages(self, records: Sequence[Message]) -> list[Message]:
+        """Return the messages without what was forgotten; of the assistant's those that say nothing else are left out.
+
+        The user's stay, as what the note of a turn names; one that says nothing else has no text.
+        """
+        if self._sayings is None:
+            return list(records)
+        kept = []
+        for record in records:
+            said = record.content if isinstance(record.content, str) else record.text
+            left = self._sayings.without(said, by_user=record.role == "user")
+            if left == said:
+                kept.append(record)
+            elif left or record.role == "user":
+                kept.append(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]}))
+        return kept
+
+    def steps(self, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """Return the steps of the turn that do not name what was forgotten."""
+        if self._sayings is None:
+            return list(steps)
+        hint = self._sayings.hint
+        return [step for step in steps if step["action"] not in FORGETTING and not any(map(hint, texts_in(dict(step))))]

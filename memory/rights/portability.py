@@ -1,0 +1,212 @@
+"""A user's memory as a file: JSON Lines that name no user, and that come back as they went.
+
+The first line says what the file is; each other line is one record: {"in": scope, "record": {...}}. The threads
+themselves are not in it; what was said in them is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from langgraph.store.base import BaseStore, GetOp, Item
+from pydantic import ValidationError
+
+from react_mem.memory.merging.speakers import speaker_changes
+from react_mem.memory.model.changes import Change, put_pending
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import PENDING
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Message, PendingTurn, Record
+from react_mem.memory.retrieval.graph_rebuilding import relink
+from react_mem.memory.scopes.scope import ScopeStore, explain
+from react_mem.memory.store.owned import everything
+from react_mem.memory.store.transactions import transact
+
+VERSION = 1
+_HEADER = {"format": "react-mem memory", "version": VERSION}
+
+_BATCH = 1_000
+"""Records of one write, and of one step of an export: LangGraph's own PostgreSQL store takes 65,535 parameters at most,
+six a record."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A record of an export; without a scope it is a turn that waits to be extracted."""
+
+    scope: MemoryScope | None
+    record: Record
+    value: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import did.
+
+    Args:
+        added: Records that are new.
+        kept: Records that were there already and stay as they are.
+    """
+
+    added: int
+    kept: int
+
+
+async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
+    """Yield everything that is remembered about a user, a JSON object a line, without line ends.
+
+    It is one snapshot, held in memory: the lines are in the order of their scopes and ids, which no store gives.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    yield _line(_HEADER)
+    items = await everything(store, user_id)
+    for start in range(0, len(items), _BATCH):
+        for line in await asyncio.to_thread(_lines, items[start : start + _BATCH]):
+            yield line
+
+
+async def import_user(
+    store: BaseStore,
+    scopes: Mapping[MemoryScope, ScopeStore],
+    user_id: str,
+    lines: Iterable[str] | AsyncIterable[str],
+) -> ImportReport:
+    """Bring an export back, for the same user or for another one.
+
+    Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
+    imported: it is remembered as what a file says, and changes nothing that the user said. An import that was
+    interrupted can be repeated. The conversations that an export names count as the user's own afterwards, so do not
+    import what a stranger made for somebody else.
+
+    Args:
+        store: The store.
+        scopes: The scope stores, which know their records.
+        user_id: The owner of what is imported.
+        lines: What `export_user` yielded.
+
+    Returns:
+        How many records were added.
+
+    Raises:
+        ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
+    """
+    numbered = [(number, line) async for number, line in _numbered(lines) if line.strip()]
+    if not numbered or _object(*numbered[0]) != _HEADER:
+        raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
+    records = [_record(number, line, scopes) for number, line in numbered[1:]]
+    added = 0
+    for start in range(0, len(records), _BATCH):
+        added += await _add(store, scopes, user_id, records[start : start + _BATCH])
+    if added:
+        # in whatever order they came: each message after the one before it
+        await relink(store, user_id)
+    return ImportReport(added, len(records) - added)
+
+
+async def _add(
+    store: BaseStore,
+    scopes: Mapping[MemoryScope, ScopeStore],
+    user_id: str,
+    lines: Sequence[_Line],
+) -> int:
+    writes = [
+        # as it was exported, not as this version would write it, but for who vouches for it
+        (scopes[line.scope].put(user_id, line.record) if line.scope else put_pending(user_id, line.record))._replace(
+            value=_taken_in({**line.value, "kind": line.record.kind})
+        )
+        for line in lines
+    ]
+
+    async def step() -> tuple[int, list[Change]]:
+        found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
+        changes = {(write.namespace, write.key): write for write, known in zip(writes, found, strict=True) if not known}
+        messages = [line.record for line in lines if isinstance(line.record, Message)]
+        return len(changes), [*changes.values(), *speaker_changes(store, user_id, messages)]
+
+    return await transact(store, user_id, step)
+
+
+def _taken_in(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with all that it holds as taken in from a file, which is the lowest there is.
+
+    >>> _taken_in({"kind": "fact", "text": "I live in Hue", "origin": "user"})["origin"]
+    'import'
+    """
+    value = {**value, "origin": Origin.IMPORT.value}
+    match value["kind"]:
+        case "profile":
+            fields = value.get("fields", {})
+            value["fields"] = {
+                name: {**_vouched(entry), "previous": [_vouched(one) for one in entry.get("previous", ())]}
+                for name, entry in fields.items()
+            }
+        case "chain":
+            value["entries"] = [_vouched(entry) for entry in value.get("entries", ())]
+        case "concept":
+            value["aliases"] = [
+                {**alias, "origins": dict.fromkeys(alias["source_ids"], Origin.IMPORT.value)}
+                for alias in value["aliases"]
+            ]
+    return value
+
+
+def _vouched(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {**part, "origin": Origin.IMPORT.value}
+
+
+def _lines(items: Iterable[Item]) -> list[str]:
+    return [_line({"in": item.namespace[2], "record": item.value}) for item in items]
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+async def _numbered(lines: Iterable[str] | AsyncIterable[str]) -> AsyncIterator[tuple[int, str]]:
+    number = 0
+    if isinstance(lines, AsyncIterable):
+        async for line in lines:
+            number += 1
+            yield number, line
+    else:
+        for line in lines:
+            number += 1
+            yield number, line
+
+
+def _object(number: int, line: str) -> dict[str, Any]:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no JSON")
+
+    try:
+        value = json.loads(line, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"line {number}: is not JSON ({error}): {line.strip()[:60]!r}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"line {number}: is no JSON object: {line.strip()[:60]!r}")
+    return value
+
+
+def _record(number: int, line: str, scopes: Mapping[MemoryScope, ScopeStore]) -> _Line:
+    value = _object(number, line)
+    if value.keys() != {"in", "record"} or not isinstance(value["record"], dict):
+        raise ValueError(f'line {number}: must be {{"in": scope, "record": {{...}}}}, got {line.strip()[:60]!r}')
+    place, data = value["in"], value["record"]
+    try:
+        if place == PENDING:
+            return _Line(None, PendingTurn.model_validate(data), data)
+        if place not in list(MemoryScope):
+            raise ValueError(f"there is no memory scope {place!r}; there are {', '.join([*MemoryScope, PENDING])}")
+        scope = MemoryScope(place)
+        return _Line(scope, scopes[scope].checked(data), data)
+    except ValidationError as error:
+        raise ValueError(f"line {number}: {explain(error, PendingTurn)}") from None
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None

@@ -1,0 +1,200 @@
+"""The receipt of a forgetting: what was removed, and what a second look at everything found of it afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from langgraph.store.base import BaseStore, Item
+
+from react_mem.memory.index.question import Question, read_question
+from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
+from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.speakers import speakers_of
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import links_namespace, scope_namespace
+from react_mem.memory.model.receipt import Check, Receipt
+from react_mem.memory.model.records import now
+from react_mem.memory.retrieval import last_known
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.graph_arm import with_links
+from react_mem.memory.rights import portability
+from react_mem.memory.rights.saying import texts_in
+from react_mem.memory.store.owned import WHOLE, everything, set_aside
+
+_ASKED = 3
+"""Ways of putting it that every arm is asked for: each costs an embedding."""
+
+_FOUND = 50
+"""What an arm may find for each: many times what a prompt has."""
+
+_PATIENCE = 5.0
+"""Seconds for all of it: what was forgotten is forgotten, and whoever asked for it waits."""
+
+_SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
+
+Says = Callable[[Item], bool]
+"""Whether a record still says what was forgotten."""
+
+log = logging.getLogger(__name__)
+
+
+def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) -> Receipt:
+    """Return the receipt of some writes, of which nothing has been checked yet.
+
+    Args:
+        items: The records as they were; what else is written, such as bookkeeping, is no memory.
+        changes: The writes.
+        messages: How many messages of the user's said it.
+    """
+    known = {(item.namespace, item.key): str(item.value.get("kind", "")) for item in items}
+    written = [
+        (change, known[change.namespace, change.key]) for change in changes if (change.namespace, change.key) in known
+    ]
+    return Receipt(
+        removed=by_kind((kind, change.key) for change, kind in written if change.value is None),
+        rewritten=by_kind((kind, change.key) for change, kind in written if change.value is not None),
+        messages=messages,
+    )
+
+
+def by_kind(records: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the ids of records by their kinds.
+
+    Args:
+        records: The kind and the id of each.
+    """
+    found: dict[str, list[str]] = {}
+    for kind, id_ in records:
+        found.setdefault(kind or "other", []).append(id_)
+    return {kind: tuple(sorted(ids)) for kind, ids in sorted(found.items())}
+
+
+async def read_again(
+    store: BaseStore,
+    user_id: str,
+    gone: Collection[str],
+    says: Says,
+    asked: Sequence[str],
+    more: Mapping[str, AsyncIterator[Check]] = MappingProxyType({}),
+) -> tuple[Check, ...]:
+    """Look for what was forgotten wherever it could still be.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        gone: The ids of the records that were removed.
+        says: Returns whether a record still says it.
+        asked: How it was put: what the arms are asked for.
+        more: More to look at, each by its name.
+
+    Returns:
+        A check for each scope, each arm of the search, the links, the caches of this process and the export.
+    """
+    removed = frozenset(gone)
+
+    def hit(item: Item) -> bool:
+        return item.key in removed or says(item)
+
+    checks: list[Check] = []
+    until = asyncio.get_running_loop().time() + _PATIENCE
+    looks = {
+        "scopes": _scopes(store, user_id, hit),
+        "arms": _arms(store, user_id, hit, asked),
+        "links": _links(store, user_id, removed),
+        "caches": _caches(store, user_id, hit),
+        "export": _export(store, user_id, hit),
+        **more,
+    }
+    for name, looking in looks.items():
+        try:
+            async with asyncio.timeout_at(until):
+                checks += [one async for one in looking]
+        except Exception as error:  # of a store or an embedder, whatever it raises
+            log.warning("what was forgotten could not be looked for in the %s: %s", name, cause_of(error))
+            checks.append(Check(name=name, problem=cause_of(error)))
+    return tuple(checks)
+
+
+async def _scopes(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
+    items = [*await everything(store, user_id), *await set_aside(store, user_id)]
+    found = await asyncio.to_thread(lambda: [item for item in items if hit(item)])
+    for name in dict.fromkeys([*map(str, MemoryScope), *sorted({item.namespace[2] for item in items})]):
+        yield check(f"scope {name}", [item.key for item in found if item.namespace[2] == name])
+
+
+async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str]) -> AsyncIterator[Check]:
+    speakers = await speakers_of(store, user_id)
+    texts = list(dict.fromkeys(text[:MAX_INDEXED_CHARS] for text in asked if text.strip()))[:_ASKED]
+    questions = [read_question(text, now(), speakers) for text in texts]
+    arms = sorted(ALL_ARMS) if isinstance(store, RecallStore) else [Arm.VECTOR]
+    for arm in arms:
+        yield await _arm(store, user_id, hit, questions, frozenset({arm}), str(arm))
+    yield await _arm(store, user_id, hit, questions, ALL_ARMS | {Arm.GRAPH}, str(Arm.GRAPH))
+
+
+async def _arm(
+    store: BaseStore, user_id: str, hit: Says, questions: Sequence[Question], arms: frozenset[Arm], name: str
+) -> Check:
+    ops = [
+        RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=arms)
+        for scope in _SEARCHED
+        for question in questions
+    ]
+    answers = await recall(store, ops)
+    if Arm.GRAPH in arms:
+        answers = await with_links(store, ops, answers)
+    recalled = [answer for answer in answers if isinstance(answer, Recall)]
+    missing = [cause for answer in recalled for arm, cause in answer.missing.items() if arm in arms]
+    found = [one.item for answer in recalled for one in answer.found]
+    hits = await asyncio.to_thread(lambda: [item.key for item in found if hit(item)])
+    return check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
+
+
+async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
+    found = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    yield check("links", await asyncio.to_thread(_naming, found, gone))
+
+
+def _naming(links: Iterable[Item], gone: Collection[str]) -> list[str]:
+    """Return which links are of some records, or lead to one of them."""
+    return [item.key for item in links if item.key in gone or any(text in gone for text in texts_in(item.value))]
+
+
+async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
+    kept = last_known.kept(store, user_id)
+    yield check("cache last_known", [item.id for item in kept if hit(_item(item.payload, str(item.scope), item.id))])
+
+
+async def _export(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
+    lines = [line async for line in portability.export_user(store, user_id)]
+
+    def hits() -> list[str]:
+        records = [(one["in"], one["record"]) for one in map(json.loads, lines) if "record" in one]
+        return [str(value.get("id")) for place, value in records if hit(_item(value, place, str(value.get("id"))))]
+
+    yield check("export", await asyncio.to_thread(hits))
+
+
+def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:
+    at = now()
+    return Item(value=dict(value), key=key, namespace=("memory", "", scope), created_at=at, updated_at=at)
+
+
+def check(name: str, ids: Iterable[str], problem: str = "") -> Check:
+    """Return what one look has found.
+
+    Args:
+        name: Where was looked.
+        ids: What was found.
+        problem: Why it could not be looked at; empty where it was.
+    """
+    found = list(dict.fromkeys(ids))
+    return Check(name=name, hits=len(found), ids=tuple(found[:10]), problem=problem)

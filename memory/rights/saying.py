@@ -1,0 +1,290 @@
+"""Finding the sentences that say what is to be forgotten, and cutting them out of a text.
+
+It is decided by words, in whatever form of them, and by what is known to be said besides: a sentence that says another
+memory, which is kept, stays. What others than the user say goes by half of the words, if one of them is a word that the
+user has not used for anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from react_mem.memory.language import UNSPACED
+from react_mem.memory.language.clauses import cut
+from react_mem.memory.language.comparison import content_words, missing, numbers, words
+from react_mem.memory.language.folding import fold
+from react_mem.memory.language.statements import asks_to_forget, sentences, speaks_of_self
+from react_mem.memory.language.terms import terms
+
+_HALF = 0.5
+_LEFT = 2
+"""Telling words that what is left of a sentence has at least: fewer say nothing."""
+
+_START = 4
+"""Letters that all forms of a word begin with (`memory.language.comparison.same_word`)."""
+
+_WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
+_JOINTS = " ,;:，；：、–—-"
+_EDGE = ' .,;:!?…。，；：、！？–—-"“”'
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Something that is to be forgotten.
+
+    Args:
+        run: Its words, as they follow each other.
+        terms: Its telling words.
+        content: Its content words.
+        numbers: Its numbers.
+        own: Its content words that the user says nothing else with.
+        starts: How each form of its content words begins.
+    """
+
+    run: str
+    terms: frozenset[str]
+    content: tuple[str, ...]
+    numbers: frozenset[str]
+    own: frozenset[str]
+    starts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sayings:
+    """What is to be forgotten, as texts are searched for it.
+
+    Args:
+        texts: What is to be forgotten, in each way it was put.
+        kept: Texts that are kept, though they may have its words: other memories.
+        said: All else that the user says.
+    """
+
+    texts: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    _targets: tuple[_Target, ...] = field(init=False, repr=False, compare=False)
+    _kept_runs: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Read the texts."""
+        others = [*self.kept, *self.said]
+        targets = [_target(text, others) for text in dict.fromkeys(self.texts) if text.strip()]
+        object.__setattr__(self, "_targets", tuple(targets))
+        object.__setattr__(self, "_kept_runs", tuple({_run(text) for text in self.kept} - {""}))
+
+    def tell(self, text: str) -> bool:
+        """Return whether a text of the user's says it, other than in the words of what is kept.
+
+        >>> Sayings(("I like tea",)).tell("You know I like tea"), Sayings(("I like tea",)).tell("I like cake")
+        (True, False)
+        >>> Sayings(("I like tea",), ("I like green tea",)).tell("I like green tea.")
+        False
+        """
+        told = [target for target in self._targets if _says(text, target)]
+        return bool(told) and self._beside_what_is_kept(text, told)
+
+    def hint(self, text: str) -> bool:
+        """Return whether a sentence that the user did not say is about it.
+
+        >>> Sayings(("I'm allergic to penicillin",)).hint("So no penicillin for you!")
+        True
+        >>> Sayings(("I'm allergic to penicillin",), ("Ann sells penicillin",)).hint("Penicillin is a drug.")
+        False
+        """
+        for target in self._targets:
+            if _says(text, target):
+                return True
+            # most texts have none of its words, and need not be read
+            if not target.own or not any(start in fold(text) for start in target.starts):
+                continue
+            lacking = set(missing(" ".join(target.content), [text]))
+            has = [word for word in target.content if word not in lacking]
+            if len(has) >= _HALF * len(target.content) and target.own.intersection(has):
+                return True
+        return False
+
+    def without(self, text: str, *, by_user: bool, tells: Callable[[str], bool] | None = None) -> str:
+        """Return a text without the sentences that say it; of one of the user's, the other clauses stay.
+
+        Args:
+            text: The text.
+            by_user: Whether the user says it.
+            tells: Returns whether a sentence says it; by default by the words of what is to be forgotten.
+
+        >>> Sayings(("I work at Bosch",)).without("I like tea and I work at Bosch. It is late.", by_user=True)
+        'I like tea. It is late.'
+        >>> Sayings(("I work at Bosch",)).without("Noted: you work at Bosch. It is late.", by_user=False)
+        'It is late.'
+        """
+        told = tells or (self.tell if by_user else self.hint)
+        lines = [(line, sentences(line)) for line in text.splitlines()]
+        if not any(told(sentence) for _, parts in lines for sentence in parts):
+            return text
+        splits = by_user and tells is None
+
+        def left(sentence: str) -> str:
+            if not told(sentence):
+                return sentence
+            return _ended(self.rest(sentence), sentence) if splits else ""
+
+        kept = [" ".join(filter(None, map(left, parts))) for _, parts in lines]
+        return "\n".join(line for line in kept if line.strip(_EDGE)).strip()
+
+    def rest(self, sentence: str) -> str:
+        """Return what a sentence of the user's says besides, in its own words; empty where it says nothing else.
+
+        >>> Sayings(("I live in Hue",)).rest("I live in Hue, I have a red car, and I like tea.")
+        'I have a red car, and I like tea.'
+        """
+        if asks_to_forget(sentence):
+            return ""
+        left = " ".join(self._uncut(sentence))
+        if left == sentence:
+            return ""
+        left = left.strip(_JOINTS)
+        if not left or self.tell(left) or len(terms(left)) < _LEFT:
+            return ""
+        # where it shows that the user speaks of themselves, what is left has to: "she never calls" is nobody's
+        if speaks_of_self(sentence) and not speaks_of_self(left):
+            return ""
+        return left
+
+    def _uncut(self, sentence: str) -> Iterator[str]:
+        """Yield what stays of a sentence, piece by piece."""
+        clauses = [clause.text for clause in cut(sentence)]
+        if not any(map(self.tell, clauses)):
+            # it is said by the whole of it
+            return
+        for clause in clauses:
+            if left := self._without_run(clause) if self.tell(clause) else clause:
+                yield left
+
+    def part(self, text: str) -> str:
+        """Return the part of a statement that says it; all of it where no part does.
+
+        >>> Sayings(("I work at Bosch",)).part("I like tea and I work at Bosch.")
+        'I work at Bosch.'
+        """
+        for clause in cut(text):
+            if self.tell(clause.text):
+                spans, run = self._run_in(clause.text)
+                rest = self._without_run(clause.text) if run else ""
+                return clause.text[spans[run.start][0] : _closed(clause.text, spans, run)] if rest else clause.text
+        return text
+
+    def _without_run(self, clause: str) -> str:
+        """Return a clause without the words of what is to be forgotten, where a small word joins them to the rest."""
+        spans, run = self._run_in(clause)
+        if run and run.start > 1 and run.stop == len(spans) and _joins(clause, spans[run.start - 1]):
+            return clause[: spans[run.start - 1][0]].rstrip()
+        if run and run.start == 0 and run.stop < len(spans) - 1 and _joins(clause, spans[run.stop]):
+            return clause[spans[run.stop + 1][0] :]
+        return ""
+
+    def _run_in(self, clause: str) -> tuple[list[tuple[int, int]], range]:
+        """Return where the words of a clause are, and which of them are those of what is to be forgotten."""
+        spans = [match.span() for match in _WORDS.finditer(clause)]
+        folded = [fold(clause[begin:end]) for begin, end in spans]
+        for target in self._targets:
+            run = target.run.split()
+            for at in range(len(folded) - len(run) + 1):
+                if run and folded[at : at + len(run)] == run:
+                    return spans, range(at, at + len(run))
+        return spans, range(0)
+
+    def _beside_what_is_kept(self, text: str, told: Sequence[_Target]) -> bool:
+        run = f" {_run(text)} "
+        covered = [kept for kept in self._kept_runs if f" {kept} " in run]
+        if not covered:
+            return True
+        for kept in sorted(covered, key=len, reverse=True):
+            run = run.replace(f" {kept} ", " / ")
+        return any(_says(run, target) for target in told)
+
+
+def says(sentence: str, what: str) -> bool:
+    """Return whether a sentence has all the telling words of something, and its numbers.
+
+    >>> says("As I told you, I am allergic to penicillin", "I'm allergic to penicillin")
+    True
+    >>> says("I'm allergic to nuts", "I'm allergic to penicillin")
+    False
+    """
+    return _says(sentence, _target(what, ()))
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two texts have the same telling words, whatever their form and order.
+
+    >>> same("I live in Hue.", "User lives in Hue"), same("I like tea", "I like green tea")
+    (True, False)
+    """
+    return says(one, other) and says(other, one)
+
+
+def contains(text: str, what: str) -> bool:
+    """Return whether a text has the words of something one after the other, and these say something.
+
+    >>> contains("As I said, I'm allergic to penicillin.", "I'm allergic to penicillin")
+    True
+    >>> contains("I like green tea", "I like tea")
+    False
+    """
+    return len(set(content_words(what))) >= _LEFT and f" {_run(what)} " in f" {_run(text)} "
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text of a record, wherever it stands in it."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from texts_in(part)
+    elif isinstance(value, Sequence):
+        for part in value:
+            yield from texts_in(part)
+
+
+def _target(text: str, others: Iterable[str]) -> _Target:
+    content = tuple(dict.fromkeys(content_words(text)))
+    return _Target(
+        run=_run(text),
+        terms=frozenset(terms(text)),
+        content=content,
+        numbers=frozenset(numbers(text)),
+        own=frozenset(missing(" ".join(content), others)),
+        starts=tuple(fold(word)[:_START] for word in content),
+    )
+
+
+def _says(text: str, target: _Target) -> bool:
+    if not target.terms:
+        return bool(target.run) and f" {target.run} " in f" {_run(text)} "
+    if not target.numbers <= numbers(text):
+        return False
+    if not target.starts or not all(start in fold(text) for start in target.starts):
+        return target.terms <= terms(text)
+    return target.terms <= terms(text) or not missing(" ".join(target.content), [text])
+
+
+def _run(text: str) -> str:
+    return " ".join(map(fold, words(text)))
+
+
+def _closed(text: str, spans: Sequence[tuple[int, int]], run: range) -> int:
+    """Return where a run of words ends, with the marks behind it where it is the last."""
+    return len(text) if run.stop == len(spans) else spans[run.stop - 1][1]
+
+
+def _ended(rest: str, sentence: str) -> str:
+    """Return what is left of a sentence with the mark at the end of the whole."""
+    end = sentence.rstrip()[-1:]
+    return f"{rest}{end}" if rest and end in ".!。！…" and not rest.endswith(end) else rest
+
+
+def _joins(piece: str, span: tuple[int, int]) -> bool:
+    word = piece[span[0] : span[1]]
+    return not content_words(word) and not speaks_of_self(word)

@@ -1,0 +1,256 @@
+"""What records become without what is to be forgotten: each kind of them says it in a way of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langgraph.store.base import Item
+
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.comparison import share
+from react_mem.memory.language.statements import sentences
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import Fact
+from react_mem.memory.rights.saying import Sayings, contains, same, texts_in
+
+Value = dict[str, Any]
+
+_BORNE_OUT = 0.5
+"""Share of a sentence's words that what is left of its sources must have: else it goes too."""
+
+_TOLD_IN = {"episode": ("goal", "situation", "outcome", "milestone_title", "text"), "summary": ("text",)}
+"""Where kinds that retell what was said do it, in sentences."""
+
+_LISTED_IN = {"episode": ("steps", "lessons")}
+
+_DONE = {"experience", "knowledge", "task", "task_step", "outcome"}
+"""Kinds that go as a whole where they are about it."""
+
+
+class Unsaid:
+    """The records of an owner without some facts, and without what says these.
+
+    Args:
+        items: Everything of the owner.
+        chosen: The ids of the records to forget.
+        said: More words of the user's that say it, such as those that ask to forget it.
+        instead: What is to be forgotten of a fact, by its id, where it is not all of it.
+    """
+
+    def __init__(
+        self, items: Sequence[Item], chosen: Iterable[str], said: Sequence[str] = (), instead: Mapping[str, str] = {}
+    ) -> None:
+        facts = {item.key: Fact.from_value(item.value) for item in items if kind_of(item) == "fact"}
+        messages = [item for item in items if kind_of(item) == "message"]
+        named = [facts[id_] for id_ in dict.fromkeys(chosen) if id_ in facts]
+        texts = [text for fact in named for text in _texts_of(fact, instead.get(fact.id))] + list(said)
+        named += [fact for fact in facts.values() if fact not in named and _is_same(fact, named, texts)]
+        texts += [text for fact in named for text in _texts_of(fact, instead.get(fact.id))]
+        self.erased: set[str] = {*chosen, *(fact.id for fact in named)}
+        self._texts = tuple(dict.fromkeys(texts))
+        others = [fact for fact in facts.values() if fact.id not in self.erased]
+        kept = tuple(text for fact in others for text in (fact.text, *(one.text for one in fact.wordings)))
+        strict = Sayings(self._texts, kept)
+        self._sources: dict[str, list[Fact]] = {}
+        for fact in named:
+            for id_ in _said_in(fact):
+                self._sources.setdefault(id_, []).append(fact)
+        theirs = [(item, whole_text(item.value)) for item in messages if item.value.get("role") == "user"]
+        left = [strict.without(text, by_user=True) for _, text in theirs]
+        self._sayings = Sayings(self._texts, kept, tuple(left))
+        self._standing: dict[str, list[str]] = {}
+        for fact in others:
+            for id_ in _said_in(fact):
+                self._standing.setdefault(id_, []).append(fact.text)
+        self._left: dict[str, str] = {item.key: self._said(item) for item in messages}
+        self._cut = {item.key for item in messages if self._left[item.key] != whole_text(item.value)}
+        self.erased |= {id_ for id_ in self._cut if not self._left[id_]}
+        self.messages = sum(item.key in self._cut for item, _ in theirs)
+        self.facts = named
+
+    @property
+    def cut(self) -> frozenset[str]:
+        """The ids of messages that say less now, or nothing any more."""
+        return frozenset(self._cut)
+
+    def value(self, item: Item) -> Value | None:
+        """Return what a record becomes; None where nothing of it is left, its value as it is where it says nothing."""
+        if item.key in self.erased:
+            return None
+        if not self._texts:
+            return item.value
+        match kind_of(item):
+            case "message":
+                return self._message(item)
+            case "fact":
+                return self._fact(item)
+            case "episode" | "summary":
+                return self._retold(item)
+            case "pending":
+                return self._pending(item)
+            case "skill":
+                return None if any(map(self._sayings.tell, _sentences(item.value))) else item.value
+            case kind if kind in _DONE:
+                return None if any(map(self._sayings.hint, _sentences(item.value))) else item.value
+        return item.value
+
+    def is_said(self, item: Item) -> bool:
+        """Return whether a record says it, as it is read."""
+        if kind_of(item) == "message":
+            text = whole_text(item.value)
+            by_user = item.value.get("role") == "user"
+            return self._sayings.without(text, by_user=by_user) != text
+        if kind_of(item) == "pending":
+            return self._sayings.tell(str(item.value.get("text") or ""))
+        if kind_of(item) == "fact" and self._sayings.tell(str(item.value.get("text") or "")):
+            return True
+        return self.value(item) != item.value
+
+    def is_told(self, field: str, value: str) -> bool:
+        """Return whether the value of a profile's field says it."""
+        if self._sayings.tell(f"{field}: {value}"):
+            return True
+        # it is a word of the facts, and none that the user says otherwise
+        return any(share(value, [text]) == 1 for text in self._texts) and self._sayings.hint(f"{field}: {value}")
+
+    def is_cut_from(self, value: str, item: Item) -> bool:
+        """Return whether a message bore a value out, and what is left of it does not."""
+        after = self._left.get(item.key, "")
+        return share(value, [whole_text(item.value)]) == 1 and share(value, [after]) < 1
+
+    def text_left(self, id_: str) -> str:
+        """Return what a message says now."""
+        return self._left.get(id_, "")
+
+    def _said(self, item: Item) -> str:
+        """Return what a message says without it."""
+        text = whole_text(item.value)
+        if item.key in self.erased:
+            return ""
+        by_user = item.value.get("role") == "user"
+        left = self._sayings.without(text, by_user=by_user)
+        if left == text:
+            for fact in self._sources.get(item.key, ()):
+                left = self._without_evidence(left, fact)
+        # what else is known from it goes on standing on it, in the words in which it is known
+        return left or (" ".join(dict.fromkeys(self._standing.get(item.key, ()))) if by_user else "")
+
+    def _without_evidence(self, text: str, fact: Fact) -> str:
+        """Return a message that bore a fact out in other words than the fact's, without these words."""
+        if fact.quote:
+            left = Sayings((fact.quote,), self._sayings.kept).without(text, by_user=True)
+            if left != text:
+                return left
+        told = " ".join(filter(None, (fact.text, fact.quote)))
+        near = [(share(told, [one]), place, one) for place, one in enumerate(sentences(text))]
+        best = max(near, default=(0.0, 0, ""))
+        is_kept = normalise(best[2]) in {normalise(kept) for kept in self._sayings.kept}
+        if best[0] < _BORNE_OUT or is_kept:
+            return text
+        return self._sayings.without(text, by_user=True, tells=lambda one: one == best[2])
+
+    def _message(self, item: Item) -> Value:
+        left = self._left.get(item.key)
+        if left is None:
+            left = self._said(item)
+        changed: Value = {}
+        if left != whole_text(item.value):
+            # what is no text, such as an image, has no words to keep
+            changed = {"content": left, "text": left[:MAX_INDEXED_CHARS], "keywords": ""}
+        elif any(map(self._sayings.hint, [str(item.value.get("keywords") or "")])):
+            changed = {"keywords": ""}
+        return {**item.value, **changed} if changed else item.value
+
+    def _fact(self, item: Item) -> Value:
+        value = item.value
+        wordings = [one for one in value.get("wordings") or () if not self._sayings.tell(one["text"])]
+        quote, reading = str(value.get("quote") or ""), str(value.get("reading") or "")
+        changed = {
+            "wordings": wordings,
+            "quote": self._sayings.without(quote, by_user=True),
+            "reading": "" if self._sayings.hint(reading) else reading,
+        }
+        changed = {
+            name: left for name, left in changed.items() if left != value.get(name) and (left or value.get(name))
+        }
+        return {**value, **changed} if changed else value
+
+    def _retold(self, item: Item) -> Value | None:
+        """Return an episode or a summary with the sentences that what is left of its sources bears out."""
+        value, kind = item.value, kind_of(item)
+        sources = [str(id_) for id_ in value.get("source_ids") or ()]
+        touched = bool(self._cut.intersection(sources))
+        if kind == "summary" and value.get("chain"):
+            # made anew by its conversation's chain
+            return None if touched or any(map(self._sayings.hint, _sentences(value))) else value
+        known = [self._left[id_] for id_ in sources if self._left.get(id_)]
+
+        def goes(sentence: str) -> bool:
+            return self._sayings.hint(sentence) or (touched and share(sentence, known) < _BORNE_OUT)
+
+        after = dict(value)
+        for name in _TOLD_IN[kind]:
+            after[name] = _without(str(value.get(name) or ""), goes)
+        for name in _LISTED_IN.get(kind, ()):
+            after[name] = [left for one in value.get(name) or () if (left := _without(str(one), goes))]
+        after["source_ids"] = [id_ for id_ in sources if id_ not in self.erased]
+        if after == {**value, "source_ids": sources}:
+            return value
+        says_nothing = not after["text"] or (kind == "episode" and not after["goal"])
+        return None if says_nothing or (sources and not after["source_ids"]) else after
+
+    def _pending(self, item: Item) -> Value | None:
+        """Return the note of a turn that waits: read anew by whoever is free, in what is left of it."""
+        value, sources = item.value, item.value.get("source_ids") or ()
+        # whoever is reading it may have the words before them, of its messages, of those before it or of a memory
+        free = {**value, "claimed_by": "", "claimed_until": None}
+        text = self._sayings.without(str(value.get("text") or ""), by_user=True)
+        if not self._cut.intersection(sources) and text == value.get("text"):
+            return free if value.get("claimed_by") else value
+        left = [id_ for id_ in sources if id_ not in self.erased]
+        return {**free, "text": text, "steps": [], "source_ids": left} if left else None
+
+
+def kind_of(item: Item) -> str:
+    """Return the kind of a stored record."""
+    return str(item.value.get("kind", ""))
+
+
+def index_of(item: Item) -> Any:
+    """Return how a record that is rewritten is indexed: as where it was written."""
+    searched = item.namespace[2] in (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
+    return None if searched and kind_of(item) in ("message", "fact", "episode", "summary") else False
+
+
+def _sentences(value: Mapping[str, Any]) -> Iterator[str]:
+    return (sentence for text in texts_in(value) for sentence in sentences(text))
+
+
+def _without(text: str, goes: Callable[[str], bool]) -> str:
+    parts = sentences(text)
+    left = [sentence for sentence in parts if not goes(sentence)]
+    return text if len(left) == len(parts) else " ".join(left)
+
+
+def _texts_of(fact: Fact, instead: str | None) -> list[str]:
+    return [instead] if instead else [fact.text, *(one.text for one in fact.wordings)]
+
+
+def _said_in(fact: Fact) -> set[str]:
+    return {*fact.source_ids, *fact.withdrawn, *(id_ for one in fact.wordings for id_ in one.source_ids)}
+
+
+def _is_same(fact: Fact, named: Sequence[Fact], texts: Sequence[str]) -> bool:
+    """Return whether a fact says what others say: in their words, or in equal ones of the same message."""
+    abouts = {normalise(one.about) for one in named} or {"user"}
+    if normalise(fact.about) not in abouts:
+        return False
+    if any(contains(fact.text, text) for text in texts):
+        return True
+    sources = _said_in(fact)
+    return any(
+        same(fact.text, one.text) and (sources & _said_in(one) or normalise(fact.text) == normalise(one.text))
+        for one in named
+    )

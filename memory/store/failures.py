@@ -1,0 +1,124 @@
+"""Errors of the database driver as errors of ours, which name the cause and the cure.
+
+A message has no statement, no value and no password in it: it reaches logs, and whoever watches a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable, StorageError
+from react_mem.memory.llm.causes import scrub
+
+_LOST = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.DatabaseDropped,
+    errors.IdleSessionTimeout,
+    errors.ConnectionException,
+    errors.ConnectionDoesNotExist,
+    errors.ConnectionFailure,
+    errors.TooManyConnections,
+)
+_CHECK_IT = "Check that it runs and that DATABASE_URL is right, or unset DATABASE_URL to use the embedded database."
+
+
+def place_of(url: str) -> str:
+    """Return where a database is, without its password.
+
+    Raises:
+        DatabaseUnavailable: If the URL is none.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # The parser quotes what it cannot read, which may be the password.
+        raise DatabaseUnavailable(
+            "DATABASE_URL is not a PostgreSQL URL. It looks like postgresql://user:password@host:5432/database, with "
+            "special characters of the password percent-encoded and without a driver such as `+psycopg`."
+        ) from None
+    return f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+
+
+@contextmanager
+def translated(place: str) -> Iterator[None]:
+    """Raise errors of ours for what the driver raises when the database is gone, full or read-only.
+
+    Args:
+        place: Where the database is.
+
+    Raises:
+        DatabaseUnavailable: If the connection was lost, or the database does not store.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        meaning = _meaning_of(error, place)
+        if meaning is None:
+            raise
+        raise meaning from error
+
+
+def not_available(cause: str, place: str) -> DatabaseUnavailable:
+    """Return the error that no connection can be made.
+
+    Args:
+        cause: Why.
+        place: Where the database is.
+    """
+    return DatabaseUnavailable(f"The database at {place} is not available: {cause}. {_CHECK_IT}")
+
+
+def no_connection(failure: Exception | None, place: str, seconds: float) -> DatabaseUnavailable:
+    """Return the error that no connection could be had from a pool without any.
+
+    Args:
+        failure: Why the last attempt to connect failed; None if it has not ended.
+        place: Where the database is.
+        seconds: How long somebody has waited.
+    """
+    if isinstance(failure, DatabaseFull):
+        return DatabaseFull(str(failure))
+    if isinstance(failure, StorageError):
+        return DatabaseUnavailable(str(failure))  # the embedded server does not start, and has said why
+    return not_available(_says(failure) if failure else f"no answer within {seconds:.0f} seconds", place)
+
+
+def all_in_use(connections: int, place: str, seconds: float) -> DatabaseUnavailable:
+    """Return the error that others kept all connections of a pool for too long."""
+    return DatabaseUnavailable(
+        f"All {connections} connections to the database at {place} were in use for {seconds:.0f} seconds. Raise "
+        "DATABASE_POOL_MAX, or have fewer conversations at once."
+    )
+
+
+def _meaning_of(error: psycopg.Error, place: str) -> DatabaseUnavailable | None:
+    if isinstance(error, errors.DiskFull):
+        return DatabaseFull(
+            f"The disk of the database at {place} is full ({_says(error)}). What was being written is not stored; "
+            "what was stored before is intact. Free space on it, and go on."
+        )
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return DatabaseReadOnly(
+            f"The database at {place} takes no writes ({_says(error)}). What was being written is not stored. Point "
+            "DATABASE_URL at the primary server and not at a replica, or turn default_transaction_read_only off."
+        )
+    # Without a code the driver itself speaks: the server is gone and has said nothing.
+    gone = isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+    if isinstance(error, _LOST) or (gone and not isinstance(error, errors.PipelineAborted)):
+        return DatabaseUnavailable(
+            f"The connection to the database at {place} was lost ({_says(error)}). What was being written may not be "
+            "stored, all before it is. The next attempt connects again; if it fails too, check that the database runs."
+        )
+    return None
+
+
+def _says(error: Exception) -> str:
+    said = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return scrub((said or str(error).strip() or type(error).__name__).splitlines()[0])

@@ -1,0 +1,230 @@
+"""The database's tables: LangGraph's own migrations and ours, applied in one transaction by one process at a time.
+
+The tables are those of `AsyncPostgresStore` and `AsyncPostgresSaver`, with their version tables, so that a database
+they made is adopted and stays usable by them.
+
+Ours are the files of `schema/`, run in the order of their numbers (0 to 18 were single statements once: a number that
+has no file belongs to the next file, or is superseded by it). A released file is never edited, renamed or deleted: a
+change is a new file. A function whose columns change is dropped and created there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.store.postgres.base import MIGRATIONS as STORE_MIGRATIONS
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier
+
+from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
+from react_mem.memory.store.embeddings import EmbeddingModel
+
+Connection = AsyncConnection[DictRow]
+
+_OLDEST_PGVECTOR = (0, 8)
+"""The first that goes on searching an index until enough rows have passed a filter."""
+
+_MIGRATION_LOCK = 0x7265_6163_746D_656D
+"""`reactmem`: what starting processes queue for."""
+
+
+def _read_migrations() -> tuple[tuple[int, str], ...]:
+    folder = files("react_mem.memory.store") / "schema"
+    texts = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    return tuple(sorted((int(name.partition("_")[0]), text) for name, text in texts.items()))
+
+
+MIGRATIONS = _read_migrations()
+"""The files of `schema/`, by their numbers. A database has run all up to the highest number that it has recorded."""
+
+_VECTORS_TABLE = """
+    CREATE TABLE IF NOT EXISTS store_vectors (
+        prefix text NOT NULL,
+        key text NOT NULL,
+        field_name text NOT NULL,
+        embedding vector({dims}),
+        created_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP,
+        updated_at TIMESTAMP WITH TIME ZONE DEFAULT CURRENT_TIMESTAMP,
+        PRIMARY KEY (prefix, key, field_name),
+        FOREIGN KEY (prefix, key) REFERENCES store(prefix, key) ON DELETE CASCADE
+    )
+"""
+
+
+@dataclass(frozen=True)
+class StoredEmbedding:
+    """What the vectors in a database are.
+
+    Args:
+        name: The model that made them; None in a database that the stock store made.
+        dims: Their length.
+    """
+
+    name: str | None
+    dims: int
+
+
+async def stored_embedding(conn: Connection) -> StoredEmbedding | None:
+    """Return what made the vectors of this database, or None if it has no place for vectors yet."""
+    dims = await _vector_dims(conn)
+    if dims is None:
+        return None
+    row = None
+    if await table_exists(conn, "memory_embedding"):
+        row = await (await conn.execute("SELECT name, dims FROM memory_embedding")).fetchone()
+    return StoredEmbedding(row["name"], row["dims"]) if row else StoredEmbedding(None, dims)
+
+
+def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -> None:
+    """Refuse a model that did not make the vectors of the database: its distances to them mean nothing.
+
+    Raises:
+        EmbeddingMismatch: If the models differ; the message says how to go back and how to move on.
+    """
+    if stored is None or (stored.dims == requested.dims and stored.name in (None, requested.name)):
+        return
+    name = stored.name or "an unrecorded model"
+    back = f"Set EMBEDDING_MODEL={stored.name}" if stored.name else f"Set EMBEDDING_MODEL to a {stored.dims}-dim model"
+    raise EmbeddingMismatch(
+        f"The memories in this database were embedded with {name} ({stored.dims} dimensions), and the model asked for "
+        f"is {requested.name} ({requested.dims} dimensions). {back}, or re-embed them: "
+        f"python -m react_mem.memory.store.reembed --to {requested.name}"
+    )
+
+
+async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool) -> None:
+    """Bring the database's tables up to date; nothing happens if they are.
+
+    Args:
+        conn: An autocommit connection.
+        model: The model whose vectors will be kept.
+        checkpoints: Whether the checkpointer's tables are wanted too.
+
+    Raises:
+        DatabaseUnavailable: If the database has no pgvector, or this user may not create tables.
+        EmbeddingMismatch: If the database holds vectors of another model.
+    """
+    async with _migration(conn):
+        check_embedding(await stored_embedding(conn), model)
+        await _apply_all(conn, model.dims, checkpoints=checkpoints)
+        await conn.execute(
+            "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s) ON CONFLICT DO NOTHING", (model.name, model.dims)
+        )
+
+
+async def upgrade(conn: Connection, dims: int) -> None:
+    """Bring the tables of a database up to date that holds vectors, whatever model made them.
+
+    Args:
+        conn: An autocommit connection.
+        dims: The vectors' length.
+
+    Raises:
+        DatabaseUnavailable: If the database's pgvector is too old, or this user may not create tables.
+    """
+    async with _migration(conn):
+        await _apply_all(conn, dims, checkpoints=False)
+
+
+@asynccontextmanager
+async def _migration(conn: Connection) -> AsyncIterator[None]:
+    try:
+        async with conn.transaction():
+            await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+            yield
+    except errors.InsufficientPrivilege as error:
+        raise DatabaseUnavailable(
+            f"The database's user may not create the tables of the store: {error.diag.message_primary}. Grant it "
+            "CREATE on the schema, or run the first start with a user that has it."
+        ) from error
+
+
+async def _apply_all(conn: Connection, dims: int, *, checkpoints: bool) -> None:
+    if checkpoints:
+        await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
+    await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
+    await _create_extension(conn)
+    # The stock store's three, but for the index, which ours would drop.
+    vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
+    await _apply(conn, "vector_migrations", enumerate(vectors))
+    await _apply(conn, "memory_migrations", [(number, of_dims(text, dims)) for number, text in MIGRATIONS])
+
+
+def of_dims(statement: str, dims: int) -> str:
+    """Return a statement for vectors of a length.
+
+    Args:
+        statement: SQL with `{dims}` and `{inline}`.
+        dims: The length.
+    """
+    # 1,500 bytes for what is no vector: a piece of text has 100 words, of 8 bytes each
+    return statement.replace("{dims}", str(int(dims))).replace("{inline}", str(min(8_160, 2 * int(dims) + 1_500)))
+
+
+async def _create_extension(conn: Connection) -> None:
+    version = await _extension_version(conn)
+    if version is None:
+        try:
+            await conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        except errors.InsufficientPrivilege as error:
+            raise DatabaseUnavailable(
+                "The database has no pgvector yet and its user may not add it. As a superuser, run in that database: "
+                "CREATE EXTENSION vector"
+            ) from error
+        except (errors.FeatureNotSupported, errors.UndefinedFile) as error:
+            raise DatabaseUnavailable(
+                "This PostgreSQL server has no pgvector. Install it there (package postgresql-NN-pgvector, image "
+                "pgvector/pgvector), or unset DATABASE_URL to use the embedded database."
+            ) from error
+        version = await _extension_version(conn)
+    if version is not None and tuple(map(int, version.split(".")[:2])) < _OLDEST_PGVECTOR:
+        raise DatabaseUnavailable(
+            f"The database has pgvector {version}, and 0.8 or newer is needed. Install a newer package on the server, "
+            "and then run in that database: ALTER EXTENSION vector UPDATE"
+        )
+
+
+async def _extension_version(conn: Connection) -> str | None:
+    row = await (await conn.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")).fetchone()
+    return None if row is None else str(row["extversion"])
+
+
+async def _apply(conn: Connection, table: str, migrations: Iterable[tuple[int, str]]) -> None:
+    if not await table_exists(conn, table):
+        await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
+    row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
+    done = -1 if row is None or row["v"] is None else row["v"]
+    for number, text in migrations:
+        if number <= done:
+            continue
+        # CONCURRENTLY is impossible in a transaction, and the transaction is what makes a start all or nothing.
+        await conn.execute(text.replace("CONCURRENTLY ", "").encode())
+        await conn.execute(
+            SQL("INSERT INTO {} (v) SELECT generate_series(%s::int, %s::int)").format(Identifier(table)),
+            (done + 1, number),
+        )
+        done = number
+
+
+async def table_exists(conn: Connection, table: str) -> bool:
+    """Return whether this schema has the table."""
+    row = await (
+        await conn.execute("SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = %s", (table,))
+    ).fetchone()
+    return row is not None
+
+
+async def _vector_dims(conn: Connection) -> int | None:
+    row: dict[str, Any] | None = await (
+        await conn.execute(
+            "SELECT atttypmod AS dims FROM pg_attribute WHERE attname = 'embedding' AND NOT attisdropped "
+            "AND attrelid = to_regclass(format('%I.store_vectors', current_schema()))"
+        )
+    ).fetchone()
+    return None if row is None else int(row["dims"])

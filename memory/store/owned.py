@@ -1,0 +1,48 @@
+"""Everything that belongs to one owner, as the store has it."""
+
+from __future__ import annotations
+
+from langgraph.store.base import BaseStore, Item, SearchOp
+
+from react_mem.memory.model.namespaces import (
+    ABANDONED,
+    LINKS,
+    META,
+    abandoned_namespace,
+    owner_namespace,
+    terminal_namespace,
+)
+
+WHOLE = 1_000_000_000
+"""No owner has more items. Asked for at once, they are one snapshot; page by page, a write in between moves some."""
+
+
+async def everything(store: BaseStore, user_id: str) -> list[Item]:
+    """Return every record of an owner: all scopes, and what waits to be extracted. Links follow from them.
+
+    What has been set aside with a branch of a conversation is not among them: see `set_aside`.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+
+    Returns:
+        The items, in the order of their namespaces and keys.
+    """
+    [found] = await store.abatch([SearchOp(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)])
+    assert isinstance(found, list)  # noqa: S101 - narrows for the type checker
+    items = [item for item in found if isinstance(item, Item) and item.namespace[2] not in (ABANDONED, LINKS, META)]
+    return sorted(items, key=lambda item: (item.namespace, item.key))
+
+
+async def set_aside(store: BaseStore, user_id: str) -> list[Item]:
+    """Return the records of an owner that belong to branches of conversations which are no longer followed."""
+    found = await store.asearch(abandoned_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    return sorted(found, key=lambda item: (item.namespace, item.key))
+
+
+async def bookmarks(store: BaseStore, user_id: str) -> list[Item]:
+    """Return which conversations the terminal would go on with for a user."""
+    [found] = await store.abatch([SearchOp(terminal_namespace(user_id), limit=WHOLE, refresh_ttl=False)])
+    assert isinstance(found, list)  # noqa: S101 - narrows for the type checker
+    return [item for item in found if isinstance(item, Item)]

@@ -1,0 +1,345 @@
+"""Prompts that are replaced at run time: versions in the store, one of them active, the files in prompts/ as default.
+
+A deployment that words a prompt differently needs no release for it:
+
+    async with open_store() as store:  # of react_mem.memory.opening; in a graph, runtime.store
+        prompts = PromptVersions(store)
+        await prompts.put("chat_summary_next", text, note="asks for the order number")
+        await prompts.rollback("chat_summary_next")  # back to what was active before
+        await prompts.activate("chat_summary_next", 0)  # back to the file
+
+Prompts belong to the deployment and to no user: they are in a namespace of their own, and no route of the server
+writes them. Who may open the store may.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from string import Formatter
+from weakref import WeakKeyDictionary
+
+from langgraph.store.base import BaseStore, PutOp
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from react_mem.errors import PromptError
+from react_mem.memory.model.records import now
+from react_mem.memory.store.transactions import Guard, GuardedStore, WriteConflict
+from react_mem.prompts import load_prompt
+
+ROOT = "prompts"
+FILE = 0
+"""The version that every prompt has: its file."""
+
+MAX_CHARS = 50_000
+"""Of one version: the longest prompt that is shipped has a tenth of it."""
+
+TTL = 10.0
+"""Seconds until every process uses a change. The process that makes it uses it at once."""
+
+READ_TIMEOUT = 2.0
+"""Seconds a request waits for the store; it answers in milliseconds, and the file is always there."""
+
+_HEAD = "head"
+_MAX_VERSIONS = 10_000
+_MAX_BEFORE = 100  # as many steps back as `rollback` knows
+_MAX_TRIES = 10  # it takes as many others who change the same prompt in the same moment
+
+_PLACEHOLDER = re.compile(r"(?<!{){(\w+)}(?!})")
+
+log = logging.getLogger(__name__)
+
+
+class PromptVersion(BaseModel):
+    """One version of a prompt.
+
+    Args:
+        version: Its number, counted from 1; 0 is the file.
+        text: What the model is told.
+        note: What it is for, for people.
+        created_at: When it was put; None for the file.
+        active: Whether it is in use.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    version: int = Field(ge=FILE)
+    text: str
+    note: str = ""
+    created_at: datetime | None = None
+    active: bool = False
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is to be used now.
+
+    Args:
+        text: What the model is told, to be filled in with `str.format` where the file is.
+        version: Which version that is; 0 for the file.
+        problem: Why it is not the active one, or may not be; empty if it is.
+    """
+
+    text: str
+    version: int = FILE
+    problem: str = ""
+
+
+class _Head(BaseModel):
+    """Which versions there are and which is active, with those that were active before, the last one last."""
+
+    latest: int = 0
+    active: int = FILE
+    before: tuple[int, ...] = ()
+
+    def activated(self, version: int) -> _Head:
+        if version == self.active:
+            return self
+        return self.model_copy(update={"active": version, "before": (*self.before, self.active)[-_MAX_BEFORE:]})
+
+
+_cache: WeakKeyDictionary[BaseStore, dict[str, tuple[float, Prompt]]] = WeakKeyDictionary()
+
+
+class PromptVersions:
+    """The prompts of one store.
+
+    Args:
+        store: Where versions are kept.
+        ttl: Seconds for which this process uses what it has read.
+    """
+
+    def __init__(self, store: BaseStore, *, ttl: float = TTL) -> None:
+        self._store = store
+        self._ttl = ttl
+        self._read = _cache.setdefault(store, {})
+        self._lock = asyncio.Lock()
+
+    async def current(self, name: str) -> Prompt:
+        """Return the prompt to use now. It never fails for the store's sake.
+
+        While the store cannot be read, what this process has read before goes on, else the file; the result says so.
+
+        Args:
+            name: The prompt's file in prompts/, without `.md`.
+
+        Raises:
+            ValueError: If there is no such prompt; it lists the ones there are.
+        """
+        default = await _file(name)
+        until, known = self._read.get(name, (0.0, None))
+        if known is not None and time.monotonic() < until:
+            return known
+        try:
+            async with asyncio.timeout(READ_TIMEOUT):
+                prompt = await self._active(name, default)
+        except Exception as error:
+            log.warning("the active version of the prompt %r cannot be read: %s", name, type(error).__name__)
+            problem = f"the active version of the prompt {name!r} cannot be read ({type(error).__name__})"
+            prompt = replace(known or Prompt(default), problem=problem)
+        self._read[name] = (time.monotonic() + self._ttl, prompt)
+        return prompt
+
+    async def put(self, name: str, text: str, *, note: str = "", activate: bool = True) -> PromptVersion:
+        """Store a new version.
+
+        Args:
+            name: The prompt's file in prompts/, without `.md`.
+            text: What the model is to be told.
+            note: What it is for, for people.
+            activate: Whether it is used from now on.
+
+        Returns:
+            The version, with its number.
+
+        Raises:
+            PromptError: If the text cannot stand in for the file, for want of a placeholder for example.
+            ValueError: If there is no such prompt.
+        """
+        text = text.strip()
+        if problem := problem_of(text, await _file(name)):
+            raise PromptError(f"the prompt {name!r} cannot be replaced: {problem}")
+
+        def add(head: _Head) -> tuple[_Head, list[PromptVersion]]:
+            number = head.latest + 1
+            added = head.model_copy(update={"latest": number})
+            version = PromptVersion(version=number, text=text, note=note, created_at=now())
+            return added.activated(number) if activate else added, [version]
+
+        head, [version] = await self._change(name, add)
+        return version.model_copy(update={"active": head.active == version.version})
+
+    async def get(self, name: str, version: int | None = None) -> PromptVersion:
+        """Return a version.
+
+        Args:
+            name: The prompt.
+            version: Its number; by default the active one.
+
+        Raises:
+            PromptError: If there is no such version.
+            ValueError: If there is no such prompt.
+        """
+        default = await _file(name)
+        head = await self._head(name)
+        number = head.active if version is None else version
+        if number == FILE:
+            return PromptVersion(version=FILE, text=default, note="the file", active=head.active == FILE)
+        item = await self._store.aget(_namespace(name), _key(number)) if number > 0 else None
+        if item is None:
+            raise PromptError(
+                f"the prompt {name!r} has no version {number}; the latest is {head.latest}, 0 is the file"
+            )
+        return _version(item.value, head)
+
+    async def list(self, name: str) -> list[PromptVersion]:
+        """Return all versions of a prompt, the latest first, the file last.
+
+        Raises:
+            ValueError: If there is no such prompt.
+        """
+        file = await self.get(name, FILE)
+        head = await self._head(name)
+        found = await self._store.asearch(_namespace(name), limit=_MAX_VERSIONS)
+        versions = [_version(item.value, head) for item in found if item.key != _HEAD]
+        return [*sorted(versions, key=lambda one: one.version, reverse=True), file]
+
+    async def activate(self, name: str, version: int) -> PromptVersion:
+        """Use a version from now on.
+
+        Args:
+            name: The prompt.
+            version: Its number; 0 for the file.
+
+        Raises:
+            PromptError: If there is no such version, or it cannot stand in for the file any more.
+            ValueError: If there is no such prompt.
+        """
+        chosen = await self.get(name, version)
+        if version != FILE and (problem := problem_of(chosen.text, await _file(name))):
+            raise PromptError(f"version {version} of the prompt {name!r} cannot be used: {problem}")
+        await self._change(name, lambda head: (head.activated(version), []))
+        return chosen.model_copy(update={"active": True})
+
+    async def rollback(self, name: str) -> PromptVersion:
+        """Use what was active before the active version, again and again further back.
+
+        Raises:
+            PromptError: If nothing was.
+            ValueError: If there is no such prompt.
+        """
+        await _file(name)
+
+        def back(head: _Head) -> tuple[_Head, list[PromptVersion]]:
+            if not head.before:
+                raise PromptError(f"no version of the prompt {name!r} was active before; activate one by its number")
+            return head.model_copy(update={"active": head.before[-1], "before": head.before[:-1]}), []
+
+        head, _ = await self._change(name, back)
+        return await self.get(name, head.active)
+
+    async def _active(self, name: str, default: str) -> Prompt:
+        head = await self._head(name)
+        if head.active == FILE:
+            return Prompt(default)
+        item = await self._store.aget(_namespace(name), _key(head.active))
+        text = str(item.value.get("text", "")) if item is not None else ""
+        # what the store holds may be older than the file, whose placeholders are what the code fills in
+        if problem := problem_of(text, default):
+            log.warning("version %d of the prompt %r is not used: %s", head.active, name, problem)
+            return Prompt(default, problem=f"version {head.active} of the prompt {name!r} is not used: {problem}")
+        return Prompt(text, head.active)
+
+    async def _head(self, name: str) -> _Head:
+        item = await self._store.aget(_namespace(name), _HEAD)
+        return _Head.model_validate(item.value) if item is not None else _Head()
+
+    async def _change(
+        self, name: str, step: Callable[[_Head], tuple[_Head, Sequence[PromptVersion]]]
+    ) -> tuple[_Head, Sequence[PromptVersion]]:
+        """Read, decide, write, as if nobody else changed the same prompt."""
+        namespace = _namespace(name)
+        async with self._lock:
+            for _ in range(_MAX_TRIES):
+                item = await self._store.aget(namespace, _HEAD)
+                before = item.value if item is not None else None
+                head, added = step(_Head.model_validate(before or {}))
+                batch = [PutOp(namespace, _HEAD, head.model_dump(mode="json"), index=False)]
+                for version in added:
+                    value = version.model_dump(mode="json", exclude={"active"})
+                    batch.append(PutOp(namespace, _key(version.version), value, index=False))
+                if not isinstance(self._store, GuardedStore):
+                    await self._store.abatch(batch)
+                elif not await self._store.abatch_if(batch, Guard(namespace, _HEAD, before)):
+                    continue
+                self._read.pop(name, None)
+                return head, added
+        raise WriteConflict(f"the prompt {name!r} is being changed by others all the time; try again")
+
+
+def problem_of(text: str, default: str) -> str:
+    """Return why a text cannot stand in for a prompt's file; empty if it can.
+
+    Args:
+        text: The text.
+        default: The file's.
+
+    >>> problem_of("Sum up.", "Sum up in {length} characters.")
+    'it lacks the placeholder {length}, which the file has; write it where that value belongs'
+    >>> problem_of("In {length} characters of {user.key}.", "Sum up in {length} characters.")
+    'it has {user.key}, which nothing fills in; the placeholders are {length}; a brace itself is written twice'
+    """
+    if not text.strip():
+        return "it is empty"
+    if len(text) > MAX_CHARS:
+        return f"it has {len(text)} characters, and {MAX_CHARS} are allowed"
+    wanted = dict.fromkeys(_PLACEHOLDER.findall(default))
+    if not wanted:
+        # nothing is filled in, so that braces are what they are
+        return ""
+    try:
+        given = [
+            (field or "") + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")
+            for _, field, form, conversion in Formatter().parse(text)
+            if field is not None
+        ]
+    except ValueError as error:
+        return f"its braces do not match ({error}); a brace itself is written twice"
+    if missing := [name for name in wanted if name not in given]:
+        named = ", ".join(f"{{{name}}}" for name in missing)
+        return (
+            f"it lacks the placeholder{'s' if len(missing) > 1 else ''} {named}, which the file has; "
+            "write it where that value belongs"
+        )
+    if unknown := [name for name in given if name not in wanted]:
+        return (
+            f"it has {{{unknown[0][:80]}}}, which nothing fills in; the placeholders are "
+            f"{', '.join(f'{{{name}}}' for name in wanted)}; a brace itself is written twice"
+        )
+    return ""
+
+
+async def _file(name: str) -> str:
+    # the first time it reads a file
+    return await asyncio.to_thread(load_prompt, name)
+
+
+def _namespace(name: str) -> tuple[str, ...]:
+    return (ROOT, name)
+
+
+def _key(version: int) -> str:
+    return f"{version:08d}"
+
+
+def _version(value: object, head: _Head) -> PromptVersion:
+    try:
+        version = PromptVersion.model_validate(value)
+    except ValidationError as error:
+        raise PromptError(f"a stored version is no prompt: {error.error_count()} fields are wrong") from None
+    return version.model_copy(update={"active": version.version == head.active})

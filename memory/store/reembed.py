@@ -1,0 +1,275 @@
+"""Move a database to another embedding model: `python -m react_mem.memory.store.reembed --to MODEL`.
+
+Reading and writing go on meanwhile. The new index is gathered in a table beside the old one, what is written meanwhile
+included, and takes its place in one transaction at the end. An interrupted run goes on where it was; until it ends, the
+database is what it was before. Afterwards, a process that was started with the old model refuses to search and to write
+until it is started again (see `model_guard`).
+
+`--to` the model that the database has already brings its index up to date with this version: texts that an older
+version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words,
+and those whose vectors failed by their meaning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier, Literal
+from rich.console import Console
+
+from react_mem.errors import StorageError
+from react_mem.memory.index.entries import TERM_NUMBERS
+from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.store.migrations import of_dims, stored_embedding, upgrade
+from react_mem.memory.store.model_guard import wait_for_writers
+from react_mem.memory.store.server import connected
+from react_mem.memory.store.settings import StorageSettings
+from react_mem.memory.store.text import entries_of_fields
+from react_mem.memory.store.vectors import checked_vector
+from react_mem.memory.store.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
+
+_BATCH = 100
+"""Items a call of the model: what an interruption costs at most, and within every provider's limit."""
+
+_NEXT = "store_vectors_next"
+_NEXT_VECTORS: Sequence[str] = (
+    "DROP TABLE IF EXISTS store_vectors_next",
+    # What every row of an owner is compared by comes first: a column costs all that stand before it. All are compared
+    # in half precision, which the database makes of the vector, so that whoever writes one need not know.
+    f"""
+    CREATE TABLE store_vectors_next (
+        half halfvec({{dims}}) GENERATED ALWAYS AS (embedding::halfvec({{dims}})) STORED,
+        terms sparsevec({TERM_NUMBERS}),
+        length real,
+        place bigint,
+        said_at timestamptz,
+        prefix text NOT NULL,
+        key text NOT NULL,
+        field_name text NOT NULL,
+        embedding vector({{dims}}),
+        created_at timestamptz DEFAULT CURRENT_TIMESTAMP,
+        updated_at timestamptz DEFAULT CURRENT_TIMESTAMP,
+        CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name),
+        CONSTRAINT store_vectors_next_prefix_key_fkey
+            FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
+    )
+    """,
+    # The bytes up to which a row stays in one piece: the half vector and a hundred words, but not the whole vector,
+    # which few are compared by. The largest column is moved out first.
+    "ALTER TABLE store_vectors_next SET (toast_tuple_target = {inline})",
+    # An owner's rows, in the order of the conversation. By a range of prefixes, whatever the database's collation.
+    "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
+)
+"""A table as that of the vectors, to be filled and then to take its place."""
+
+_SWAP_VECTORS: Sequence[str] = (
+    "DROP TABLE store_vectors",
+    "ALTER TABLE store_vectors_next RENAME TO store_vectors",
+    "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
+    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
+    """ALTER TABLE store_vectors
+        RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
+)
+
+_MISSING_INDEX = (
+    "CREATE INDEX IF NOT EXISTS store_vectors_missing_idx ON store_vectors (prefix, key, field_name) "
+    "WHERE embedding IS NULL"
+)
+"""What lacks a vector is found without reading the rest."""
+# In the order of the primary key, from where the last batch ended: each pass reads every row once.
+_PENDING = """
+    SELECT v.prefix, v.key, v.fields, v.updated_at, s.value
+    FROM (
+        SELECT prefix, key, array_agg(field_name) AS fields, max(updated_at) AS updated_at
+        FROM store_vectors WHERE (prefix, key) > (%s, %s) GROUP BY prefix, key ORDER BY prefix, key
+    ) v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
+    WHERE NOT EXISTS (
+        SELECT FROM store_vectors_next n WHERE n.prefix = v.prefix AND n.key = v.key AND n.updated_at = v.updated_at
+    )
+    ORDER BY v.prefix, v.key LIMIT %s
+"""
+_CLEAR = """
+    DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[]) AS item (prefix, key)
+    WHERE n.prefix = item.prefix AND n.key = item.key
+"""
+# What was deleted since it was read stays deleted: its row is not there, or is held until this is done.
+_INSERT = f"""
+    INSERT INTO store_vectors_next
+        (prefix, key, field_name, embedding, terms, length, place, said_at, created_at, updated_at)
+    SELECT new.prefix, new.key, new.field_name, new.embedding, new.terms, new.length, new.place, new.said_at,
+        s.created_at, item.updated_at
+    FROM {INDEX_ROWS}
+        JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+            ON item.prefix = new.prefix AND item.key = new.key
+        JOIN store s ON s.prefix = new.prefix AND s.key = new.key
+    FOR KEY SHARE OF s
+"""  # noqa: S608 - of literals
+# An item that has nothing to embed any more is marked as done by a row without a vector: the stock store leaves the
+# vectors of such items behind.
+_MARK = """
+    INSERT INTO store_vectors_next (prefix, key, field_name, updated_at)
+    SELECT item.prefix, item.key, '', item.updated_at
+    FROM unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+        JOIN store s ON s.prefix = item.prefix AND s.key = item.key
+    FOR KEY SHARE OF s
+"""
+_FORGET_LEFTOVERS = """
+    DELETE FROM store_vectors_next n WHERE n.embedding IS NULL
+        OR NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = n.prefix AND v.key = n.key)
+"""
+
+Connection = AsyncConnection[DictRow]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a pass over all items is."""
+
+    prefix: str = ""
+    key: str = ""
+
+
+async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
+    """Embed everything that a database indexes, with another model or anew.
+
+    Args:
+        settings: Which database; its `embedding` is not used.
+        model: The model to move to.
+        report: Told the number of vectors made so far in this run.
+
+    Returns:
+        The number of vectors made in this run.
+
+    Raises:
+        StorageError: If the database cannot be opened.
+    """
+    async with connected(settings) as conn:
+        stored = await stored_embedding(conn)
+        if stored is None:
+            return 0
+        await upgrade(conn, stored.dims)
+        if (stored.name, stored.dims) == (model.name, model.dims) and not await _lacks_something(conn):
+            return 0
+        await _prepare(conn, model)
+        types = await read_types(conn)
+        done = 0
+
+        def count(made: int) -> None:
+            nonlocal done
+            done += made
+            report(done)
+
+        while True:
+            # Again for what was written meanwhile, until that is little enough for writers to wait for.
+            while await _pass(conn, model, types, count) > _BATCH:
+                pass
+            if await _swap(conn, model, types, count):
+                return done
+
+
+async def _lacks_something(conn: Connection) -> bool:
+    row = await (
+        await conn.execute("SELECT 1 FROM store_vectors WHERE terms IS NULL OR embedding IS NULL LIMIT 1")
+    ).fetchone()
+    return row is not None
+
+
+async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
+    found = await (
+        await conn.execute("SELECT obj_description(to_regclass(%s), 'pg_class') AS model", (_NEXT,))
+    ).fetchone()
+    if found is not None and found["model"] == model.name:
+        return
+    async with conn.transaction():
+        for statement in _NEXT_VECTORS:
+            await conn.execute(of_dims(statement, model.dims).encode())
+        await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(model.name)))
+
+
+async def _pass(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> int:
+    """Embed every item that is still to be done; return how many vectors that made."""
+    total = 0
+    place: _Place | None = _Place()
+    while place is not None:
+        made, place = await _embed_batch(conn, model, types, place)
+        total += made
+        if made:
+            count(made)
+    return total
+
+
+async def _embed_batch(
+    conn: Connection, model: EmbeddingModel, types: Types, place: _Place
+) -> tuple[int, _Place | None]:
+    """Embed the next items that are still to be done; return how many vectors that made, and where it ended."""
+    items = await (await conn.execute(_PENDING, (place.prefix, place.key, _BATCH))).fetchall()
+    entries = [
+        (item["prefix"], item["key"], entry)
+        for item in items
+        for entry in entries_of_fields(item["value"], item["fields"])
+    ]
+    vectors: list[bytes] = []
+    for start in range(0, len(entries), _BATCH):
+        texts = [entry.text for _, _, entry in entries[start : start + _BATCH]]
+        vectors += [checked_vector(model, each) for each in await model.embeddings.aembed_documents(texts)]
+    rows = [index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
+    indexed = {row[:2] for row in rows}
+    empty = [item for item in items if (item["prefix"], item["key"]) not in indexed]
+    async with conn.transaction():
+        await conn.execute(_CLEAR, _identities(items)[:2])
+        await conn.execute(_INSERT, [*index_columns(rows, types), *_identities(items)])
+        await conn.execute(_MARK, _identities(empty))
+    last = _Place(items[-1]["prefix"], items[-1]["key"]) if len(items) == _BATCH else None
+    return len(rows), last
+
+
+def _identities(items: Sequence[DictRow]) -> list[Any]:
+    return columns([(item["prefix"], item["key"], item["updated_at"]) for item in items], 3)
+
+
+async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> bool:
+    """Put the new table in place of the old one, unless something was written by who does not wait for that."""
+    async with conn.transaction():
+        await wait_for_writers(conn)
+        await _pass(conn, model, types, count)
+        await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
+        if await (await conn.execute(_PENDING, ("", "", 1))).fetchone():
+            return False
+        for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS, _MISSING_INDEX):
+            await conn.execute(statement.encode())
+        await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
+        await conn.execute("DELETE FROM memory_embedding")
+        await conn.execute("INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (model.name, model.dims))
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command.
+
+    Args:
+        arguments: The command line; the process's own by default.
+    """
+    parser = argparse.ArgumentParser(prog="python -m react_mem.memory.store.reembed", description=__doc__)
+    parser.add_argument("--to", required=True, metavar="MODEL", help="`local` or an init_embeddings string")
+    spec = parser.parse_args(arguments).to
+    console = Console()
+    try:
+        model = load_embedding_model(spec)
+        with console.status("Embedding") as status:
+            done = asyncio.run(
+                reembed(StorageSettings.from_env(), model, lambda count: status.update(f"Embedding: {count} texts"))
+            )
+    except StorageError as error:
+        sys.exit(str(error))
+    console.print(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Which calibration belongs to a database: known, kept beside its vectors, or measured once, behind what goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
+
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
+from react_mem.memory.store.embeddings import EmbeddingModel
+
+_STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
+_STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
+
+_UNMEASURED = Calibration(
+    points=((-1, 0), (0.051, 0.5), (0.168, 0.7), (0.285, 0.8), (0.520, 0.9), (1, 1)), separation={}
+)
+"""all-MiniLM-L6-v2, as measured: the shape of most models. It separates nothing, so that no threshold is applied until
+the model's own is known."""
+
+_RETRY_SECONDS = 60.0
+"""Until a measurement that failed is made anew: it takes some eighty texts, and providers limit rates."""
+
+log = logging.getLogger(__name__)
+
+
+class Scale:
+    """What the cosines of a store's embedding model mean.
+
+    Args:
+        pool: Connections to the database that keeps it.
+        model: The model.
+    """
+
+    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], model: EmbeddingModel) -> None:
+        self._pool = pool
+        self._model = model
+        self._known = KNOWN.get(model.name)
+        self._measuring: asyncio.Task[None] | None = None
+        self._not_before = 0.0
+
+    @property
+    def calibration(self) -> Calibration:
+        """What is known of it by now; the first question to an unknown model has it looked up or measured."""
+        idle = self._measuring is None or self._measuring.done()
+        if self._known is None and idle and time.monotonic() >= self._not_before:
+            self._measuring = asyncio.create_task(self._find_out())
+        return self._known or _UNMEASURED
+
+    async def close(self) -> None:
+        """Stop measuring; the next process begins anew."""
+        if self._measuring is not None:
+            self._measuring.cancel()
+            await asyncio.wait([self._measuring])
+
+    async def settle(self) -> None:
+        """Wait until nothing is being measured."""
+        if self._measuring is not None:
+            await asyncio.wait([self._measuring])
+
+    async def _find_out(self) -> None:
+        try:
+            async with self._pool.connection() as conn:
+                row = await (await conn.execute(_STORED, (self._model.name,))).fetchone()
+            if row is not None:
+                self._known = Calibration.model_validate(row["calibration"])
+                return
+            self._known = await calibrate(self._model.embeddings)  # no connection is held meanwhile
+            async with self._pool.connection() as conn:
+                await conn.execute(_STORE, (self._known.model_dump_json(), self._model.name))
+        except Exception as error:  # whatever the provider's client raises; the next question tries again
+            self._not_before = time.monotonic() + _RETRY_SECONDS
+            log.warning("the scale of %s is not known yet: %s", self._model.name, cause_of(error))
+            return
+        if not self._known.separates:
+            log.warning("%s hardly tells an answer from an unrelated text: no threshold is applied", self._model.name)

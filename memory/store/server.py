@@ -1,0 +1,131 @@
+"""Opening the database: its server, its tables and the store on it, for the length of a context."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg.sql import SQL, Identifier
+
+from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable
+from react_mem.memory.llm.causes import scrub
+from react_mem.memory.store.embedded import EmbeddedServer, embedded_server
+from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.store.failures import not_available, place_of, translated
+from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
+from react_mem.memory.store.pool import DatabasePool
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.settings import StorageSettings
+from react_mem.memory.telemetry import watch_pool
+
+CONNECT_TIMEOUT = 5
+"""Seconds for one address of the server; a reachable one answers in milliseconds."""
+_CONNECT_DEADLINE = 10.0
+"""Seconds for all its addresses together; also how long a caller waits for a free connection."""
+
+
+@asynccontextmanager
+async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[DictRow]]:
+    """Open one connection to the configured database, started if it is the embedded one.
+
+    Args:
+        settings: Which database.
+
+    Yields:
+        An autocommit connection, in the schema of the settings.
+
+    Raises:
+        DatabaseUnavailable: If it does not answer or refuses us.
+        EmbeddedDatabaseError: If the embedded one cannot be started.
+    """
+    async with AsyncExitStack() as stack:
+        server = await _server(settings, stack)
+        conn = await _connect(server.url, settings.db_schema)
+        async with conn:
+            yield conn
+
+
+@asynccontextmanager
+async def open_database(settings: StorageSettings | None, *, checkpoints: bool) -> AsyncIterator[MemoryStore]:
+    settings = settings or StorageSettings.from_env()
+    async with AsyncExitStack() as stack:
+        server = await _server(settings, stack)
+        with translated(place_of(server.url)):
+            async with await _connect(server.url, settings.db_schema) as conn:
+                stored = await stored_embedding(conn)
+                model = await asyncio.to_thread(_choose_model, settings.embedding, stored)
+                await migrate(conn, model, checkpoints=checkpoints)
+        pool = DatabasePool(
+            server.url,
+            revive=server.revive,
+            kwargs=_connection_options(settings.db_schema),
+            min_size=settings.pool_min,
+            max_size=settings.pool_max,
+            timeout=_CONNECT_DEADLINE,
+        )
+        await stack.enter_async_context(pool)
+        watch_pool(pool)
+        store = MemoryStore(pool, model, fields=settings.index_fields)
+        await stack.enter_async_context(store)
+        yield store
+
+
+@dataclass(frozen=True)
+class _GivenServer:
+    """A database server that somebody else runs."""
+
+    url: str
+    revive: None = None
+
+
+async def _server(settings: StorageSettings, stack: AsyncExitStack) -> _GivenServer | EmbeddedServer:
+    if settings.database_url is not None:
+        return _GivenServer(settings.database_url.get_secret_value())
+    return await stack.enter_async_context(embedded_server(settings.data_dir))
+
+
+def _connection_options(schema: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "autocommit": True,
+        "row_factory": dict_row,
+        "connect_timeout": CONNECT_TIMEOUT,
+        # No prepared statements: a pooler such as PgBouncer hands the next statement to another session.
+        "prepare_threshold": None,
+    }
+    if schema is not None:
+        options["options"] = f"-c search_path={schema},public"
+    return options
+
+
+async def _connect(url: str, schema: str | None) -> AsyncConnection[DictRow]:
+    place = place_of(url)
+    try:
+        async with asyncio.timeout(_CONNECT_DEADLINE):
+            conn = await AsyncConnection[DictRow].connect(url, **_connection_options(schema))
+            if schema is not None:
+                await conn.execute(SQL("CREATE SCHEMA IF NOT EXISTS {}").format(Identifier(schema)))
+    except (psycopg.OperationalError, TimeoutError) as error:
+        cause = scrub(error) or f"no answer within {_CONNECT_DEADLINE:.0f} seconds"
+        raise not_available(cause, place) from error
+    return conn
+
+
+def _choose_model(spec: str, stored: StoredEmbedding | None) -> EmbeddingModel:
+    if spec == "auto" and stored is not None and stored.name is not None:
+        try:
+            return load_embedding_model(stored.name)
+        except EmbeddingUnavailable as error:
+            raise EmbeddingMismatch(
+                f"The memories in this database were embedded with {stored.name} ({stored.dims} dimensions), which "
+                f"cannot be loaded here: {error} To move on to another model instead, re-embed them: "
+                "python -m react_mem.memory.store.reembed --to MODEL"
+            ) from error
+    model = load_embedding_model(spec)
+    check_embedding(stored, model)
+    return model

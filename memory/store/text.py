@@ -1,0 +1,92 @@
+"""Values as PostgreSQL's jsonb takes them, and the texts in them that are embedded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from langgraph.store.base import get_text_at_path, tokenize_path
+
+from react_mem.memory.index.entries import Entry, entries, whole_text
+
+REPLACEMENT = "\ufffd"
+WHOLE_VALUE = "$"
+
+
+def storable(value: Any) -> Any:
+    """Return a JSON value with what jsonb refuses, NUL and lone surrogates, replaced by U+FFFD: visibly, not lost.
+
+    >>> storable({"text": ["a\\x00b", "\\ud800"]})
+    {'text': ['a�b', '�']}
+    """
+    if isinstance(value, str):
+        if value.isascii():
+            return value.replace("\x00", REPLACEMENT)
+        # UTF-16 joins surrogates that are a pair, as JSON from other languages has them.
+        joined = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return joined.replace("\x00", REPLACEMENT)
+    if isinstance(value, Mapping):
+        return {storable(name): storable(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [storable(part) for part in value]
+    return value
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON that jsonb accepts.
+
+    Raises:
+        TypeError: If it holds something that is no JSON.
+        ValueError: If it holds NaN or an infinity, which JSON does not have.
+    """
+    return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
+
+
+def index_entries(value: Mapping[str, Any], index: Literal[False] | Sequence[str] | None) -> list[Entry]:
+    """Return what the index holds of a value: its texts in pieces, each to be embedded.
+
+    Without paths it is the value's `text`, as records have it (of a message, all of what its `text` is the beginning
+    of), and the whole value where there is none.
+
+    >>> [(entry.field_name, entry.text) for entry in index_entries({"text": "tea", "at": 7}, None)]
+    [('text', 'tea')]
+    >>> [(entry.field_name, entry.text) for entry in index_entries({"tags": ["a", "b"]}, ["tags[*]"])]
+    [('tags[*].0', 'a'), ('tags[*].1', 'b')]
+    """
+    if index is False:
+        return []
+    paths = list(index) if index is not None else ["text" if isinstance(value.get("text"), str) else WHOLE_VALUE]
+    found: dict[str, Entry] = {}
+    for path in paths:
+        texts = _texts_at(value, path)
+        for number, text in enumerate(texts):
+            name = f"{path}.{number}" if len(texts) > 1 else path
+            # Nothing can be found by an empty text, and some providers refuse it.
+            if text.strip():
+                found |= {entry.field_name: entry for entry in entries(name, storable(text), value)}
+    return list(found.values())
+
+
+def _texts_at(value: Mapping[str, Any], path: str) -> list[str]:
+    if path == "text" and isinstance(value.get("text"), str):
+        return [whole_text(value)]
+    return get_text_at_path(value, tokenize_path(path) if path != WHOLE_VALUE else WHOLE_VALUE)
+
+
+def entries_of_fields(value: Mapping[str, Any], field_names: Iterable[str]) -> list[Entry]:
+    """Return what the index holds of a value by the paths that gave these field names, as far as it still has them.
+
+    >>> [entry.field_name for entry in entries_of_fields({"text": "tea", "tags": ["a", "b"]}, ["text", "tags[*].1"])]
+    ['text', 'tags[*].0', 'tags[*].1']
+    """
+    found: dict[str, Entry] = {}
+    for name in field_names:
+        field, _, _ = name.partition("#")  # of a piece, the field's own
+        path, _, number = field.rpartition(".")
+        for candidate in (field, path) if number.isdigit() else (field,):
+            entries_there = {entry.field_name: entry for entry in index_entries(value, [candidate])}
+            if field in entries_there:
+                found |= entries_there
+                break
+    return list(found.values())

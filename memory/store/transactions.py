@@ -1,0 +1,136 @@
+"""Read, decide, write: as one step, though the store knows no transactions and another process may do the same.
+
+Every such step of an owner bumps the owner's revision. On a store that can, the write goes through only if the
+revision is still the one that was read; else the step is done again on what is there now. No lock of the database is
+held meanwhile, so an embedder may be slow without stopping another process; within one, an owner's steps queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import weakref
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from langgraph.store.base import BaseStore, Op, PutOp
+
+from react_mem.memory import telemetry
+from react_mem.memory.graph.upkeep import upkeep
+from react_mem.memory.model.changes import Change, write
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import Namespace, meta_namespace
+
+REVISION = "revision"
+MAX_TRIES = 20
+"""Five writers at once on one owner, who wait as below, need a few; this many lost races are a fault, not bad luck."""
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.2
+"""Seconds at most before the second try, doubled with each try: who tries again at once loses to the same others."""
+
+Result = TypeVar("Result")
+
+_locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = weakref.WeakValueDictionary()
+
+
+class WriteConflict(Exception):  # noqa: N818 - the field's term
+    """Other writers of the same owner were faster, every time."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What an item must still hold for a batch to be written.
+
+    Args:
+        namespace: The item's namespace.
+        key: The item's key.
+        value: What it must hold; None where it must not exist.
+    """
+
+    namespace: Namespace
+    key: str
+    value: dict[str, Any] | None
+
+
+@runtime_checkable
+class GuardedStore(Protocol):
+    """A store that can write a batch only if an item has not changed."""
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write the batch and return True, or write nothing and return False where the guard does not hold."""
+
+
+async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] | None) -> bool:
+    """Replace an item if it still holds what it held; no other item is touched, and it is not indexed.
+
+    On a store without guarded writes it holds between those of this event loop who use this function.
+
+    Args:
+        store: The store.
+        guard: The item, and what it must still hold.
+        value: What it is to hold; None removes it.
+
+    Returns:
+        Whether it was replaced.
+    """
+    change = PutOp(guard.namespace, guard.key, value, index=False)
+    if isinstance(store, GuardedStore):
+        return await store.abatch_if([change], guard)
+    lock = _locks.setdefault((id(asyncio.get_running_loop()), f"{guard.namespace}/{guard.key}"), asyncio.Lock())
+    async with lock:
+        item = await store.aget(guard.namespace, guard.key, refresh_ttl=False)
+        if (item.value if item is not None else None) != guard.value:
+            return False
+        await store.abatch([change])
+        return True
+
+
+async def transact(
+    store: BaseStore,
+    user_id: str,
+    step: Callable[[], Awaitable[tuple[Result, Sequence[Change]]]],
+    *,
+    unlinked: Sequence[tuple[MemoryScope, str]] = (),
+) -> Result:
+    """Do a step of reading, deciding and writing as if nobody else were there.
+
+    The links of the memories that are written or removed are part of the same batch.
+
+    On a store without guarded writes this holds within the process; between processes the ids of records, which are
+    the same everywhere, are what keeps a record from being written twice.
+
+    Args:
+        store: The store.
+        user_id: The owner of everything that is read and written.
+        step: Reads, and returns its result with the writes; it may be called again.
+        unlinked: Records that were written without their links, outside of a step, and are linked with this one.
+
+    Returns:
+        The result of the step whose writes went through.
+
+    Raises:
+        WriteConflict: If others were faster every time.
+    """
+    lock = _locks.setdefault((id(asyncio.get_running_loop()), user_id), asyncio.Lock())
+    namespace = meta_namespace(user_id)
+    async with lock:
+        for attempt in range(MAX_TRIES):
+            item = await store.aget(namespace, REVISION)
+            before = item.value if item is not None else None
+            result, changes = await step()
+            if not changes:
+                return result
+            changes = [*changes, *await upkeep(store, user_id, changes, stored=unlinked)]
+            after = {"revision": (before or {}).get("revision", 0) + 1}
+            batch = [*changes, PutOp(namespace, REVISION, after, index=False)]
+            if not isinstance(store, GuardedStore):
+                await write(store, batch)
+                return result
+            with telemetry.span("write") as measured:
+                measured.set(changes=len(batch))
+                written = await store.abatch_if(batch, Guard(namespace, REVISION, before))
+            if written:
+                return result
+            await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
+    raise WriteConflict(f"memory of this user is being written by others all the time, gave up after {MAX_TRIES} tries")

@@ -1,0 +1,237 @@
+"""Vectors of what is stored: made, checked, and made up for where they could not be made when it was stored.
+
+A text whose vector fails is indexed by its words at once, so that it is found. Its row has no vector until the embedder
+works again: then the store makes up for it behind what goes on, and so does maintenance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
+
+from react_mem.errors import InvalidVector
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.namespaces import Namespace
+from react_mem.memory.store import binary
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.model_guard import hold_model
+from react_mem.memory.store.search import Parameters, in_namespace
+from react_mem.memory.store.text import entries_of_fields
+from react_mem.memory.store.writes import columns, read_types
+
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+_AT_ONCE = 100
+"""Texts a call of the embedding model: within every provider's limit."""
+_SECONDS = 10.0
+_SECONDS_A_TEXT = 1.0
+"""What a write waits for the vectors of a service. The model of this process is waited for: it is slow on a busy
+machine, and what is given up would have to be computed again."""
+_RETRY_SECONDS = 60.0
+"""Until what could not be embedded is embedded anew, and until a service that hung is asked again."""
+_LARGEST = 65_504
+_SMALLEST = 2.0**-24
+"""The largest and the smallest number in half precision, in which vectors are compared."""
+
+_MISSING = """
+    SELECT v.prefix, v.key, v.field_name, v.updated_at, s.value
+    FROM store_vectors v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
+    WHERE v.embedding IS NULL AND v.terms IS NOT NULL AND {in_namespace}
+        AND (v.prefix, v.key, v.field_name) > ({prefix}, {key}, {field_name})
+    ORDER BY v.prefix, v.key, v.field_name LIMIT {limit}
+"""
+# what has been written anew meanwhile has a vector of its own, or is found by the next pass
+_FILL = """
+    UPDATE store_vectors v SET embedding = made.embedding
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
+        AS made (prefix, key, field_name, updated_at, embedding)
+    WHERE v.prefix = made.prefix AND v.key = made.key AND v.field_name = made.field_name
+        AND v.updated_at = made.updated_at AND v.embedding IS NULL
+"""
+
+log = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class MakesUpVectors(Protocol):
+    """A store that can make the vectors which failed when texts were stored."""
+
+    async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
+        """Make the vectors that texts of a namespace, or of one below it, lack; return how many were made."""
+
+
+def checked_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
+    """Return a vector in binary form.
+
+    Args:
+        model: What made it.
+        numbers: What it made.
+
+    Raises:
+        InvalidVector: If the database could not store it, or could compare nothing with it.
+    """
+    vector = finite_vector(model, numbers)
+    if max(abs(number) for number in numbers) < _SMALLEST:
+        raise InvalidVector(f"{model.name} returned a vector of zeros, which is near to nothing")
+    return vector
+
+
+def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
+    """Return a vector in binary form, of which it does not matter whether anything is near to it.
+
+    Args:
+        model: What made it.
+        numbers: What it made.
+
+    Raises:
+        InvalidVector: If the database could not take it.
+    """
+    try:
+        if len(numbers) != model.dims:
+            raise InvalidVector(f"{model.name} returned {len(numbers)} numbers, not {model.dims}")
+        if not all(abs(number) <= _LARGEST for number in numbers):
+            raise InvalidVector(f"{model.name} returned a vector that is not of finite numbers up to {_LARGEST}")
+        return binary.vector(numbers)
+    except TypeError:
+        raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None
+
+
+class DocumentVectors:
+    """The vectors of a store's texts.
+
+    Args:
+        pool: Connections to its database.
+        model: The model that makes them.
+    """
+
+    def __init__(self, pool: Pool, model: EmbeddingModel) -> None:
+        self._pool = pool
+        self._model = model
+        self._task: asyncio.Task[None] | None = None
+        self._lacking = False
+        self._not_before = 0.0
+        self._hangs_until = 0.0
+
+    async def close(self) -> None:
+        """Stop making up for what failed; it stays findable by its words, and without a vector."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def settle(self) -> None:
+        """Wait until nothing is being made up for."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def of(self, texts: Sequence[str]) -> dict[str, bytes | None]:
+        """Return the vector of each distinct text; None for those that cannot be embedded now.
+
+        Args:
+            texts: The texts.
+        """
+        if texts and time.monotonic() < self._hangs_until:
+            self._lacking = True
+            return dict.fromkeys(texts)
+        vectors, cause = await self._made(list(dict.fromkeys(texts)))
+        if cause:
+            self._lacking, self._not_before = True, time.monotonic() + _RETRY_SECONDS
+            late = sum(vector is None for vector in vectors.values())
+            log.warning("%d texts are found by their words only until their vectors are made: %s", late, cause)
+        return vectors
+
+    def make_up_soon(self) -> None:
+        """Have what lacks a vector embedded in the background, if something does and the embedder has had a rest."""
+        if self._lacking and (self._task is None or self._task.done()) and time.monotonic() >= self._not_before:
+            self._task = asyncio.create_task(self._make_up_behind())
+
+    async def make_up(self, path: str = "") -> int:
+        """Make the vectors that texts lack.
+
+        Args:
+            path: Of which namespace, its labels joined by dots, and of those below it; empty for all there are.
+
+        Returns:
+            How many were made.
+        """
+        made, place = 0, ("", "", "")
+        while True:
+            parameters = Parameters()
+            statement = _MISSING.format(
+                in_namespace=in_namespace("v", path, parameters),
+                prefix=parameters.add(place[0]),
+                key=parameters.add(place[1]),
+                field_name=parameters.add(place[2]),
+                limit=parameters.add(_AT_ONCE),
+            )
+            async with self._pool.connection() as conn:
+                rows = await (await conn.execute(statement.encode(), parameters.values)).fetchall()
+            filled = await self._fill(rows)
+            made += filled
+            # an embedder that has made none of a hundred is down
+            if len(rows) < _AT_ONCE or not filled:
+                return made
+            place = (rows[-1]["prefix"], rows[-1]["key"], rows[-1]["field_name"])
+
+    async def _make_up_behind(self) -> None:
+        try:
+            self._lacking = False
+            made = await self.make_up()
+        except Exception as error:  # a dropped connection, a database that has moved on; the next write tries again
+            self._lacking, self._not_before = True, time.monotonic() + _RETRY_SECONDS
+            log.warning("vectors cannot be made up for yet: %s", cause_of(error))
+        else:
+            log.info("%d texts have been given the vectors that they lacked", made)
+
+    async def _fill(self, rows: Sequence[DictRow]) -> int:
+        texts = {
+            place: entry.text
+            for place, row in enumerate(rows)
+            for entry in entries_of_fields(row["value"], [row["field_name"]])
+            if entry.field_name == row["field_name"]
+        }
+        vectors = await self.of(list(texts.values()))
+        filled: list[tuple[Any, ...]] = []
+        for place, text in texts.items():
+            row, vector = rows[place], vectors[text]
+            if vector is not None:
+                filled.append((row["prefix"], row["key"], row["field_name"], row["updated_at"], vector))
+        if filled:
+            async with self._pool.connection() as conn, conn.transaction():
+                await hold_model(conn, self._model.name)
+                *identities, embeddings = columns(filled, 5)
+                embedded = binary.array((await read_types(conn)).vector, embeddings)
+                await conn.execute(_FILL, [*identities, embedded])
+        return len(filled)
+
+    async def _made(self, texts: Sequence[str]) -> tuple[dict[str, bytes | None], str]:
+        """Return the vectors of distinct texts, and why some are None."""
+        vectors: dict[str, bytes | None] = dict.fromkeys(texts)
+        cause = ""
+        for start in range(0, len(texts), _AT_ONCE):
+            part = list(texts[start : start + _AT_ONCE])
+            try:
+                patience = None if self._model.computes_here else _SECONDS + _SECONDS_A_TEXT * len(part)
+                async with asyncio.timeout(patience):
+                    made = await self._model.embeddings.aembed_documents(part)
+                if len(made) != len(part):
+                    raise InvalidVector(f"{self._model.name} returned {len(made)} vectors, not {len(part)}")
+            except TimeoutError:
+                # what hangs once hangs again: no words are to wait for it
+                self._hangs_until = time.monotonic() + _RETRY_SECONDS
+                return vectors, f"{self._model.name} did not answer in time"
+            except Exception as error:  # whatever the provider's client raises
+                cause = cause_of(error)
+                continue
+            for text, numbers in zip(part, made, strict=True):
+                try:
+                    vectors[text] = checked_vector(self._model, numbers)
+                except Exception as error:  # of one text, whatever it is
+                    cause = cause_of(error)
+        return vectors, cause

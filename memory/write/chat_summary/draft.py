@@ -1,0 +1,95 @@
+"""The one model call of a chat summary, and what can be believed of its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+
+from react_mem.memory import telemetry
+from react_mem.memory.llm.answers import first_object
+from react_mem.memory.llm.calls import fill
+from react_mem.memory.write.chat_summary.form import Usage
+
+_SCHEMA: dict[str, Any] = {
+    "title": "chat_summary",
+    "description": "The state of a customer's chat.",
+    "type": "object",
+    "properties": {
+        "language": {"type": "string", "description": "ISO 639-1 code of the newest message's language."},
+        "summary": {"type": "string", "description": "What a colleague who takes the chat over has to know."},
+        "full_question": {"type": "string", "description": "The newest message, understandable by itself."},
+    },
+    "required": ["language", "summary", "full_question"],
+    "additionalProperties": False,
+}
+
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PHONE = re.compile(r"(?<![\w.,])(?:\+|0)\d(?:[ .-]?\d){6,13}(?!\w)")
+_DATE = re.compile(r"\d{1,2}[ .-]\d{1,2}[ .-]\d{4}")
+# The end of a number is the same with a country's code and without.
+_SAME_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the model made of a conversation.
+
+    Args:
+        fields: What it sent.
+        usage: What the provider counted.
+        problem: Why there is nothing; empty if there is something.
+    """
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    usage: Usage | None = None
+    problem: str = ""
+
+    def text(self, name: str) -> str:
+        """Return a field; empty where it is missing or no text."""
+        value = self.fields.get(name)
+        return value.strip() if isinstance(value, str) else ""
+
+
+async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
+    """Ask a model once. An answer that is of no use is no error: asking again would cost as much again.
+
+    Args:
+        model: The model; its client does not retry.
+        messages: The prompt.
+
+    Raises:
+        Exception: Whatever the client raises.
+    """
+    with telemetry.model_call("chat_summary", model) as call:
+        text, broken_off, spent = await fill(model, _SCHEMA, messages, call, run_name="chat_summary")
+    usage = Usage.model_validate(spent) if spent else None
+    # small models fill up with white space what is whole
+    fields = first_object(text, _SCHEMA["properties"])
+    if fields is None:
+        cut = "was cut short" if broken_off else "is not in the form that was asked for"
+        return Draft(usage=usage, problem=f"the model's answer {cut}")
+    return Draft(fields, usage)
+
+
+def without_invented(text: str, given: Iterable[str]) -> str:
+    """Return a text without the e-mail addresses and telephone numbers that nothing given holds.
+
+    >>> without_invented("Call 0905 123 456 or 0999 888 777.", ["my number is 0905123456"])
+    'Call 0905 123 456 or […].'
+    """
+    known = "\n".join(given).casefold()
+    digits = re.sub(r"\D", "", known)
+
+    def judged(found: re.Match[str]) -> str:
+        value: str = found[0]
+        if "@" in value:
+            return value if value.casefold() in known else "[…]"
+        same = re.sub(r"\D", "", value)[-_SAME_DIGITS:] in digits
+        return value if same or _DATE.fullmatch(value) else "[…]"
+
+    return _PHONE.sub(judged, _EMAIL.sub(judged, text))

@@ -1,0 +1,208 @@
+"""Makes chat summaries: one model call each, and nothing is remembered.
+
+What the next call needs, its caller sends along as `previous_summary`. Who the customer is comes from the profile or
+the deployment's lookup (see `memory.write.customers`), never from the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langgraph.store.base import BaseStore
+
+from react_mem.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
+from react_mem.memory import telemetry
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window
+from react_mem.memory.llm.calls import secrets_of, without_retries
+from react_mem.memory.llm.errors import translate
+from react_mem.memory.llm.fencing import fence
+from react_mem.memory.llm.tokens import count_tokens
+from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
+from react_mem.memory.summaries.length import shortened
+from react_mem.memory.write.chat_summary.draft import Draft, ask, without_invented
+from react_mem.memory.write.chat_summary.form import (
+    MAX_QUESTION_CHARS,
+    ChatSummary,
+    ChatSummaryRequest,
+    Degradation,
+    language_of,
+    with_customer,
+    without_customer,
+)
+from react_mem.memory.write.customers import FoundCustomer, find_customer
+from react_mem.prompts import load_prompt
+
+FIRST, NEXT = "chat_summary_first", "chat_summary_next"
+"""The prompts, without and with a previous summary."""
+
+_COUNTED_AS = {"model": "model", "customer": "store", "prompt": "store", "messages": "context"}
+
+log = logging.getLogger(__name__)
+
+
+class ChatSummarizer:
+    """Makes chat summaries.
+
+    Args:
+        models: The model to ask, then those that stand in for it when it fails. Without any, the summary stays what it
+            was, and the result says so.
+        policy: Of the agent: the summary's length, the model's window, how long to wait, and whether profiles are read.
+        agent_id: The agent.
+    """
+
+    def __init__(self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str) -> None:
+        self._models = [without_retries(model) for model in models]
+        self._secrets = tuple(secret for model in models for secret in secrets_of(model))
+        self._policy = policy
+        self._agent_id = agent_id
+        # the smallest of them, since any may be the one that is asked
+        windows = (Window.of(policy.context_window, model).tokens for model in models)
+        self._room = min(windows, default=ASSUMED_WINDOW) - policy.answer_tokens
+        self._files = {name: load_prompt(name) for name in (FIRST, NEXT)}
+
+    async def summarize(
+        self, request: ChatSummaryRequest, *, store: BaseStore | None, user_id: str | None
+    ) -> ChatSummary:
+        """Summarize a conversation and complete its newest message.
+
+        Args:
+            request: The conversation.
+            store: Where profiles and prompts are read; None where there is none.
+            user_id: The owner of the profile: who is authenticated, or whom the caller names; None for nobody.
+
+        Raises:
+            ModelUnavailable: The model cannot be reached or is overloaded; says when to try again.
+            ModelRejected: The model or its service refuses the request.
+            DeadlineExceeded: The model did not answer in time.
+        """
+        with telemetry.span("chat_summary"):
+            former_customer, previous = without_customer(request.previous_summary or "")
+            prompt, found = await asyncio.gather(
+                self._prompt(store, NEXT if previous else FIRST), self._customer(request, store, user_id)
+            )
+            degraded = [Degradation(part="customer", message=problem) for problem in found.problems]
+            if prompt.problem:
+                degraded.append(Degradation(part="prompt", message=prompt.problem))
+            messages, left_out = self._messages(prompt.text, request, previous, found)
+            if left_out:
+                said = f"the {left_out} oldest of recent_messages have no room in the model's window"
+                degraded.append(Degradation(part="messages", message=said))
+            draft, failures = await self._draft(messages)
+            summary, question, problems = self._checked(draft, request, found)
+            degraded += [Degradation(part="model", message=problem) for problem in (*failures, *problems)]
+            for part in {one.part for one in degraded}:
+                telemetry.count("degradations", part=_COUNTED_AS[part])
+            language = language_of(draft.text("language"), request.user_input)
+            # where nobody could be asked who the customer is, what was known before still holds
+            customer = found.customer if found.answered else former_customer
+            return ChatSummary(
+                sum_history=with_customer(customer, summary or previous, language),
+                full_question=question or request.user_input,
+                language=language,
+                usage=draft.usage,
+                degraded=degraded,
+            )
+
+    async def _prompt(self, store: BaseStore | None, name: str) -> Prompt:
+        return Prompt(self._files[name]) if store is None else await PromptVersions(store).current(name)
+
+    async def _customer(
+        self, request: ChatSummaryRequest, store: BaseStore | None, user_id: str | None
+    ) -> FoundCustomer:
+        return await find_customer(
+            MemoryFacade(store, self._policy) if store is not None and self._policy.use_profile else None,
+            conversation_id=request.conversation_id,
+            user_id=user_id,
+            agent_id=self._agent_id,
+            deadline=self._policy.read_timeout,
+        )
+
+    def _messages(
+        self, instructions: str, request: ChatSummaryRequest, previous: str, found: FoundCustomer
+    ) -> tuple[list[BaseMessage], int]:
+        """Return the prompt, and how many of the oldest messages it has no room for."""
+        system = instructions.format(
+            summary_length=self._policy.summaries.summary_length, question_length=MAX_QUESTION_CHARS
+        )
+        before = [
+            _block("customer", [_row(found.customer.known)] if found.customer else []),
+            _block("advertisement", [_row({"content": request.ad_content})] if request.ad_content else []),
+            _block("summary_so_far", [_row({"content": previous})] if previous else []),
+        ]
+        newest = _block("newest_message", [_row({"role": "user", "content": request.user_input})])
+        room = self._room - sum(map(count_tokens, (system, *before, newest)))
+        recent = request.recent_messages or []
+        rows: list[str] = []
+        for message in reversed(recent):
+            row = _row(message.model_dump())
+            room -= count_tokens(row)
+            if room < 0:
+                break
+            rows.insert(0, row)
+        data = "\n".join(filter(None, [*before, _block("messages", rows), newest]))
+        return [SystemMessage(system), HumanMessage(data)], len(recent) - len(rows)
+
+    async def _draft(self, messages: list[BaseMessage]) -> tuple[Draft, list[str]]:
+        """Return what the first model that works makes of it, and what is to be said of those before it."""
+        if not self._models:
+            return Draft(problem="no language model is configured: set OPENAI_API_KEY or the agent's models"), []
+        deadline = self._policy.extraction_timeout
+        failures: list[str] = []
+        failure: ExtractionError = ModelUnavailable("no model was asked")
+        try:
+            async with asyncio.timeout(deadline):
+                for model in self._models:
+                    try:
+                        return await ask(model, messages), failures
+                    except Exception as error:
+                        failure = translate(error, self._secrets)
+                    # its type alone: what a service says may repeat what was said in the chat
+                    log.warning("a chat summary failed at the model: %s", type(failure).__name__)
+                    failures.append(f"a model failed, and the next one was asked: {failure}")
+        except TimeoutError:
+            failure = DeadlineExceeded(f"the model did not answer within {deadline:g} seconds")
+        # An error and no result: who takes the former summary for the new one would drop the messages since.
+        raise failure from None  # the original, in a log, may show a key
+
+    def _checked(
+        self, draft: Draft, request: ChatSummaryRequest, found: FoundCustomer
+    ) -> tuple[str, str, tuple[str, ...]]:
+        """Return the summary and the question, empty where what the model sent is of no use, and why."""
+        if draft.problem:
+            return "", "", (f"{draft.problem}; the summary is the previous one, the question as it was written",)
+        given = [
+            request.user_input,
+            request.ad_content or "",
+            request.previous_summary or "",
+            *(message.content for message in request.recent_messages or ()),
+            *(found.customer.known.values() if found.customer else ()),
+        ]
+        problems = []
+        # its own line about the customer would be taken for ours
+        sent = without_customer(draft.text("summary"))[1]
+        summary = without_invented(shortened(sent, self._policy.summaries.summary_length), given)
+        if not summary:
+            problems.append("the model sent no summary; it is the previous one")
+        elif "[…]" in summary and "[…]" not in sent:
+            problems.append("the model made up an e-mail address or a telephone number; it is left out of the summary")
+        question = draft.text("full_question")
+        if not question or len(question) > MAX_QUESTION_CHARS or without_invented(question, given) != question:
+            question = ""
+            problems.append("the model sent no usable question; it is as it was written")
+        return summary, question, tuple(problems)
+
+
+def _row(row: Mapping[str, str]) -> str:
+    # one JSON object a line: nothing that is said can forge another message, nor close the fence it stands in
+    return fence(json.dumps(row, ensure_ascii=False))
+
+
+def _block(tag: str, rows: Sequence[str]) -> str:
+    return "\n".join([f"<{tag}>", *rows, f"</{tag}>"]) if rows else ""

@@ -1,0 +1,162 @@
+"""The end of a conversation: what it was about as a whole, and what is worth keeping of it beyond its turns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from langgraph.store.base import SearchItem
+
+from react_mem.errors import ExtractionError
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.reconcile import reconcile
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import TranscriptMessage
+from react_mem.memory.model.records import Conversation, Level, Message, now, record_id
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.write import drafts
+from react_mem.memory.write.drafts import Stamp, settle_verbatim
+from react_mem.memory.write.turns import TurnReport, Turns
+from react_mem.memory.write.when import zone_of
+from react_mem.memory.write.wishes import wish_changes
+
+MAX_MESSAGES = 80
+"""Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
+
+_PAGE = 200
+
+
+async def end_conversation(turns: Turns) -> TurnReport:
+    """Conclude a conversation: draw from what still waits, then record it as one episode if it had a goal.
+
+    Concluding it again changes nothing, until something new is said in it.
+
+    Args:
+        turns: The conversation.
+
+    Returns:
+        What changed. Its `problem` says why an episode could not be drawn; the conversation then stays open.
+    """
+    record = turns.conversation(ended=True)
+    known = (await turns.memory.records(turns.user_id, MemoryScope.STATE, [record.id])).get(record.id)
+    if known is not None and known["ended"]:
+        return TurnReport()
+    first = await turns.extract()
+    messages = (await _messages(turns))[-MAX_MESSAGES:]
+    if turns.extractor is None or not messages or not turns.memory.policy.extracts:
+        await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
+        return first
+    transcript = [
+        TranscriptMessage(id=m.id, role=m.role, text=whole_text(vars(m)), at=m.created_at, origin=m.origin)
+        for m in messages
+    ]
+    try:
+        zone = zone_of(await turns.memory.profile.get_profile(turns.user_id))
+        extraction = await turns.extractor.extract(
+            transcript, (), deadline=turns.memory.policy.extraction_timeout, zone=zone
+        )
+    except ExtractionError as error:
+        return replace(first, problem=str(error))
+    stamp = Stamp(turns.session_id, turns.agent_id, now())
+    sources = tuple(message.id for message in messages)
+    said = {message.id: message for message in messages}
+    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
+
+    async def step() -> tuple[list[str], list[Change]]:
+        if not await _is_as_read(turns, record.id, known, messages):
+            return [], []
+        store = turns.memory.store
+        stored = await load_facts(store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
+        verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
+        # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
+        open_ = {source for fact in verbatim for source in fact.source_ids}
+        operations = [operation for operation in extraction.ops if open_ & set(operation.source_ids)]
+        facts = await asyncio.to_thread(
+            reconcile,
+            operations,
+            stored,
+            at=stamp.at,
+            session_id=turns.session_id,
+            agent_id=turns.agent_id,
+            said=said,
+        )
+        # what was kept word for word, and has now been read in its conversation
+        known_now = {**{fact.id: fact for fact in verbatim}, **{fact.id: fact for fact in facts}}
+        still = drafts.parts_of(unread, verbatim)
+        kept, gone = await asyncio.to_thread(settle_verbatim, still, known_now.values(), open_)
+        changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
+        changes += await fact_changes(store, turns.user_id, [*facts, *kept])
+        changes += wish_changes(turns.user_id, operations, said)
+        if extraction.episode is not None and turns.memory.policy.use_episodic:
+            made = drafts.episode(replace(extraction.episode, milestone=""), sources, stamp)
+            # one a conversation: concluded again, with what was said since, it replaces what was recorded
+            id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
+            whole = made.model_copy(update={"id": id_, "level": Level.CONVERSATION})
+            changes.append(put(turns.user_id, MemoryScope.EPISODIC, whole))
+        changes.append(put(turns.user_id, MemoryScope.STATE, record))
+        return [fact.text for fact in facts if fact.current], changes
+
+    stored = await transact(turns.memory.store, turns.user_id, step)
+    granted = await turns.grant_wishes()
+    return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls) + granted
+
+
+async def _is_as_read(turns: Turns, id_: str, known: object, messages: Sequence[Message]) -> bool:
+    """Return whether nothing was said in a conversation, and nothing of it forgotten, since the model was asked."""
+    state = await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])
+    said = await turns.memory.records(turns.user_id, MemoryScope.DIALOG, [message.id for message in messages])
+    now_said = {message_id: value["content"] for message_id, value in said.items()}
+    return state.get(id_) == known and now_said == {message.id: message.content for message in messages}
+
+
+async def quiet_conversations(turns: Turns) -> Sequence[str]:
+    """Return an agent's conversations with a user that nobody has concluded and in which nothing was said for a while.
+
+    Args:
+        turns: Any conversation of the two; its policy says how long a while is.
+    """
+    before = now() - timedelta(seconds=turns.memory.policy.quiet_after)
+    open_ = await _open_conversations(turns.memory, turns.user_id)
+    return [c.session_id for c in open_ if c.agent_id == turns.agent_id and c.last_said_at <= before]
+
+
+async def agents_with_work(memory: MemoryFacade, user_id: str) -> list[str]:
+    """Return the agents whose conversations with a user are open, or have turns that wait.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+    """
+    waiting = [str(value["agent_id"]) for value in await memory.pending(user_id)]
+    return list(dict.fromkeys([*waiting, *(c.agent_id for c in await _open_conversations(memory, user_id))]))
+
+
+async def _open_conversations(memory: MemoryFacade, user_id: str) -> list[Conversation]:
+    namespace = scope_namespace(user_id, MemoryScope.STATE)
+    found: list[Conversation] = []
+    while True:
+        page = await memory.store.asearch(
+            namespace, filter={"kind": "conversation", "ended": False}, limit=_PAGE, offset=len(found)
+        )
+        found += [Conversation.from_value(item.value) for item in page]
+        if len(page) < _PAGE:
+            return found
+
+
+async def _messages(turns: Turns) -> list[Message]:
+    namespace = scope_namespace(turns.user_id, MemoryScope.DIALOG)
+    found: list[SearchItem] = []
+    while True:
+        page = await turns.memory.store.asearch(
+            namespace, filter={"session_id": turns.session_id, "kind": "message"}, limit=_PAGE, offset=len(found)
+        )
+        found += page
+        if len(page) < _PAGE:
+            break
+    return sorted((Message.from_value(item.value) for item in found), key=lambda message: message.turn)

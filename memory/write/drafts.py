@@ -1,0 +1,185 @@
+"""What a model has drawn from a turn, as records: its episode, its summary; and the user's own words, unread."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.language.statements import may_state, statements
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
+from react_mem.memory.merging.episodes import episode_text
+from react_mem.memory.merging.reconcile import known_as, said_again
+from react_mem.memory.model.operations import EpisodeDraft, Unread
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import Episode, Fact, Level, Message, Summary, fact_id, record_id
+
+MAX_VERBATIM = 100
+"""Different statements of one message that are kept on their own; a pasted document beyond that stays whole in its
+message."""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What records written together have in common.
+
+    Args:
+        session_id: The conversation.
+        agent_id: The agent.
+        at: When they are written.
+    """
+
+    session_id: str
+    agent_id: str
+    at: datetime
+
+
+def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return the user's statements word for word, each once with all the messages that make it.
+
+    Args:
+        messages: Messages of a conversation.
+        stamp: What they are written with.
+    """
+    said = [(m, text) for m in messages if m.role == "user" for text in statements(whole_text(vars(m)), MAX_VERBATIM)]
+    return _verbatim(said, stamp)
+
+
+def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
+    """Return words that no label of a model's covers, as verbatim facts: those that may state something.
+
+    Of each message it is the first `MAX_VERBATIM`.
+
+    Args:
+        unread: The words.
+        messages: The messages that they are from.
+        stamp: What they are written with.
+    """
+    known = {message.id: message for message in messages}
+    kept: dict[str, set[str]] = {id_: set() for id_ in known}
+    said = []
+    for one in unread:
+        different = kept.get(one.source_id)
+        # looked into only where there is room: a megabyte may have thousands of them
+        if different is not None and len(different) < MAX_VERBATIM and may_state(one.text):
+            different.add(normalise(one.text))
+            said.append((known[one.source_id], one.text))
+    return _verbatim(said, stamp)
+
+
+def _verbatim(said: Iterable[tuple[Message, str]], stamp: Stamp) -> list[Fact]:
+    facts: dict[str, Fact] = {}
+    for message, text in said:
+        new = Fact(
+            id=fact_id("user", text),
+            text=text,
+            verbatim=True,
+            created_at=stamp.at,
+            said_at=message.created_at,
+            session_id=message.session_id,
+            agent_id=stamp.agent_id,
+            source_ids=(message.id,),
+            origin=message.origin,
+        )
+        facts[new.id] = said_again(facts[new.id], new) if new.id in facts else new
+    return list(facts.values())
+
+
+def says_more_than_kept(messages: Iterable[Message]) -> bool:
+    """Return whether a message of the user's states more than is kept of it on its own.
+
+    Args:
+        messages: Messages of a conversation.
+    """
+    return any(
+        message.role == "user" and len(statements(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
+        for message in messages
+    )
+
+
+def parts_of(unread: Iterable[Fact], verbatim: Iterable[Fact]) -> list[Fact]:
+    """Return the unread facts that are kept word for word already, or a part of what is.
+
+    Args:
+        unread: Verbatim facts.
+        verbatim: What is kept word for word.
+    """
+    told: dict[str, str] = {}
+    for fact in verbatim:
+        for source in fact.source_ids:
+            told[source] = f"{told.get(source, '')}\n{normalise(fact.text)}"
+    return [fact for fact in unread if any(normalise(fact.text) in told.get(source, "") for source in fact.source_ids)]
+
+
+def settle_verbatim(
+    kept: Sequence[Fact], stored: Iterable[Fact], read: Collection[str]
+) -> tuple[list[Fact], list[str]]:
+    """Return what is to be kept word for word now, and the ids of what was and has been read since.
+
+    Args:
+        kept: The verbatim facts that no label covers.
+        stored: The facts that are stored.
+        read: The messages that were read.
+
+    Returns:
+        The verbatim facts that are new or have changed, to be offered once more where they are new; and the ids of
+        those to delete.
+    """
+    facts = {fact.id: fact for fact in stored}
+    changed: dict[str, Fact] = {}
+    for fact in kept:
+        known = known_as(fact, facts.get(fact.id), facts.values())
+        if known is None:
+            changed[fact.id] = fact.model_copy(update={"unread": True})
+            continue
+        now = said_again(changed.get(known.id, known), fact)
+        if now != known:
+            changed[now.id] = now
+    ids = {fact.id for fact in kept}
+    gone = [f.id for f in facts.values() if f.verbatim and set(f.source_ids) <= set(read) and f.id not in ids]
+    return list(changed.values()), gone
+
+
+def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_steps: tuple[str, ...] = ()) -> Episode:
+    """Return a draft as a record; the same turn gives the same episode.
+
+    Args:
+        draft: The draft.
+        sources: The messages it comes from.
+        stamp: What it is written with.
+        linked_steps: The records of the task's steps that were taken in it.
+    """
+    title = draft.milestone
+    level = Level.MILESTONE if title else Level.TASK
+    text = f"{title}: {draft.outcome}" if title else episode_text("", draft.goal, draft.outcome, draft.lessons)
+    return Episode(
+        id=record_id("episode", str(level), *sources),
+        text=text[:MAX_INDEXED_CHARS],
+        level=level,
+        goal=draft.goal,
+        steps=draft.steps,
+        outcome=draft.outcome,
+        lessons=draft.lessons,
+        milestone_title=title,
+        linked_steps=linked_steps,
+        origin=draft.origin,
+        created_at=stamp.at,
+        session_id=stamp.session_id,
+        agent_id=stamp.agent_id,
+        source_ids=sources,
+    )
+
+
+def summary(text: str, messages: Sequence[Message], stamp: Stamp) -> Summary:
+    """Return what an invocation came to, as a record; the same turn gives the same summary."""
+    sources = tuple(message.id for message in messages)
+    return Summary(
+        id=record_id("summary", *sources),
+        text=text,
+        origin=lowest([Origin.ASSISTANT, *(message.origin for message in messages)]),
+        created_at=stamp.at,
+        session_id=stamp.session_id,
+        agent_id=stamp.agent_id,
+        source_ids=sources,
+    )

@@ -1,0 +1,48 @@
+"""From a transcript to checked proposals: one contract, two engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from langchain_core.language_models import BaseChatModel
+
+from react_mem.memory.model.operations import Extractor
+
+__all__ = ["create_extractor"]
+
+ENGINES = ("structured", "langmem")
+
+
+def create_extractor(
+    engine: str,
+    model: BaseChatModel,
+    profile: Mapping[str, str] | None = None,
+    stand_ins: Sequence[BaseChatModel] = (),
+) -> Extractor:
+    """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
+
+    Args:
+        engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
+        model: The chat model to ask. It is not changed; for these calls its retries and its streaming are off.
+        profile: The fields of the user's profile, with what each holds; without any, the model names them.
+        stand_ins: The models to ask in its place where it fails, in order.
+
+    Returns:
+        The extractor.
+
+    Raises:
+        ValueError: If there is no such engine, or the model cannot do what it needs.
+    """
+    # imported here: LangMem takes a second to import, and only one of the engines needs it
+    if engine == "structured":
+        from react_mem.memory.write.extraction.structured import StructuredExtractor
+
+        return StructuredExtractor((model, *stand_ins), profile or {})
+    if engine == "langmem":
+        from react_mem.memory.write.extraction.langmem_engine import LangMemExtractor
+
+        return LangMemExtractor((model, *stand_ins), profile or {})
+    near = get_close_matches(engine, ENGINES, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"There is no extraction engine {engine!r}.{hint} The engines are: {', '.join(ENGINES)}.")

@@ -1,0 +1,211 @@
+"""What an engine shows the model: the user's words as numbered clauses, and the memories, as fenced data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from itertools import accumulate
+
+from react_mem.memory.language.clauses import Clause, cut
+from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.statements import ends_of
+from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
+from react_mem.memory.model.origins import Origin
+
+# Together with the instructions this stays within a window of 8,000 tokens for a usual turn, and a 1 MB message
+# costs what a 4,000-character one does.
+MAX_USER_CHARS = 4_000
+MAX_OTHER_CHARS = 600
+MAX_MESSAGES = 80
+MAX_CLAUSES = 60
+MAX_EXISTING = 20
+MAX_EXISTING_CHARS = 300
+
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+# A text is one line and opens no fence: it can forge neither a message, nor a clause's number, nor the end of the data.
+_LINES = re.compile(r"\s+")
+_MARK_UP = re.compile(r"<(?=[/\w|!])|\[(?=/?[A-Z]{3,}\])")
+_LABEL = re.compile(r"^\[(?=\d+\])")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A clause of a message of the user's.
+
+    Args:
+        clause: The clause.
+        message: The place of its message in the briefing.
+        place: Its place among the clauses of the message.
+    """
+
+    clause: Clause
+    message: int
+    place: int
+
+
+@dataclass(frozen=True)
+class Briefing:
+    """One extraction's material.
+
+    Args:
+        messages: The messages, in order.
+        shown: What is shown of each of them; nothing of those before the latest `MAX_MESSAGES`.
+        clauses: The user's clauses, by number from 1.
+        hidden: Clauses of the user's for which there is no room: the model knows nothing of them.
+        targets: The facts that may be changed, by label (f1, f2, ...).
+        transcript: The messages as the model sees them.
+        memories: The memories as the model sees them.
+        whole: Whether every word of the user's is shown.
+        tainted: Whether something is shown that somebody else may have written: a tool's result, a page, quoted text.
+        zone: The user's time zone.
+    """
+
+    messages: Sequence[TranscriptMessage]
+    shown: Sequence[str]
+    clauses: Mapping[int, Numbered]
+    hidden: Sequence[Numbered]
+    targets: Mapping[str, ExistingMemory]
+    transcript: str
+    memories: str
+    whole: bool
+    tainted: bool
+    zone: tzinfo = UTC
+
+    @property
+    def earlier(self) -> list[str]:
+        """The numbers of clauses that a later message of the user's may change, as labels."""
+        last = max((numbered.message for numbered in self.clauses.values()), default=0)
+        return [str(number) for number, numbered in self.clauses.items() if numbered.message < last]
+
+
+def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemory], zone: tzinfo = UTC) -> Briefing:
+    """Prepare a transcript and what is known for the model.
+
+    Args:
+        messages: The transcript, the oldest first.
+        existing: What is known, the most relevant first.
+        zone: The user's time zone, by which days are shown.
+
+    Returns:
+        The material, bounded in size whatever comes in.
+    """
+    first = max(len(messages) - MAX_MESSAGES, 0)
+    own = [own_words(message.text) if message.role == "user" else message.text for message in messages]
+    said = {i: _clauses(own[i], i) for i, one in enumerate(messages) if one.role == "user" and not one.context}
+    open_ = _that_fit({place: ones for place, ones in said.items() if place >= first})
+    targets = {f"f{i}": m for i, m in enumerate(existing[:MAX_EXISTING], 1)}
+    clauses: dict[int, Numbered] = {}
+    shown: list[str] = []
+    lines: list[str] = []
+    tainted = False
+    day = ""
+    for place, message in enumerate(messages):
+        if place < first:
+            # what was said there is kept as it was said
+            shown.append("")
+            continue
+        if message.at is not None and (date := _day(message.at, zone)) != day:
+            day = date
+            lines.append(f"({day})")
+        quoted = len(message.text) - len(own[place])
+        tainted = tainted or message.role == "tool" or message.origin not in _TRUSTED or quoted > 0
+        if place not in said:
+            who = f"{message.role} (before)" if message.context else message.role
+            shown.append(_ends(own[place], MAX_OTHER_CHARS))
+            lines.append(f"{who}: {_flat(shown[-1])}")
+            continue
+        lines.append("user:")
+        last = -1
+        for one in open_[place]:
+            number = len(clauses) + 1
+            clauses[number] = one
+            lines += [_LEFT_OUT] if one.place != last + 1 else []
+            lines.append(f"[{number}] {_flat(one.clause.text)}")
+            last = one.place
+        lines += [_LEFT_OUT] if last + 1 < len(said[place]) else []
+        shown.append("\n".join(one.clause.text for one in open_[place]))
+        if quoted > 0:
+            lines.append(f"(shows: {quoted} characters of quoted or pasted text)")
+    known = [f"{label}: {_shown(memory)}" for label, memory in targets.items()]
+    numbered = set(clauses.values())
+    hidden = [one for ones in said.values() for one in ones if one not in numbered]
+    read = not any(message.role == "user" for message in messages[:first])
+    return Briefing(
+        messages=messages,
+        shown=shown,
+        clauses=clauses,
+        hidden=hidden,
+        targets=targets,
+        transcript=_fenced("conversation", lines),
+        memories=_fenced("memories", known) if known else "",
+        whole=read and not hidden and all(len(ends_of(own[place])) == 1 for place in said),
+        tainted=tainted,
+        zone=zone,
+    )
+
+
+_LEFT_OUT = "(some of the message is left out here)"
+
+
+def _clauses(own: str, message: int) -> list[Numbered]:
+    clauses = cut("\n".join(ends_of(own)))
+    return [Numbered(clause, message, place) for place, clause in enumerate(clauses)]
+
+
+def _that_fit(said: Mapping[int, Sequence[Numbered]]) -> dict[int, list[Numbered]]:
+    """Return the clauses of each message that there is room for: the latest messages first, of each both ends."""
+    room = MAX_CLAUSES
+    fit: dict[int, list[Numbered]] = {}
+    for place in sorted(said, reverse=True):
+        ones = said[place]
+        head, tail = _within(ones, MAX_USER_CHARS * 2 // 3), _within(ones[::-1], MAX_USER_CHARS // 3)
+        if sum(len(one.clause.text) for one in ones) <= MAX_USER_CHARS:
+            head, tail = len(ones), 0
+        if head + tail > room:
+            head, tail = room * 2 // 3, room - room * 2 // 3
+        fit[place] = [one for one in ones if one.place < head or one.place >= len(ones) - tail]
+        room -= len(fit[place])
+    return fit
+
+
+def _within(ones: Sequence[Numbered], limit: int) -> int:
+    """Return how many clauses from the first on have no more characters than a limit."""
+    lengths = accumulate(len(one.clause.text) for one in ones)
+    return sum(length <= limit for length in lengths)
+
+
+_TRUSTED = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
+
+
+def _day(at: datetime, zone: tzinfo) -> str:
+    """Return a day with its name: "last Friday" is counted from it."""
+    day = at.astimezone(zone).date()
+    return f"{_WEEKDAYS[day.weekday()]} {day.isoformat()}"
+
+
+def _shown(memory: ExistingMemory) -> str:
+    about = "" if memory.about == "user" else f"about {memory.about}: "
+    dates = [memory.at.date().isoformat()] if memory.at else []
+    dates += [f"until {memory.until.date().isoformat()}"] if memory.until else []
+    date = f" ({', '.join(dates)})" if dates else ""
+    return f"{_flat(f'{about}{_ends(memory.text, MAX_EXISTING_CHARS)}')}{date}"
+
+
+def _ends(text: str, limit: int) -> str:
+    """Keep the head and the tail: a long message tells what it is about first and what is wanted last."""
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-(limit // 3) :]
+    return f"{head} [... {len(text) - len(head) - len(tail)} characters left out ...] {tail}"
+
+
+def _flat(text: str) -> str:
+    line = _LINES.sub(" ", text).strip()
+    return _LABEL.sub("(", _MARK_UP.sub("‹", line))
+
+
+def _fenced(tag: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])

@@ -1,0 +1,755 @@
+"""A model's labels, checked one by one against the clauses and memories shown. Nothing is dropped silently."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from react_mem.memory.language import denial_of, length
+from react_mem.memory.language.clauses import joined
+from react_mem.memory.language.comparison import Vocabulary, content_words, missing, names, numbers, share, words
+from react_mem.memory.language.own_words import parts as parts_of
+from react_mem.memory.language.shared import spelt
+from react_mem.memory.language.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
+from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.answers import Answer
+from react_mem.memory.merging.episodes import hold_episode, hold_summary
+from react_mem.memory.model.operations import (
+    EpisodeDraft,
+    ExistingMemory,
+    Extraction,
+    Operation,
+    ProfileChange,
+    Relation,
+    TranscriptMessage,
+    Unread,
+)
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
+from react_mem.memory.write.extraction.consistency import (
+    drops_condition,
+    drops_question,
+    is_from_quotation,
+    is_taken_back,
+    reads_stranger,
+    repeats,
+    says_nothing_of,
+    speaks_of_user,
+)
+from react_mem.memory.write.extraction.evidence import (
+    are_linked,
+    denies_instead,
+    is_borne_out,
+    names_instead,
+    without_user,
+)
+from react_mem.memory.write.extraction.examples import own_dates, repeats_example
+from react_mem.memory.write.extraction.parting import after_answer, before_question, divided, without_asking
+from react_mem.memory.write.extraction.proposal import (
+    MAX_FACTS,
+    MAX_LESSONS,
+    MAX_PROFILE_CHANGES,
+    MAX_STEPS,
+    ProposedEpisode,
+    ProposedFact,
+    ProposedOther,
+    ProposedProfileChange,
+)
+from react_mem.memory.write.gate import Support, answered, is_brief
+from react_mem.memory.write.when import over_by, resolve
+
+MAX_ABOUT = 80
+MAX_TEXT = 300
+MAX_FIELD = 40
+MAX_VALUE = 200
+MAX_PART = 300
+MAX_SUMMARY = 500
+MAX_TITLE = 80
+MAX_OUTCOME = 900
+_MAX_NEEDS = 8
+_NAMED = 0.8
+"""Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
+
+_LEADING_WORDS = 2
+"""Words of an answer that stands before the rest of its sentence: no more than this."""
+
+_ASSENT_WORDS = 3
+"""Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
+
+_FROM_QUESTION = 0.5
+"""Share of a sentence's words that the question before has, where what follows may begin with the answer."""
+
+_MAX_STRANGE = 8_000
+"""Characters of a message that are read of what somebody else may have written."""
+
+_SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
+_ENDING: frozenset[Relation] = frozenset({"ends", "forget"})
+_CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
+_Proposed = TypeVar("_Proposed", bound=BaseModel)
+
+
+class _Refused(Exception):  # noqa: N818 - a signal within this module
+    """A proposal that is not believed; the message is the reason."""
+
+
+def check(answer: Answer, briefing: Briefing) -> Extraction:
+    """Turn what was read into an extraction.
+
+    Args:
+        answer: What the model sent.
+        briefing: What it was shown.
+
+    Returns:
+        What holds, what was refused and why, and the clauses that no label covers. Calls are left for the engine to
+        count.
+    """
+    checker = _Checker(briefing)
+    payload = answer.payload
+    others = checker.each(payload.get("others"), ProposedOther, checker.set_aside, MAX_CLAUSES)
+    checker.note(payload.get("facts"))
+    facts = checker.each(payload.get("facts"), ProposedFact, checker.located, MAX_FACTS)
+    changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
+    ops = checker.operations(facts)
+    profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
+    episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
+    summary = checker.summary(payload.get("summary"))
+    checker.rejected += ["it could not be read"] * answer.leftovers
+    checker.covered.update(number for numbers_ in others for number in numbers_)
+    return Extraction(
+        ops=tuple(ops),
+        unread=tuple(checker.unread()),
+        episode=episode[0] if episode else None,
+        profile_changes=tuple(profile),
+        summary=summary,
+        rejected=tuple(checker.rejected),
+        complete=briefing.whole and not answer.broken_off and not checker.rejected,
+    )
+
+
+@dataclass(frozen=True)
+class _Located:
+    """A proposed fact with the clauses that it cites."""
+
+    proposed: ProposedFact
+    numbers: tuple[int, ...]
+    clauses: tuple[Numbered, ...]
+
+    @property
+    def quote(self) -> str:
+        """The user's exact words; an ellipsis stands for what is between clauses that are no neighbours."""
+        return " … ".join(joined(one.clause for one in run) for run in _runs(self.clauses))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence that the model made of them."""
+        return " ".join(self.proposed.text.split())
+
+
+@dataclass
+class _Checker:
+    briefing: Briefing
+    rejected: list[str] = field(default_factory=list)
+    covered: set[int] = field(default_factory=set)
+    labels: Counter[int] = field(default_factory=Counter)
+    questions: set[int] = field(default_factory=set)
+    ending: set[int] = field(default_factory=set)
+    about: dict[int, set[str]] = field(default_factory=dict)
+    sentences: dict[int, list[str]] = field(default_factory=dict)
+    endings: dict[int, set[str]] = field(default_factory=dict)
+    of_clause: dict[str, Operation] = field(default_factory=dict)
+    proposed: list[_Located] = field(default_factory=list)
+
+    def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed], Any], limit: int) -> list[Any]:
+        """Judge every item by itself; one that does not fit the form costs only itself."""
+        if items is None:
+            return []
+        if not isinstance(items, list):
+            self.rejected.append("not a list")
+            return []
+        kept = []
+        for place, item in enumerate(items):
+            try:
+                if place >= limit:
+                    raise _Refused(f"more than {limit} of them")
+                # a null, where nothing is known, costs no statement
+                sent = {key: part for key, part in item.items() if part is not None} if isinstance(item, dict) else item
+                kept.append(judge(form.model_validate(sent)))
+            except ValidationError:
+                self.rejected.append("not in the form that was asked for")
+            except _Refused as refused:
+                self.rejected.append(str(refused))
+        return kept
+
+    def one_each(self, items: Sequence[Any], key: Callable[[Any], str], reason: str) -> list[Any]:
+        """Keep the first item of each key."""
+        kept: dict[str, Any] = {}
+        for item in items:
+            if key(item) in kept and kept[key(item)] != item:
+                self.rejected.append(reason)
+            kept.setdefault(key(item), item)
+        return list(kept.values())
+
+    def _cited(self, cited: Sequence[int]) -> tuple[int, ...]:
+        found = tuple(sorted(set(cited)))
+        if not found:
+            raise _Refused("it cites nothing")
+        if any(number not in self.briefing.clauses for number in found):
+            raise _Refused("it cites a clause that does not exist")
+        if len({self.briefing.clauses[number].message for number in found}) > 1:
+            raise _Refused("it cites several messages")
+        return found
+
+    def note(self, items: Any) -> None:
+        """Note which sentences the model made of each clause, and which ends it reads in it."""
+        for item in items[:MAX_FACTS] if isinstance(items, list) else ():
+            cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
+            if isinstance(cited, list) and isinstance(text, str):
+                for number in (one for one in cited[:MAX_CLAUSES] if isinstance(one, int)):
+                    relation = item.get("rel")
+                    if isinstance(relation, str) and relation in _ENDING:
+                        self.endings.setdefault(number, set()).add(relation)
+                    self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
+
+    def located(self, proposed: ProposedFact) -> _Located:
+        cited = self._cited(proposed.c)
+        clauses = tuple(self.briefing.clauses[number] for number in cited)
+        if proposed.rel == "forget":
+            # which is asked for, mostly
+            clauses = tuple(one for one in clauses if not one.clause.quoted)
+        else:
+            clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
+        if not clauses:
+            raise _Refused("its clause asks or quotes")
+        if problem := self._inconsistent(_Located(proposed, cited, clauses)):
+            raise _Refused(problem)
+        if proposed.rel in _CHANGING:
+            self.ending.update(cited)
+        for number in cited:
+            self.about.setdefault(number, set()).add(_about(proposed.about, self.briefing.shown))
+        return _Located(proposed, cited, clauses)
+
+    def _inconsistent(self, fact: _Located) -> str:
+        """Return how a label disagrees with its own clause; empty where it does not."""
+        sentence, quote, rel = fact.sentence, fact.quote, fact.proposed.rel
+        if not sentence or rel == "forget":
+            return ""
+        first, last = (self.briefing.clauses.get(number) for number in (fact.numbers[0] - 1, fact.numbers[-1] + 1))
+        one = fact.clauses[0]
+        is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
+        if drops_condition(sentence, quote, first.clause.text if first and is_before else ""):
+            return "its clause only supposes it"
+        if drops_question(sentence, quote):
+            return "its clause asks or quotes"
+        if last is not None and last.message == one.message and is_taken_back(last.clause.text):
+            return "it is taken back"
+        if is_from_quotation(sentence, quote) or speaks_of_user(quote):
+            return "its clause asks or quotes"
+        said, own, strange = self._heard
+        # what is an answer has its words from the question
+        asked = self._before(one.message)
+        from_question = one.place == 0 and share(without_user(sentence), [asked]) >= _FROM_QUESTION
+        answers = bool(asked) and (is_brief(quote) or from_question)
+        if rel != "ends" and not answers and says_nothing_of(sentence, quote, said):
+            return "its sentence says nothing of its clause"
+        if reads_stranger(sentence, own, strange):
+            return "its sentence says what somebody else's text says"
+        return ""
+
+    @cached_property
+    def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
+        """The words of what is known and was said, of it without the assistant's, and of what strangers may have said.
+
+        Strange is what tools returned, pages, and what the user only shows.
+        """
+        known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
+        own, said, strange = list(known), list(known), list[str]()
+        last = max((one.message for one in self.briefing.clauses.values()), default=0)
+        for place, (text, message) in enumerate(zip(self.briefing.shown, self.briefing.messages, strict=True)):
+            if message.role == "tool" or message.origin not in _SPEAKERS:
+                strange.append(message.text[:_MAX_STRANGE])
+                continue
+            # nobody answers what is said behind them
+            said += [text] if place <= last else []
+            if message.role == "user":
+                own.append(text)
+                strange += [part.text for part in parts_of(message.text[:_MAX_STRANGE]) if part.shown]
+        return Vocabulary(said), Vocabulary(own), Vocabulary(strange)
+
+    def _telling(self, number: int, sentence: str) -> Numbered | None:
+        """Return what of a clause can state something: not a question, nor a quotation."""
+        numbered = self.briefing.clauses[number]
+        clause = numbered.clause
+        if clause.quoted or (not clause.asks and _asks(clause.text) and _asks(sentence or clause.text)):
+            return None
+        if not clause.asks or number in self.questions:
+            # a clause that asks may tell something too, if the model says both of it
+            return numbered
+        told = before_question(clause.text, self.sentences.get(number, ()))
+        if not told or _asks(told):
+            return None
+        return replace(numbered, clause=replace(clause, text=told, asks=False))
+
+    def set_aside(self, proposed: ProposedOther) -> tuple[int, ...]:
+        cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
+        if not cited:
+            raise _Refused("it cites a clause that does not exist")
+        if proposed.kind == "question":
+            self.questions.update(cited)
+        return cited
+
+    def operations(self, facts: Sequence[_Located]) -> list[Operation]:
+        """Return what the facts come to."""
+        facts, parts = self._parted(facts)
+        self.proposed = facts
+        for fact in facts:
+            self.labels.update(fact.numbers)
+        taken: dict[str, Operation] = {}
+        made: list[tuple[_Located, Operation]] = []
+        # in the order in which they were said: what is said later may change what was said earlier
+        for fact in sorted(facts, key=lambda fact: fact.numbers):
+            try:
+                operation = self._operation(fact, parts.get(id(fact), ""))
+            except _Refused as refused:
+                self.rejected.append(str(refused))
+                continue
+            if operation.target_id and operation.text and operation.relation in _CHANGING:
+                before = taken.setdefault(operation.target_id, operation)
+                if before is not operation and not _goes_on(operation, before):
+                    operation = replace(operation, relation="unsure")
+            self.covered.update(fact.numbers)
+            for number in fact.numbers:
+                self.of_clause.setdefault(str(number), operation)
+            made.append((fact, operation))
+        # what a fact needs may be said behind it
+        return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
+
+    def _parted(self, facts: Sequence[_Located]) -> tuple[list[_Located], dict[int, str]]:
+        """Return the facts, and the part of the words of each that share a clause, by their ids, where it is clear."""
+        parts: dict[int, str] = {}
+        for group in _sharing(facts):
+            parts |= _part_of_each(group)
+        facts = [fact if id(fact) in parts else self._besides(fact, facts) for fact in facts]
+        for group in _sharing([fact for fact in facts if id(fact) not in parts]):
+            if len({fact.numbers for fact in group}) == 1:
+                facts, found = self._behind_answer(facts, group)
+                parts |= found or _part_of_each(group)
+        return facts, parts
+
+    def _behind_answer(self, facts: list[_Located], group: Sequence[_Located]) -> tuple[list[_Located], dict[int, str]]:
+        """Tell an answer from what is stated behind it in one clause: "Nope, but we have two cats"."""
+        first, *more = group[0].clauses
+        silent = [fact for fact in group if not _shows(fact, group)]
+        others = [fact for fact in group if fact not in silent]
+        own = [" ".join(missing(fact.sentence, [one.sentence for one in silent])) for fact in others]
+        if more or first.place or len(silent) != 1 or not others or not self._before(first.message):
+            return facts, {}
+        lead, rest = after_answer(first.clause.text, own)
+        if not lead or not is_brief(lead):
+            return facts, {}
+        answer = replace(silent[0], clauses=(replace(first, clause=replace(first.clause, text=lead)),))
+        told = divided(rest, [fact.sentence for fact in others])
+        found = {id(fact): part for fact, part in zip(others, told, strict=True)}
+        return [answer if fact is silent[0] else fact for fact in facts], found
+
+    @staticmethod
+    def _besides(fact: _Located, facts: Sequence[_Located]) -> _Located:
+        """Return a fact without the clauses that another one, which has no others, stands on."""
+        theirs = {n for other in facts if set(other.numbers) < set(fact.numbers) for n in other.numbers}
+        own = [place for place, number in enumerate(fact.numbers) if number not in theirs]
+        if not own or len(own) == len(fact.numbers) or len(fact.clauses) != len(fact.numbers):
+            return fact
+        numbers_ = tuple(fact.numbers[place] for place in own)
+        return replace(fact, numbers=numbers_, clauses=tuple(fact.clauses[place] for place in own))
+
+    def _operation(self, fact: _Located, part: str) -> Operation:
+        proposed, quote = fact.proposed, fact.quote
+        message = self.briefing.messages[fact.clauses[0].message]
+        text, origin = self._said(fact, part) if part else self._text(fact)
+        if text in (part, quote):
+            text = without_asking(text, fact.sentence)
+        if is_pleasantry(text) and origin is Origin.USER:
+            raise _Refused("it says nothing lasting")
+        # an imported message says no more than the file that it is from
+        origin = lowest([origin, message.origin])
+        target_id, put = self._target(proposed, fact)
+        relation = self._relation(fact, part, target_id, put, origin)
+        said = (message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40]))
+        if relation in ("ends", "forget"):
+            relation = self._retirement(fact, put, part)
+        if relation in ("ends", "forget"):
+            # the end needs no fact of its own: the message says it
+            ending = Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
+            return replace(ending, valid_to=over_by(quote, *said)) if relation == "ends" else ending
+        when = resolve(part or quote, *said)
+        reading = fact.sentence
+        shown = [quote, *self._context(fact), *put]
+        known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
+        return Operation(
+            relation=relation,
+            text=text,
+            about=_about(proposed.about, [*shown, *known]),
+            target_id=target_id,
+            quote=quote if text != quote else "",
+            reading=reading if reading != text and self._reads(reading, quote, shown) else "",
+            source_ids=(message.id,),
+            origin=origin,
+            event_at=when.event_at,
+            valid_from=when.valid_from,
+            valid_to=when.valid_to,
+        )
+
+    def _said(self, fact: _Located, part: str) -> tuple[str, Origin]:
+        """Return what is kept of a fact that has a part of a clause: it, or what it says as an answer."""
+        first = fact.clauses[0]
+        if first.place == 0 and is_brief(part) and first.clause.text.startswith(part):
+            answer = self._answered(replace(fact, clauses=(replace(first, clause=replace(first.clause, text=part)),)))
+            if answer:
+                return answer.text, answer.origin
+        return part, Origin.USER
+
+    def _text(self, fact: _Located) -> tuple[str, Origin]:
+        """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
+        begins = fact.clauses[0].place == 0 and length(fact.quote) <= _LEADING_WORDS
+        if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
+            if answer := self._answered(fact):
+                return answer.text, answer.origin
+            if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
+                raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+            # "I'm vegan" states something by itself
+        if not self._is_from_question(fact):
+            return fact.quote, Origin.USER
+        first, *_ = words(fact.quote)
+        if not is_pleasantry(first) or length(" ".join(content_words(fact.quote))) > _ASSENT_WORDS:
+            # it may state something by itself, but nothing that bears out a change of what is known
+            return fact.quote, Origin.ASSENT if fact.proposed.rel in _CHANGING else Origin.USER
+        if self.briefing.tainted or len(fact.sentence) > MAX_TEXT:
+            raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+        return fact.sentence, Origin.ASSENT
+
+    def _is_from_question(self, fact: _Located) -> bool:
+        """Return whether a clause has nothing of what is drawn from it, and the assistant's message all: "Yes I do"."""
+        quote, sentence = fact.quote, without_user(fact.sentence)
+        asked = self._before(fact.clauses[0].message)
+        if not (asked and words(quote) and content_words(sentence)) or share(sentence, [quote]) > 0:
+            return False
+        drawn = is_borne_out(sentence, [asked]) and not missing(sentence, [asked])
+        return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
+
+    def _sentence(self, fact: _Located) -> str:
+        """Return the clauses of the sentence that a fact is in."""
+        first = fact.clauses[0]
+        same = [one for one in self.briefing.clauses.values() if one.message == first.message]
+        return joined(one.clause for one in same if one.clause.sentence == first.clause.sentence)
+
+    def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
+        """Return whether a sentence is of use to find a clause by."""
+        if not 0 < len(sentence) <= MAX_TEXT or share(sentence, [quote]) == 0 or repeats_example(sentence, shown):
+            return False
+        return is_borne_out(sentence, shown)
+
+    def _answered(self, fact: _Located) -> Support | None:
+        """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
+        asked = self._before(fact.clauses[0].message)
+        if not asked or len(fact.sentence) > MAX_TEXT:
+            return None
+        known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
+        before = [*self._context(fact), *known]
+        return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
+
+    def _before(self, place: int) -> str:
+        """Return what is shown of the assistant's message before another one."""
+        return self.briefing.shown[place - 1] if place and self.briefing.messages[place - 1].role == "assistant" else ""
+
+    def _context(self, fact: _Located) -> list[str]:
+        """Return the user's words around a clause: "she" is named there."""
+        own = fact.clauses[0].message
+        return [
+            numbered.clause.text
+            for numbered in self.briefing.clauses.values()
+            if numbered.message <= own and numbered.clause.text not in fact.quote
+        ] + [
+            said
+            for said, message in zip(self.briefing.shown, self.briefing.messages, strict=True)
+            if message.context and message.role == "user"
+        ]
+
+    def _target(self, proposed: ProposedFact, fact: _Located) -> tuple[str | None, tuple[str, ...]]:
+        """Return the id of the fact that is meant, and how it is put; nothing where there is none."""
+        label = (proposed.target or "").strip().casefold().strip("[]")
+        if not label or proposed.rel == "new":
+            return None, ()
+        known = self.briefing.targets.get(label)
+        if known is not None:
+            return known.id, _put(known)
+        earlier = self.of_clause.get(label)
+        number = int(label) if label.isdecimal() and len(label) < 4 else 0
+        numbered = self.briefing.clauses.get(number)
+        if earlier is not None and earlier.text and numbered and numbered.message < fact.clauses[0].message:
+            return _fact_of(earlier), (earlier.text, earlier.reading)
+        return None, ()
+
+    def _relation(
+        self, fact: _Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
+    ) -> Relation:
+        """Return the relation as far as it is believed."""
+        relation, quote = fact.proposed.rel, fact.quote
+        if target_id is None:
+            if relation == "forget":
+                raise _Refused("it forgets a memory that was not shown")
+            return "new"
+        others = [_put(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
+        linked = are_linked(quote, put)
+        # what names nothing of a fact may still be its end ("we split up"), but then it is nothing else besides
+        alone = relation not in ("ends", "forget") or all(self.labels[number] == 1 for number in fact.numbers)
+        meant = (linked or (alone and not self.briefing.tainted)) and not names_instead(quote, put, others)
+        if relation == "same":
+            if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
+                return "unsure"
+            # a number that the fact does not have is no repetition of it
+            new = numbers(part or quote) - set(re.findall(r"\d+", fact.proposed.when))
+            return "same" if meant and new <= set[str]().union(*map(numbers, put), *map(spelt, put)) else "new"
+        if relation not in _CHANGING or (meant and origin is Origin.USER):
+            return relation
+        if relation in ("ends", "forget"):
+            raise _Refused("the user's words do not name what is to be ended")
+        # a request about a page is no doubt of what is known
+        return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
+
+    def _retirement(self, fact: _Located, put: Sequence[str], part: str) -> Relation:
+        """Return what a fact's end comes to beside what the model says elsewhere: the end, or a doubt."""
+        relation, quote = fact.proposed.rel, fact.quote
+        message = fact.clauses[0].message
+        beside = [one for one in self.proposed if one.clauses[0].message == message]
+        if any(one.proposed.rel == "same" and one.proposed.target == fact.proposed.target for one in beside):
+            raise _Refused("the same memory is said again")
+        line = f"about {put[1]}: {put[0]}" if put[1:2] != ("",) and len(put) > 1 else ""
+        if relation == "ends" and repeats(fact.sentence, [*put, line]):
+            raise _Refused("its sentence says what it is to end")
+        here = [one for one in beside if set(one.numbers) & set(fact.numbers)]
+        ends = [one for one in here if one.proposed.rel in _ENDING]
+        if any(len(self.endings.get(number, ())) > 1 for number in fact.numbers):
+            raise _Refused("one clause ends and forgets")
+        if are_linked(quote, put):
+            # what a clause states besides has words of its own, or the clause does not end anything
+            return relation if part or len(ends) == len(here) else "unsure"
+        others = [_put(memory) for memory in self.briefing.targets.values() if _put(memory) != tuple(put)]
+        if any(are_linked(quote, one) for one in others):
+            raise _Refused("the user's words name something else")
+        lone = [one for one in beside if one.proposed.rel in _ENDING and not self._is_linked(one)]
+        if len({one.proposed.target for one in lone}) == 1:
+            return relation
+        if not may_state(quote):
+            raise _Refused("the user's words do not name what is to be ended")
+        return "unsure"
+
+    def _is_linked(self, fact: _Located) -> bool:
+        """Return whether a fact's words name something of its target."""
+        _, put = self._target(fact.proposed, fact)
+        return are_linked(fact.quote, put)
+
+    def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
+        """Return the ids of the facts that one needs, of those that are shown or said."""
+        found: dict[str, None] = {}
+        for label in needs[:_MAX_NEEDS] if by.text else ():
+            name = label.strip().casefold().strip("[]")
+            if name in self.briefing.targets:
+                found[self.briefing.targets[name].id] = None
+            elif name in self.of_clause and self.of_clause[name].text:
+                found[_fact_of(self.of_clause[name])] = None
+        return tuple(id_ for id_ in found if id_ != _fact_of(by))
+
+    def profile(self, proposed: ProposedProfileChange) -> ProfileChange:
+        cited = self._cited(proposed.c)
+        numbered = self.briefing.clauses[cited[0]]
+        message = self.briefing.messages[numbered.message]
+        name = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
+        value = " ".join(proposed.value.split())
+        _bounded(name, MAX_FIELD, "field")
+        clauses = [one for number in cited if not (one := self.briefing.clauses[number].clause).quoted]
+        said = " ".join(clause.text for clause in clauses)
+        if all(clause.asks for clause in clauses):
+            raise _Refused("its clause asks or quotes")
+        about = set[str]().union(*(self.about.get(number, ()) for number in cited))
+        if about and not about & {"user", value}:
+            raise _Refused("its clause is about somebody else")
+        if value:
+            _bounded(value, MAX_VALUE, "value")
+            if not _is_said(value, said) or not numbers(value) <= numbers(said):
+                raise _Refused("the user's words do not say it")
+            if denial_of(said) and not denial_of(value):
+                raise _Refused("the user denies it")
+        elif not are_linked(said, [name]) and (self.briefing.tainted or not self._ends_something(cited, said)):
+            raise _Refused("the user's words do not name what is to be cleared")
+        self.covered.update(cited)
+        return ProfileChange(field=name, value=value, source_ids=(message.id,))
+
+    def _ends_something(self, cited: Sequence[int], said: str) -> bool:
+        """Return whether clauses say that something is over: an empty value is what a small model fills a form with."""
+        return not self.ending.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
+
+    def episode(self, proposed: ProposedEpisode) -> EpisodeDraft:
+        _bounded(proposed.goal, MAX_PART, "goal")
+        if len(proposed.outcome) > MAX_OUTCOME or any(len(p) > MAX_PART for p in (*proposed.steps, *proposed.lessons)):
+            raise _Refused("a part of the episode is too long")
+        if len(proposed.steps) > MAX_STEPS or len(proposed.lessons) > MAX_LESSONS:
+            raise _Refused("too many steps or lessons")
+        milestone = " ".join(proposed.milestone.split())
+        if len(milestone) > MAX_TITLE:
+            raise _Refused("milestone is too long")
+        said, observed = self._shown()
+        draft = EpisodeDraft(
+            goal=proposed.goal.strip(),
+            steps=tuple(step.strip() for step in proposed.steps if step.strip()),
+            outcome=proposed.outcome.strip(),
+            lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
+            milestone=milestone,
+            origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
+        )
+        if any(repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone)):
+            raise _Refused("it repeats an example of the instructions")
+        held = hold_episode(draft, said, observed, self._dates())
+        if held is None:
+            raise _Refused("no message tells of it")
+        return held
+
+    def summary(self, value: Any) -> str:
+        if value is None or value == "":
+            return ""
+        if not isinstance(value, str) or len(value) > MAX_SUMMARY:
+            self.rejected.append("the summary is not a short text")
+            return ""
+        said, observed = self._shown()
+        held = hold_summary(" ".join(value.split()), [*said, *observed], self._dates())
+        return "" if repeats_example(held, [*said, *observed]) else held
+
+    def _shown(self) -> tuple[list[str], list[str]]:
+        said = [message.text for message in self.briefing.messages if message.role != "tool"]
+        return said, [message.text for message in self.briefing.messages if message.role == "tool"]
+
+    def _dates(self) -> list[datetime]:
+        return [message.at for message in self.briefing.messages if message.at is not None]
+
+    def unread(self) -> list[Unread]:
+        """Return the clauses that no label covers or that were not shown, those that stand together as one."""
+        open_ = [one for number, one in self.briefing.clauses.items() if number not in self.covered]
+        left = sorted([*open_, *self.briefing.hidden], key=lambda one: (one.message, one.place))
+        open_ = [one for one in left if not (one.clause.asks or one.clause.quoted)]
+        runs = _runs(open_, within_sentences=True)
+        return [Unread(joined(one.clause for one in run), self.briefing.messages[run[0].message].id) for run in runs]
+
+
+def _runs(clauses: Sequence[Numbered], *, within_sentences: bool = False) -> list[list[Numbered]]:
+    """Return clauses in the order of the conversation, those that stand side by side together."""
+    runs: list[list[Numbered]] = []
+    for one in clauses:
+        last = runs[-1][-1] if runs else None
+        beside = last is not None and (last.message, last.place + 1) == (one.message, one.place)
+        if last is not None and beside and (not within_sentences or last.clause.sentence == one.clause.sentence):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return runs
+
+
+def _sharing(facts: Sequence[_Located]) -> list[list[_Located]]:
+    """Return the facts that stand on a clause of others, together."""
+    groups: list[list[_Located]] = []
+    for fact in facts:
+        mine = [group for group in groups if any(set(one.numbers) & set(fact.numbers) for one in group)]
+        groups = [group for group in groups if group not in mine]
+        groups.append([*(one for group in mine for one in group), fact])
+    return [group for group in groups if len(group) > 1]
+
+
+def _shows(fact: _Located, group: Sequence[_Located]) -> bool:
+    """Return whether a fact's clauses have a word that tells its sentence from those of others."""
+    others = [one.sentence for one in group if one is not fact]
+    return share(" ".join(missing(without_user(fact.sentence), others)), [fact.quote]) > 0
+
+
+def _part_of_each(group: Sequence[_Located]) -> dict[int, str]:
+    """Return the part that each of some facts has of the clauses they share; nothing where it is not clear."""
+    clauses = sorted({one for fact in group for one in fact.clauses}, key=lambda one: one.place)
+    if len(_runs(clauses)) != 1:
+        return {}
+    whole = joined(one.clause for one in clauses)
+    parts = divided(whole, [fact.sentence for fact in group])
+    # a whole is no part: "Yes" to two questions says neither
+    if any(part == whole or part not in fact.quote for fact, part in zip(group, parts, strict=True)):
+        return {}
+    return {id(fact): part for fact, part in zip(group, parts, strict=True)}
+
+
+def _goes_on(operation: Operation, before: Operation) -> bool:
+    """Return whether a fact may be changed once more: by a later message that speaks of what took its place."""
+    later = not set(operation.source_ids) & set(before.source_ids)
+    return later and are_linked(operation.text, [before.text, before.reading])
+
+
+def _distinct(operations: Sequence[Operation]) -> list[Operation]:
+    """Return operations of which no two state the same words of one message, but where they change several facts."""
+    groups: dict[tuple[Any, ...], list[Operation]] = {}
+    for place, operation in enumerate(operations):
+        groups.setdefault((normalise(operation.text), operation.source_ids) if operation.text else (place,), []).append(
+            operation
+        )
+    found: list[Operation] = []
+    for group in groups.values():
+        telling = [one for one in group if one.relation not in ("new", "same")]
+        kept = telling or [one for one in group if one.relation == "new"][:1] or group
+        distinct = {(one.relation, one.target_id): replace(one, about=group[0].about) for one in reversed(kept)}
+        found += reversed(distinct.values())
+    return found
+
+
+def _fact_of(operation: Operation) -> str:
+    """Return the id of the fact that an operation leaves what it says in."""
+    return operation.target_id if operation.relation == "same" and operation.target_id else operation.id
+
+
+def _asks(text: str) -> bool:
+    """Return whether a text asks or demands something by the words of a language that has a file."""
+    return is_question(text) or is_request(text)
+
+
+def _about(about: str, shown: Sequence[str]) -> str:
+    """Return whom a fact is about, where that is named in what was shown."""
+    name = " ".join(about.split())
+    if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
+        return "user"
+    if content_words(name) and share(name, shown) < _NAMED:
+        return "user"
+    # "she" is no name; "An" is one, though it is a word as well
+    is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))
+    return name if is_named else "user"
+
+
+def _is_said(value: str, said: str) -> bool:
+    """Return whether a text has all words of a value, those of little content too: "An" is a name."""
+    vocabulary = Vocabulary([said])
+    return all(word in vocabulary for word in words(value))
+
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
+
+def _put(memory: ExistingMemory) -> tuple[str, ...]:
+    return (memory.text, memory.about if memory.about != "user" else "", *memory.also)
+
+
+def _origin(message: TranscriptMessage) -> Origin:
+    return Origin.TOOL if message.role == "tool" else message.origin
+
+
+def _bounded(text: str, limit: int, name: str) -> None:
+    if not text.strip():
+        raise _Refused(f"{name} is empty")
+    if len(text) > limit:
+        raise _Refused(f"{name} is too long")

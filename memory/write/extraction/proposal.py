@@ -1,0 +1,126 @@
+"""The form the model fills in, as a tool's schema and as a strict JSON schema with this call's labels.
+
+Its size is paid in every turn, so it has no descriptions that the instructions give already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from functools import cache
+from typing import Any, Literal
+
+from langchain_core.utils.json_schema import dereference_refs
+from pydantic import BaseModel, ConfigDict, Field
+
+from react_mem.memory.model.operations import Relation
+
+# Bounds on what a model may send; those that a strict schema cannot hold are held by the checks.
+MAX_FACTS = 40
+MAX_PROFILE_CHANGES = 10
+MAX_STEPS = 10
+MAX_LESSONS = 5
+
+Kind = Literal["question", "request", "maybe", "chat"]
+
+
+class ProposedFact(BaseModel):
+    """A fact, by the clauses that state it."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    c: list[int] = Field(default_factory=list)
+    about: str = "user"
+    rel: Relation = "new"
+    target: str | None = None
+    text: str = ""
+    when: str = ""
+    needs: list[str] = Field(default_factory=list)
+
+
+class ProposedOther(BaseModel):
+    """Clauses that state nothing lasting."""
+
+    c: list[int] = Field(default_factory=list)
+    kind: Kind = "chat"
+
+
+class ProposedProfileChange(BaseModel):
+    """One field of the user's profile."""
+
+    c: list[int] = Field(default_factory=list)
+    field: str = ""
+    value: str = ""
+
+
+class ProposedEpisode(BaseModel):
+    """What was attempted and how it went."""
+
+    goal: str = ""
+    steps: list[str] = Field(default_factory=list)
+    outcome: str = ""
+    lessons: list[str] = Field(default_factory=list)
+    milestone: str = ""
+
+
+class Proposal(BaseModel):
+    """Record what this conversation teaches about the user. Call it exactly once, with everything in it."""
+
+    facts: list[ProposedFact] = Field(default_factory=list)
+    others: list[ProposedOther] = Field(default_factory=list)
+    profile: list[ProposedProfileChange] = Field(default_factory=list)
+    episode: ProposedEpisode | None = None
+    summary: str = ""
+
+
+FIELDS = tuple(Proposal.model_fields)
+
+
+def strict_schema(targets: Sequence[str], fields: Sequence[str] = (), *, clauses: int) -> dict[str, Any]:
+    """Return the JSON schema of one call.
+
+    Args:
+        targets: The labels that may be a target.
+        fields: The fields of the profile; empty for any.
+        clauses: How many clauses there are to label.
+
+    Returns:
+        A schema that strict structured output accepts: no references, every property required, none beyond those.
+    """
+    schema = deepcopy(_proposal_schema())
+    properties = schema["properties"]
+    fact = properties["facts"]["items"]["properties"]
+    # a model held to a list that it cannot end fills it: no more than there are clauses, and a few that say two things
+    properties["facts"]["maxItems"] = min(clauses + 5, MAX_FACTS)
+    if targets:
+        fact["target"] = {"enum": [*targets, None]}
+    else:
+        # where nothing is known, nothing can change
+        fact["rel"] = {"enum": ["new"]}
+        del fact["target"]
+        properties["facts"]["items"]["required"].remove("target")
+    if fields:
+        properties["profile"]["items"]["properties"]["field"] = {"enum": list(fields)}
+    return {**schema, "title": "extraction"}
+
+
+@cache
+def _proposal_schema() -> dict[str, Any]:
+    # made once: it takes milliseconds
+    schema: dict[str, Any] = _strict(dereference_refs(Proposal.model_json_schema()))
+    schema.pop("$defs", None)
+    return schema
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    kept = {key: _strict(value) for key, value in node.items() if key not in ("title", "default", "description")}
+    if isinstance(kept.get("properties"), dict):
+        # the property may itself be called "title" or "default"
+        kept["properties"] = {name: _strict(value) for name, value in node["properties"].items()}
+        kept["required"] = list(kept["properties"])
+        kept["additionalProperties"] = False
+    return kept

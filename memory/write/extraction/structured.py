@@ -1,0 +1,123 @@
+"""Extraction by one call that fills in a strict JSON schema, and what the engines share: one repair, the checks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, tzinfo
+from functools import partial
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from react_mem.errors import InvalidOutput
+from react_mem.memory import telemetry
+from react_mem.memory.llm.answers import Answer, read_answer
+from react_mem.memory.llm.calls import asking, fill, without_retries
+from react_mem.memory.llm.stand_ins import ask_in_turn
+from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.write.extraction.briefing import Briefing, brief
+from react_mem.memory.write.extraction.checks import check
+from react_mem.memory.write.extraction.proposal import FIELDS, strict_schema
+from react_mem.prompts import load_prompt
+
+# What a repair shows of the answer that could not be read.
+_MAX_SHOWN = 2_000
+
+
+class StructuredExtractor:
+    """Asks for one JSON object through a model's structured output. See `memory.model.operations.Extractor`.
+
+    Args:
+        models: The chat model, then those that stand in for it where it fails.
+        profile: The fields of the user's profile, with what each holds; empty: the model names them.
+    """
+
+    def __init__(self, models: Sequence[BaseChatModel], profile: Mapping[str, str]) -> None:
+        self.profile = profile
+        self.instructions = load_prompt("extract_memories")
+        if profile:
+            fields = "\n".join(f"- {name}: {description}" for name, description in profile.items())
+            self.instructions += f"\n\n{load_prompt('extract_profile').format(fields=fields)}"
+        self._repair = load_prompt("extract_repair")
+        self._models = [(model, self.bound(model)) for model in map(without_retries, models)]
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        zone: tzinfo = UTC,
+    ) -> Extraction:
+        """Ask the model what the transcript teaches, and check what it says. See `Extractor.extract`."""
+        briefing = await asyncio.to_thread(brief, messages, existing, zone)
+        if not briefing.clauses:
+            return Extraction(complete=briefing.whole)
+        asks = [partial(self._answer, model, bound, briefing) for model, bound in self._models]
+        answer, calls = await ask_in_turn(asks, deadline)
+        # word for word against what was shown: too long for the event loop, on which everybody's turns run
+        checked = await asyncio.to_thread(check, answer, briefing)
+        return replace(checked, calls=calls)
+
+    async def _answer(self, model: BaseChatModel, bound: Any, briefing: Briefing, seconds: float) -> tuple[Answer, int]:
+        """Return what a model answers, and in how many calls: one that cannot be read is repaired once."""
+        ends = time.monotonic() + seconds
+        calls, failed = 0, None
+        while True:
+            calls += 1
+            try:
+                async with asking("extraction", model, max(ends - time.monotonic(), 0.0)) as call:
+                    text, broken_off = await self.ask(bound, briefing, failed, call)
+                return read_answer(text, FIELDS, broken_off=broken_off), calls
+            except InvalidOutput as error:
+                # a second repair helps no model that the first did not help; it only doubles the wait
+                if failed is not None:
+                    raise
+                failed = error
+
+    def repair(self, failed: InvalidOutput) -> str:
+        """Return what a model is told of an answer that could not be read."""
+        return self._repair.format(problem=str(failed).rpartition(": ")[2])
+
+    def bound(self, model: BaseChatModel) -> Any:
+        """Return what `ask` asks of a model; made once, since it may take a while."""
+        return model
+
+    async def ask(
+        self, bound: Any, briefing: Briefing, failed: InvalidOutput | None, call: telemetry.ModelCall
+    ) -> tuple[str, bool]:
+        """Ask a model once.
+
+        Args:
+            bound: The model, as `bound` returns it.
+            briefing: What to show it.
+            failed: What was wrong with the answer that this one is to repair, if any.
+            call: Counts what it takes.
+
+        Returns:
+            What it answered, and whether it was cut short.
+
+        Raises:
+            Exception: Whatever the client raises.
+        """
+        labels = [*briefing.targets, *briefing.earlier]
+        schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses))
+        prompt = self.prompt(briefing, failed)
+        text, broken_off, _ = await fill(bound, schema, prompt, call, run_name="extract_memories")
+        return text, broken_off
+
+    def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
+        """Return the messages that a model is sent. See `ask`."""
+        messages: list[BaseMessage] = [
+            SystemMessage(self.instructions),
+            HumanMessage("\n".join(filter(None, [briefing.memories, briefing.transcript]))),
+        ]
+        if failed is not None:
+            if failed.raw:
+                messages.append(AIMessage(failed.raw[:_MAX_SHOWN]))
+            messages.append(HumanMessage(self.repair(failed)))
+        return messages

@@ -1,0 +1,154 @@
+"""Summing a conversation up: fold by fold, behind the turns, until nothing of its chain is due.
+
+Each fold is one atomic write of the summary and of the chain that holds it. A crash before it changes nothing, and of
+two workers that fold the same, the one that comes second finds the chain changed and writes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import Summary
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.summaries.chain import ChainEntry, ContextChain, Fold, applied, next_fold, without
+from react_mem.memory.summaries.extractive import MADE_BY
+from react_mem.memory.summaries.sources import Source
+from react_mem.memory.summaries.summarise import Made, Summariser, Task
+from react_mem.memory.write.joining import caught_up, load_chain
+
+MAX_FOLDS = 20
+"""Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
+conversation has beyond that is summed up behind its next turns."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What was summed up in one go.
+
+    Args:
+        summarised: How many summaries were written.
+        extractive: How many of them no model made.
+        calls: How many model calls it took.
+        problem: What went wrong, for the user; empty when nothing did.
+    """
+
+    summarised: int = 0
+    extractive: int = 0
+    calls: int = 0
+    problem: str = ""
+
+
+async def fold(memory: MemoryFacade, summariser: Summariser, *, user_id: str, session_id: str, agent_id: str) -> Folded:
+    """Sum up what is due of a conversation, as far as one go takes it.
+
+    Args:
+        memory: The facade; its policy says what is due.
+        summariser: Makes the summaries.
+        user_id: The owner.
+        session_id: The conversation.
+        agent_id: The agent that sums up.
+
+    Returns:
+        What was done.
+    """
+    making = summariser.begin(memory.policy.summaries, memory.policy.extraction_timeout)
+    summarised = extractive = calls = 0
+    problems: dict[str, None] = {}
+    for _ in range(MAX_FOLDS):
+        chain = await _current(memory, user_id, session_id, agent_id)
+        due = next_fold(chain, memory.policy.summaries) if chain else None
+        if chain is None or due is None:
+            break
+        task = await _task(memory, user_id, chain, due)
+        if task is None:
+            continue
+        made = await making.make(task)
+        calls += made.calls
+        problems |= dict.fromkeys(filter(None, [made.problem]))
+        if await _commit(memory, user_id, agent_id, due, made, session_id):
+            summarised += 1
+            extractive += made.made_by == MADE_BY
+    return Folded(summarised, extractive, calls, "; ".join(problems))
+
+
+async def _current(memory: MemoryFacade, user_id: str, session_id: str, agent_id: str) -> ContextChain | None:
+    """Return the chain, with what it has to catch up with once nothing of it is due; None for an empty conversation."""
+    chain = await load_chain(memory, user_id, session_id)
+    if chain is not None and (not chain.behind or next_fold(chain, memory.policy.summaries)):
+        return chain
+
+    async def step() -> tuple[ContextChain | None, list[Change]]:
+        before = await load_chain(memory, user_id, session_id)
+        after = await caught_up(memory, user_id, before or ContextChain.begin(session_id, agent_id))
+        changed = after != before and bool(after.entries)
+        return after if after.entries else None, [put(user_id, MemoryScope.STATE, after)] if changed else []
+
+    return await transact(memory.store, user_id, step)
+
+
+async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> Task | None:
+    """Return what is to be summed up; None where a message of it is gone, and so leaves the chain."""
+    waiting = [entry.id for entry in due.entries if entry.kind == "message"]
+    said = await memory.records(user_id, MemoryScope.DIALOG, waiting) if waiting else {}
+    if gone := [id_ for id_ in waiting if id_ not in said]:
+
+        async def step() -> tuple[None, list[Change]]:
+            now = await load_chain(memory, user_id, chain.session_id)
+            return None, [put(user_id, MemoryScope.STATE, without(now, gone))] if now else []
+
+        await transact(memory.store, user_id, step)
+        return None
+    texts = {id_: whole_text(value) for id_, value in said.items()}
+    begin = chain.entries.index(due.entries[0])
+    earlier = [entry for entry in chain.entries[:begin] if entry.kind == "summary"]
+    return Task(
+        level=due.level,
+        sources=tuple(_source(entry, texts) for entry in due.entries),
+        before=_source(earlier[-1], {}) if earlier and due.master is None else None,
+        master=_source(due.master, {}) if due.master else None,
+        covers=due.extent["covers"],
+    )
+
+
+async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, made: Made, session_id: str) -> bool:
+    """Write a summary with the chain that holds it, if the chain still holds what it sums up."""
+
+    async def step() -> tuple[bool, list[Change]]:
+        chain = await load_chain(memory, user_id, session_id)
+        if chain is None or not due.is_of(chain):
+            # forgotten meanwhile, or folded by somebody else
+            return False, []
+        known: tuple[str, ...] = ()
+        if due.master is not None:
+            stored = await memory.records(user_id, MemoryScope.DIALOG, [due.master.id])
+            known = tuple(stored[due.master.id]["source_ids"]) if stored else ()
+        summary = Summary(
+            id=due.summary_id(session_id),
+            text=made.text,
+            level=due.level,
+            chain=True,
+            made_by=made.made_by,
+            **due.extent,
+            origin=due.origin,
+            # when it was said: an old conversation that is summed up today is still an old one
+            created_at=due.at,
+            session_id=session_id,
+            agent_id=agent_id,
+            source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
+        )
+        changes = [put(user_id, MemoryScope.DIALOG, summary)]
+        return True, [*changes, put(user_id, MemoryScope.STATE, applied(chain, due, summary))]
+
+    return await transact(memory.store, user_id, step)
+
+
+def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:
+    return Source(texts.get(entry.id, entry.text), entry.at, entry.role)

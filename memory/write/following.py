@@ -1,0 +1,287 @@
+"""Following a branch of a conversation: what the others say leaves memory, and comes back with them.
+
+Messages of a branch that is left are set aside with all that was made of them, out of the way of every read. Facts stay
+where they are, as history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from langgraph.store.base import BaseStore, Item, PutOp
+
+from react_mem.memory.branches.beliefs import believed, part_of
+from react_mem.memory.branches.marks import put_tip, read_marks
+from react_mem.memory.branches.summaries import regrown
+from react_mem.memory.branches.tree import following, left_behind, root_of, with_trunk
+from react_mem.memory.graph.dependents import SUPPORTED, fall
+from react_mem.memory.merging.facts import fact_changes
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import (
+    ABANDONED,
+    PENDING,
+    Namespace,
+    abandoned_namespace,
+    owner_namespace,
+    scope_namespace,
+)
+from react_mem.memory.model.records import PROFILE_KEY, Fact, Message, PendingTurn, Profile, Summary, now, record_id
+from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
+from react_mem.memory.store.owned import WHOLE, everything, set_aside
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.summaries.chain import MASTER, ContextChain
+
+_STAND_ON_ANY = SUPPORTED | {"task", "task_step"}
+"""What goes with the last of its messages: a task is worked on in many."""
+
+_ELSEWHERE = frozenset({"message", "fact", "profile", "concept", "pending", "chain", "conversation", "state"})
+"""Kinds that are not set aside for what their sources are: they have rules of their own, or name no messages."""
+
+log = logging.getLogger(__name__)
+
+
+async def follow(
+    store: BaseStore, user_id: str, session_id: str, tip: str | None = None, shown: Collection[str] = ()
+) -> bool:
+    """Let memory follow a branch of a conversation, and leave the others.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+        tip: The record of the message that it goes on from, which may be on a branch that was left: that is then
+            continued. None for what its last finished turn led to.
+        shown: The records of the messages that its thread holds.
+
+    Returns:
+        Whether anything has changed.
+    """
+
+    async def step() -> tuple[bool, list[Change]]:
+        tree = await _tree(store, user_id, session_id)
+        # what follows on a finished turn and was not left before is being said now
+        goes_on = tip if tip is not None else tree.tip
+        on = shown if tip is not None else following(goes_on, tree.after) - tree.away.keys()
+        gone = left_behind(tree.after, goes_on, on) & tree.messages.keys() if goes_on else tree.away.keys()
+        moved = [put_tip(user_id, session_id, goes_on)] if goes_on != tree.tip else []
+        if gone == tree.away.keys():
+            return False, moved
+        log.info("a conversation has forked: %d of its messages are left behind", len(gone))
+        return True, [*await _changes(store, user_id, session_id, gone, tree.aside), *moved]
+
+    return await transact(store, user_id, step)
+
+
+async def begin_anew(store: BaseStore, user_id: str, session_id: str, shown: Sequence[str]) -> bool:
+    """Let memory follow a thread that was forked before its first message.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+        shown: The records of the messages that the thread holds now.
+
+    Returns:
+        Whether anything has changed.
+    """
+
+    async def step() -> tuple[str, list[Change]]:
+        tree = await _tree(store, user_id, session_id)
+        root = root_of(tree.tip, tree.after)
+        first = [id_ for id_ in shown if id_ in tree.messages and tree.after[id_] not in tree.messages]
+        # both branches begin at the same place
+        return root, [
+            PutOp(item.namespace, item.key, {**item.value, "after": root}, index=False)
+            for item in map(tree.messages.__getitem__, first)
+            if item.value.get("after") != root
+        ]
+
+    root = await transact(store, user_id, step)
+    return await follow(store, user_id, session_id, root, shown)
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """The messages of a conversation.
+
+    Args:
+        messages: All of them, by id.
+        away: Those that have been set aside.
+        after: What each follows on, and what its thread held before that was noted.
+        tip: Where it goes on.
+        aside: All that has been set aside of the owner's.
+    """
+
+    messages: dict[str, Item]
+    away: dict[str, Item]
+    after: dict[str, str]
+    tip: str
+    aside: list[Item]
+
+
+async def _tree(store: BaseStore, user_id: str, session_id: str) -> _Tree:
+    # much less than everything, and it says whether there is anything to do: most often there is not
+    said = await store.asearch(
+        scope_namespace(user_id, MemoryScope.DIALOG),
+        filter={"session_id": session_id, "kind": "message"},
+        limit=WHOLE,
+        refresh_ttl=False,
+    )
+    aside = await set_aside(store, user_id)
+    marks = await read_marks(store, user_id, session_id)
+    away = {item.key: item for item in aside if item.value.get("kind") == "message" and _is_of(item, session_id)}
+    messages: dict[str, Item] = {**away, **{item.key: item for item in said}}
+    after = {id_: str(item.value.get("after", "")) for id_, item in messages.items()}
+    return _Tree(messages, away, with_trunk(after, marks.trunk), marks.tip, aside)
+
+
+async def _changes(
+    store: BaseStore, user_id: str, session_id: str, off: Collection[str], aside: Sequence[Item]
+) -> list[Change]:
+    """Return the writes that follow when these messages of a conversation do not count, and all others of it do."""
+    items = await everything(store, user_id)
+    # everything of an owner may be much, and others are served by this event loop too
+    gone, changed = await asyncio.to_thread(_reassessed, session_id, off, items, aside)
+    changes = await fact_changes(store, user_id, changed)
+    changes += await asyncio.to_thread(_moves, user_id, session_id, items, aside, gone)
+    # of two writes of one item the last is the one that counts
+    return list({(change.namespace, change.key): change for change in changes}.values())
+
+
+def _reassessed(
+    session_id: str, off: Collection[str], items: Sequence[Item], aside: Sequence[Item]
+) -> tuple[dict[str, Item], list[Fact]]:
+    """Return all messages of the owner that do not count, and the facts that change by that."""
+    # what other conversations have left stays away
+    gone = {item.key: item for item in aside if item.value.get("kind") == "message" and not _is_of(item, session_id)}
+    messages = {item.key: item for item in (*items, *aside) if item.value.get("kind") == "message"}
+    gone |= {id_: messages[id_] for id_ in off if id_ in messages}
+    facts = {item.key: Fact.from_value(item.value) for item in items if item.value.get("kind") == "fact"}
+    said_at = {id_: datetime.fromisoformat(str(item.value["created_at"])) for id_, item in messages.items()}
+    return gone, believed(facts, gone, said_at, now())
+
+
+def _moves(
+    user_id: str, session_id: str, items: Sequence[Item], aside: Sequence[Item], gone: Mapping[str, Item]
+) -> list[Change]:
+    """Return the writes that set aside what falls with these messages, bring back what does not, and follow from it."""
+    held = [*items, *aside]
+    changes = [change for item in held for change in _moved_message(user_id, item, gone)]
+    made = {item.key: item for item in held if item.value.get("kind") not in _ELSEWHERE}
+    left = dict(made)
+    fallen = dict(gone)
+    fall(
+        left,
+        fallen,
+        stands=lambda source, _: part_of(source) not in fallen,
+        unsourced=lambda _: False,
+        supported=_STAND_ON_ANY,
+    )
+    places: dict[str, list[Item]] = {}
+    for item in held:
+        places.setdefault(item.key, []).append(item)
+    for id_ in made:
+        for item in places[id_]:
+            changes += _moved(user_id, item, away=id_ in fallen, instead=len(places[id_]) > 1)
+    changes += _turns(user_id, held, gone)
+    changes += _chain(user_id, session_id, held, fallen)
+    return [*changes, *_profile(user_id, session_id, items, aside, gone)]
+
+
+def _is_of(item: Item, session_id: str) -> bool:
+    return item.value.get("session_id") == session_id
+
+
+def _moved_message(user_id: str, item: Item, gone: Mapping[str, Item]) -> list[Change]:
+    if item.value.get("kind") != "message":
+        return []
+    return _moved(user_id, item, away=item.key in gone)
+
+
+def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> list[Change]:
+    """Return the writes that set a record aside, or bring it back; none where it is there already.
+
+    Args:
+        user_id: The owner.
+        item: The record.
+        away: Whether it is to be set aside.
+        instead: Whether there is another one of its id: then it is the one in place that stays.
+    """
+    aside = item.namespace[2] == ABANDONED
+    if aside == away:
+        return []
+    removed = PutOp(item.namespace, item.key, None)
+    if not away:
+        # found by meaning again, as it was before
+        index: Literal[False] | None = False if item.namespace[3] in (MemoryScope.STATE, PENDING) else None
+        place: Namespace = (*owner_namespace(user_id), item.namespace[3])
+        return [removed] if instead else [removed, PutOp(place, item.key, item.value, index=index)]
+    if item.value.get("level") == MASTER or item.value.get("kind") == "knowledge":
+        # made anew of what is left, under the same id
+        return [removed]
+    return [removed, PutOp(abandoned_namespace(user_id, item.namespace[2]), item.key, item.value, index=False)]
+
+
+def _turns(user_id: str, held: Iterable[Item], gone: Mapping[str, Item]) -> list[Change]:
+    """Return the writes that keep turns from being read of which nothing counts, and let those be that do again."""
+    changes: list[Change] = []
+    waiting = [item for item in held if item.value.get("kind") == "pending"]
+    in_place = {item.key for item in waiting if item.namespace[2] == PENDING}
+    for item in waiting:
+        turn = PendingTurn.from_value(item.value)
+        left = tuple(source for source in turn.source_ids if source not in gone)
+        if not left or item.namespace[2] == ABANDONED:
+            changes += _moved(user_id, item, away=not left, instead=item.key in in_place)
+        elif len(left) < len(turn.source_ids):
+            shorter = turn.model_copy(update={"source_ids": left, "claimed_by": "", "claimed_until": None})
+            changes.append(PutOp(item.namespace, item.key, shorter.to_value(), index=False))
+    return changes
+
+
+def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[str, Item]) -> list[Change]:
+    """Return the write of a conversation's chain as it is without what has fallen."""
+    left = [item for item in held if _is_of(item, session_id) and item.key not in fallen]
+    before = next((ContextChain.from_value(i.value) for i in left if i.value.get("kind") == "chain"), None)
+    if before is None:
+        return []
+    summaries = [Summary.from_value(i.value) for i in left if i.value.get("kind") == "summary" and i.value["chain"]]
+    messages = [Message.from_value(i.value) for i in left if i.value.get("kind") == "message"]
+    after = regrown(before, summaries, messages)
+    if after == before:
+        return []
+    if not after.entries:
+        return [delete(user_id, MemoryScope.STATE, before.id)]
+    return [put(user_id, MemoryScope.STATE, after)]
+
+
+def _profile(
+    user_id: str, session_id: str, items: Iterable[Item], away: Iterable[Item], gone: Mapping[str, Item]
+) -> list[Change]:
+    """Return the writes that take out of a profile what only messages say that do not count, and put the rest back."""
+    before = next((Profile.from_value(item.value) for item in items if item.value.get("kind") == "profile"), None)
+    key = record_id("profile", session_id)
+    aside = next((Profile.from_value(item.value) for item in away if item.key == key), None)
+    known = before or aside
+    if known is None:
+        return []
+    fields = dict(before.fields) if before else {}
+    for name, entry in aside.fields.items() if aside else ():
+        held = values_of(fields[name]) if name in fields else []
+        fields[name] = merged_field([*held, *values_of(entry)])
+    kept, dropped = split_fields(fields, lambda _field, _value, source: source in gone)
+    changes: list[Change] = []
+    after = with_text(known.model_copy(update={"id": PROFILE_KEY, "fields": kept})) if kept else None
+    if after != before:
+        value = after.to_value() if after else None
+        changes.append(PutOp(scope_namespace(user_id, MemoryScope.PROFILE), PROFILE_KEY, value))
+    out = known.model_copy(update={"id": key, "fields": dropped, "session_id": session_id}) if dropped else None
+    if out != aside:
+        place = abandoned_namespace(user_id, MemoryScope.PROFILE)
+        changes.append(PutOp(place, key, out.to_value() if out else None, index=False))
+    return changes

@@ -1,0 +1,233 @@
+"""The gate before memory for what a model proposes by its own tools: only what the user's own words bear out passes.
+
+It is that of extraction (`memory.write.extraction`), for one proposal at a time. What the assistant said, a tool
+returned or a page says bears nothing out; a yes of the user's does, unless what they agree to may come from a tool or
+a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from react_mem.memory.language import denial_of, known_language, length
+from react_mem.memory.language.clauses import cut
+from react_mem.memory.language.comparison import content_words, may_link, missing, share, words
+from react_mem.memory.language.folding import fold
+from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.shared import assents, denies
+from react_mem.memory.language.statements import (
+    asks_to_forget,
+    forget_last,
+    is_pleasantry,
+    is_request,
+    speaks_of_self,
+    statements,
+)
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
+
+_ANSWER_WORDS = 4
+"""Words of a message that may say nothing without the question that it answers: fewer than this."""
+
+_STATING_WORDS = 3
+"""Words of a reply that may state something by itself, at least."""
+
+_READ = 8_000
+"""Characters that are read of either end of a message: what is said about a long text stands before or behind it."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """The words of the user's that bear something out.
+
+    Args:
+        origin: `user`, or `assent` where they only agreed to it.
+        text: What may be stored: their clause, or the wording where that is an answer to the assistant's question.
+        quote: Their exact words.
+        said: The place of their message among those that were looked at.
+    """
+
+    origin: Origin
+    text: str
+    quote: str
+    said: int
+
+
+def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bool) -> Support | None:
+    """Return what bears a wording out, the latest of it; None where the user did not say it.
+
+    Args:
+        text: What somebody, such as a model, says that the user stated.
+        own: The user's messages, the latest last; what they only show in them is no word of theirs.
+        assistant: What the assistant said just before the latest of them.
+        tainted: Whether what a tool returned, a page or a quotation says was shown beside them: then no yes counts.
+
+    >>> support("User lives in Hue", ["I moved to Hue. It is hot."], [], False).text
+    'I moved to Hue.'
+    >>> support("User lives in Hue", ["Where is Hue?"], [], False) is None
+    True
+    >>> support("User lives in Hue", ["Yes."], ["Do you live in Hue?"], False).origin.value
+    'assent'
+    """
+    wanted = " ".join(text.split())
+    if own and (answer := answered(wanted, own[-1], assistant, tainted=tainted)):
+        return replace(answer, said=len(own) - 1)
+    said = [(place, clause) for place, message in enumerate(own) for clause in stated_in(message)]
+    borne = [(share(wanted, [clause]), place, clause) for place, clause in said if is_borne_out(wanted, [clause])]
+    if not borne:
+        return None
+    # the last one of those that have most of it
+    _, place, clause = max(borne, key=lambda one: one[:2])
+    return Support(Origin.USER, clause, clause, place)
+
+
+def stated_in(message: str) -> list[str]:
+    """Return the clauses of a message of the user's, in their own words, that neither ask nor request anything.
+
+    >>> stated_in("As I'm lactose intolerant, which latte should I take?")
+    ["As I'm lactose intolerant,"]
+    """
+    return [clause.text for clause in cut(_own(message)) if not clause.asks and not is_request(clause.text)]
+
+
+def shows_something(message: str) -> bool:
+    """Return whether a message of the user's has somebody else's text in it, such as a quoted mail."""
+    return own_words(message) != message
+
+
+def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
+    """Return whether a message of the user's can be the wish to forget something, and not a page's or a tool's.
+
+    Their own words ask to forget, in a language that has a file, and name some of it or what they have just said; in
+    another language they state all of it, and more than that: the wish.
+
+    Args:
+        text: What a model wants to forget on the user's behalf.
+        message: The user's message.
+        before: Their messages before it.
+
+    >>> may_be_lost("I'm allergic to nuts", "Forget my nut allergy."), may_be_lost("I live in Hue", "Sum up Hue.")
+    (True, False)
+    """
+    clauses = cut(_own(message))
+    requests = [clause.text for clause in clauses if asks_to_forget(clause.text)]
+    meant = [*requests, *(map(_own, before) if any(map(forget_last, requests)) else ())]
+    if share(text, meant) > 0:
+        return True
+    if known_language(_own(message)) is not None:
+        return False
+    wider = [clause.text for clause in clauses if not clause.asks and share(clause.text, [text]) < 1]
+    return share(text, wider) == 1
+
+
+def wishes_to_forget(texts: Sequence[str], message: str) -> list[str]:
+    """Return the clauses of a message of the user's that ask to forget something, and so say it too.
+
+    In a language with a file these are told from what the user says besides; in others all count that name some of it.
+
+    Args:
+        texts: What is forgotten.
+        message: The user's message; of a long one both ends are read.
+
+    >>> wishes_to_forget(["I like green tea"], "Forget my green tea. I painted the kitchen green.")
+    ['Forget my green tea.']
+    """
+    own = _own(message)
+    linked = [clause.text for clause in cut(own) if are_linked(clause.text, texts)]
+    if known_language(own) is None:
+        return linked
+    return [one for one in linked if asks_to_forget(one) or any(share(text, [one]) == 1 for text in texts)]
+
+
+def answered(
+    wording: str, reply: str, assistant: Sequence[str], *, tainted: bool, before: Sequence[str] = ()
+) -> Support | None:
+    """Return what a reply comes to as an answer: a yes or a no to what the assistant said, or the value it asked for.
+
+    Args:
+        wording: What somebody says that the user stated.
+        reply: The user's message, or a clause of it.
+        assistant: What the assistant said just before.
+        tainted: See `support`.
+        before: What else the user said, which may name what is spoken of.
+    """
+    shows = shows_something(reply)
+    reply = _own(reply).strip()
+    brief = is_brief(reply) or is_pleasantry(reply) or not missing(reply, assistant)
+    if not reply or not assistant or not brief or any(clause.asks for clause in cut(reply)):
+        return None
+    if not is_borne_out(wording, [reply, *assistant, *before]):
+        return None
+    denied, states = denial_of(reply) or denies(reply), denial_of(wording) or denies(wording)
+    # what is no plain yes, such as "not yet" in whatever words, may be a no
+    agrees = not denied and (is_pleasantry(reply) or assents(reply))
+    if (denied and not states) or (states and agrees and not any(denial_of(one) or denies(one) for one in assistant)):
+        return None
+    # with its marks: "đúng" (right) is no "dùng" (use)
+    if set(missing(wording, assistant)) & set(words(reply)):
+        # it names something itself, and only the question comes from the assistant
+        return Support(Origin.USER, wording, reply, 0) if _completes(wording, reply, assistant) else None
+    if tainted or shows or is_request(reply) or _states_something(reply):
+        return None
+    return Support(Origin.ASSENT, wording, reply, 0) if _is_asked(wording, reply, assistant, before) else None
+
+
+def is_brief(reply: str) -> bool:
+    """Return whether a reply has so few words that it may say nothing without the question that it answers."""
+    return length(reply) < _ANSWER_WORDS
+
+
+def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
+    """Return whether a reply needs the question to say what a wording says: a single word, or "since 2019"."""
+    if length(reply) <= 1:
+        return True
+    if speaks_of_self(reply) or _states_something(reply):
+        return False
+    return missing(wording, [reply]) != missing(wording, [reply, *assistant])
+
+
+def _states_something(reply: str) -> bool:
+    """Return whether a reply states something by itself, in a language that has a file."""
+    if not statements(reply, 1):
+        return False
+    return speaks_of_self(reply) or (length(reply) >= _STATING_WORDS and known_language(reply) is not None)
+
+
+def _is_asked(wording: str, reply: str, assistant: Sequence[str], before: Sequence[str]) -> bool:
+    """Return whether a wording is what the assistant asked: of its telling words one at most is nobody's.
+
+    Of a script without spaces, which has no words to tell apart, `is_borne_out` says enough.
+    """
+    told = without_user(wording)
+    said = {word for word in content_words(told) if may_link(word) and not denies(word)}
+    novel = [word for word in missing(told, [reply, *assistant, *before]) if word in said]
+    if not share(told, assistant):
+        return False
+    asked = [clause.text for message in assistant for clause in cut(message) if clause.asks] or list(assistant)
+    telling = [word for one in asked for word in dict.fromkeys(content_words(one)) if may_link(word)]
+    left = [word for word in missing(" ".join(asked), [told]) if word in telling]
+    # "keinen" is said for "einen", and one word besides for one of the question's: "besitzt" for "haben"
+    novel = [word for word in novel if not any(_resembles(word, one) for one in left)]
+    left = [word for word in left if not any(_resembles(word, one) for one in content_words(told))]
+    if known_language(wording) is not None:
+        return not novel
+    return len(novel) <= 1 and (len(left) <= 1 or (not novel and len(telling) - len(left) >= _COVERED))
+
+
+_COVERED = 2
+"""Words of a question that an answer to a part of it has, in a language without a file."""
+
+
+def _resembles(word: str, other: str) -> bool:
+    one, two = fold(word), fold(other)
+    return one[:_ALIKE] == two[:_ALIKE] or one.endswith(two) or two.endswith(one)
+
+
+_ALIKE = 3
+"""Letters that forms of a word of a question begin with, at least."""
+
+
+def _own(message: str) -> str:
+    said = own_words(message)
+    return said if len(said) <= 2 * _READ else f"{said[:_READ]}\n{said[-_READ:]}"

@@ -1,0 +1,115 @@
+"""Noticing that a conversation has forked, from what a turn reads and writes anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.store.base import BaseStore, GetOp, Item
+
+from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
+from react_mem.memory.branches.threads import was_on_thread
+from react_mem.memory.branches.tree import start_of
+from react_mem.memory.merging.transcript import is_said, message_record_id, record_of
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.records import Message
+from react_mem.memory.write.following import begin_anew, follow
+
+
+@dataclass(frozen=True)
+class BranchesOf:
+    """The branches of one conversation.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        session_id: The conversation.
+    """
+
+    store: BaseStore
+    user_id: str
+    session_id: str
+
+    async def follow(
+        self,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        tip: str,
+        config: RunnableConfig,
+        *,
+        blocking: bool = False,
+    ) -> bool:
+        """Follow a thread, if it has been forked; what has been read tells without asking anybody that it has not.
+
+        Args:
+            thread: The messages of the conversation.
+            since: The id of the last message that memory had when the thread was where it is.
+            tip: The record of the message that memory has last, as a read returned it.
+            config: The run's config, which tells a thread that was forked at its beginning from a new one.
+            blocking: Whether the agent runs outside of an event loop.
+
+        Returns:
+            Whether what is believed may have changed.
+        """
+        if not tip or (since is not None and record_of(self.session_id, since) == tip):
+            return False
+        shown = [message_record_id(self.session_id, message) for message in thread if is_said(message)]
+        if tip in shown:
+            return False
+        if since is not None:
+            return await follow(self.store, self.user_id, self.session_id, record_of(self.session_id, since), shown)
+        if not await was_on_thread(config, self.session_id, tip, blocking=blocking):
+            return False
+        return await begin_anew(self.store, self.user_id, self.session_id, shown)
+
+    def linked(
+        self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
+    ) -> list[Message]:
+        """Return new messages, each with the one that it follows on.
+
+        Args:
+            records: The messages of the turn, in order.
+            new: Those that are new.
+            since: The id of the last message that memory had.
+            found: Whether the thread still holds it; else it has been trimmed, and what is new follows on it.
+        """
+        before = record_of(self.session_id, since) if since else start_of(self.session_id, records[0].id)
+        unknown = {record.id for record in new}
+        noted = []
+        for record in records:
+            if record.id in unknown:
+                noted.append(record.model_copy(update={"after": before}))
+            if record.id in unknown or found:
+                before = record.id
+        return noted
+
+    async def reached(
+        self, earlier: Sequence[BaseMessage], tip: str, since: str | None
+    ) -> tuple[bool, Sequence[Change]]:
+        """Return whether a turn may have left a branch behind, and the write of where the conversation is after it.
+
+        Nothing is read for a question that is only answered anew, so that the fork shows when the answer is stored.
+
+        Args:
+            earlier: The messages of the thread before the turn.
+            tip: The record of its last message.
+            since: The id of the last message that memory had.
+        """
+        last = record_of(self.session_id, since) if since else ""
+        asked = [
+            GetOp(meta_namespace(self.user_id), branch_key(self.session_id)),
+            GetOp(scope_namespace(self.user_id, MemoryScope.DIALOG), last),
+        ]
+        found = [item if isinstance(item, Item) else None for item in await self.store.abatch(asked)]
+        known, question = tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
+        marks = [put_tip(self.user_id, self.session_id, tip)]
+        # a copy of a thread, or one from before memory noted what follows on what; a long one is gone through once only
+        held = [] if known else earlier
+        before = [message_record_id(self.session_id, message) for message in held if is_said(message)]
+        if before:
+            marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
+        return bool(known) and known not in (last, question), marks

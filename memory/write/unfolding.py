@@ -1,0 +1,98 @@
+"""From a summary back to what was said: level by level, down to the messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.write.joining import load_chain
+
+MIN_PREFIX = 6
+"""Characters of an id that tell the summaries of one chain apart, of which there are a dozen."""
+
+_MAX_DEPTH = 12
+"""Levels that there can be, messages and master included, and one to spare."""
+
+
+@dataclass(frozen=True)
+class Unfolded:
+    """A summary or a message, with what it was made of.
+
+    Args:
+        record: The record.
+        parts: What it was made of, in the order of the conversation; a message has none.
+        missing: The ids of parts that are no longer there.
+    """
+
+    record: Summary | Message
+    parts: tuple[Unfolded, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> list[Message]:
+        """All messages below, in the order of the conversation."""
+        if isinstance(self.record, Message):
+            return [self.record]
+        return [message for part in self.parts for message in part.messages]
+
+
+async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolded | None:
+    """Return a summary with everything that it stands for, in one round trip a level.
+
+    Args:
+        memory: The facade.
+        user_id: The owner: nobody else's summaries are found.
+        summary_id: The summary.
+
+    Returns:
+        The summary as a tree; None if the owner has no such summary.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    wanted = {summary_id}
+    for _ in range(_MAX_DEPTH):
+        level = await memory.records(user_id, MemoryScope.DIALOG, wanted)
+        found |= level
+        below = (id_ for value in level.values() if value["kind"] == "summary" for id_ in value["source_ids"])
+        wanted = set(below) - found.keys()
+        if not wanted:
+            break
+    if found.get(summary_id, {}).get("kind") != "summary":
+        return None
+    return _tree(found[summary_id], found, set())
+
+
+async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name: str) -> str | None:
+    """Return the id of a summary that is named by it, or by its beginning where it is in a conversation's chain.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        session_id: The conversation.
+        name: The id, or at least its first six characters.
+    """
+    chain = await load_chain(memory, user_id, session_id)
+    entries = [entry.id for entry in chain.entries if entry.kind == "summary"] if chain else []
+    matching = [id_ for id_ in entries if len(name) >= MIN_PREFIX and id_.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    known = await memory.records(user_id, MemoryScope.DIALOG, [name])
+    return name if known.get(name, {}).get("kind") == "summary" else None
+
+
+def _tree(value: dict[str, Any], found: Mapping[str, dict[str, Any]], seen: set[str]) -> Unfolded:
+    seen.add(value["id"])
+    if value["kind"] == "message":
+        return Unfolded(Message.from_value(value))
+    parts: list[Unfolded] = []
+    missing: list[str] = []
+    for id_ in value["source_ids"]:
+        # each once: what somebody has forged may name a part twice, or itself
+        if id_ in found and id_ not in seen:
+            parts.append(_tree(found[id_], found, seen))
+        elif id_ not in found:
+            missing.append(id_)
+    return Unfolded(Summary.from_value(value), tuple(parts), tuple(missing))

@@ -1,0 +1,258 @@
+"""When what a clause tells of was or is: computed from its words where these are read, else as a model proposes."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+from react_mem.memory.language.times import Mention, Period, mentions, time_of_day
+from react_mem.memory.model.records import Profile
+
+_MAX_CLAUSE = 500
+"""Characters of a clause that are read for times."""
+_FARTHEST_YEARS = 200
+_PROPOSED_DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::\d\d)?)?)?)?", re.ASCII)
+_MAX_PROPOSED = 60
+_END_OF_DAY = time(23, 59, 59)
+
+_ZONE_NAMES = frozenset({"timezone", "tz", "utcoffset", "gmtoffset"})
+"""What a profile calls the user's time zone, without what joins the words."""
+_ZONE = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
+_OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class When:
+    """The times of a statement, each None where nothing is said of it.
+
+    Args:
+        event_at: When what it tells of happened, or is to happen: with the time of day where that is said, else the
+            beginning of the day or of the longer time that is named.
+        valid_from: Since when it is true.
+        valid_to: Until when: the end of its last day, where no time of day is said.
+    """
+
+    event_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _Days:
+    """The days that a date stands for, and the time of day where it has one."""
+
+    first: date
+    last: date
+    at: time | None = None
+
+    def within(self, period: Period) -> bool:
+        return period.start <= self.first and self.last <= period.end
+
+    def days_from(self, period: Period) -> int:
+        """Return how far it is from a period; 0 where they have a day in common."""
+        return max((period.start - self.last).days, (self.first - period.end).days, 0)
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    event: _Days | None = None
+    start: _Days | None = None
+    end: _Days | None = None
+
+    @property
+    def any(self) -> _Days | None:
+        """One of its dates, where its role does not matter."""
+        return self.event or self.start or self.end
+
+
+def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
+    """Return when what a clause tells of was or is.
+
+    A time that its words name counts, relative to the day on which it is said. What a model proposes decides between
+    several things that they may mean ("on Friday"), may be more exact than they are, and says what role the time has;
+    alone it counts where the words name no time that is read.
+
+    Args:
+        text: The user's words; the first 500 characters are read.
+        said_at: When they were said; without a zone, in UTC.
+        zone: The user's time zone.
+        proposed: "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a day
+            or a minute in ISO 8601. Anything else is no proposal.
+
+    >>> resolve("I fly to Rome tomorrow at 3pm", datetime(2026, 3, 3, 12, tzinfo=UTC), UTC, "").event_at.isoformat()
+    '2026-03-04T15:00:00+00:00'
+    >>> resolve("Vivo aquí desde marzo", datetime(2026, 5, 3, tzinfo=UTC), UTC, "2026-03..").valid_from.isoformat()
+    '2026-03-01T00:00:00+00:00'
+    """
+    clause = text[:_MAX_CLAUSE]
+    event, start, end, keep_end = _days_told(clause, _local(said_at, zone).date(), proposed)
+    return _when(clause, zone, event, start, end, keep_end=keep_end)
+
+
+def over_by(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> datetime | None:
+    """Return by when what a clause ends was over, where it names a time before it is said.
+
+    Of a longer time, such as last year, it is the end; since when it is over ("not since March") is the beginning.
+
+    Args:
+        text: The user's words; the first 500 characters are read.
+        said_at: When they were said; without a zone, in UTC.
+        zone: The user's time zone.
+        proposed: What a model proposes, as with `resolve`.
+
+    >>> over_by("I stopped smoking last year", datetime(2026, 3, 3, tzinfo=UTC), UTC, "").date().isoformat()
+    '2025-12-31'
+    """
+    clause = text[:_MAX_CLAUSE]
+    local = _local(said_at, zone)
+    event, start, end, _ = _days_told(clause, local.date(), proposed)
+    if start is not None and end is None:
+        over = datetime.combine(start.first, start.at or time(), zone)
+    elif (day := end or event) is not None:
+        named = time_of_day(clause) if day.first == day.last else None
+        over = datetime.combine(day.last, day.at or named or _END_OF_DAY, zone)
+    else:
+        return None
+    return over if over < local else None
+
+
+def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _Days | None, _Days | None, bool]:
+    """Return the days of an event, of a beginning and of an end, and whether the words name the end themselves."""
+    model = _read(proposed, today)
+    told = mentions(clause, today)
+    since = [one for one in told if one.side == "since" or one.spans]
+    until = [one for one in told if one.side == "until" or one.spans]
+    others = [one for one in told if one.side in {"at", "from", "to", "by"} and not one.spans]
+    event = start = end = None
+    if since:
+        start = _nearest(since, model.start or model.any) or _begun(since, today)
+    elif model.start and (model.end or not until):
+        start = _nearest(others, model.start) or model.start
+    if until:
+        end = _nearest(until, model.end or model.any) or _only(until)
+    elif model.end and (model.start or not since):
+        end = _nearest(others, model.end) or model.end
+    if not since and not until:
+        if model.event:
+            event = _nearest(others, model.event) or model.event
+        elif not model.any and _only(others) and others[0].side == "from" and others[0].periods[0].start > today:
+            start = _only(others)
+        elif not model.any:
+            event = _coming([one for one in others if one.side == "by"], today) or _only(others)
+    return event, start, end, bool(until)
+
+
+def zone_of(profile: Profile | None) -> tzinfo:
+    """Return the user's time zone, as far as their profile says it; else UTC.
+
+    Args:
+        profile: It may have a field for it, an IANA name or an offset from UTC; a field of another name counts where
+            its value is an IANA name of an area and a place.
+    """
+    fields = profile.fields if profile else {}
+    named = [field.value for name, field in fields.items() if re.sub(r"[\W_]", "", name.casefold()) in _ZONE_NAMES]
+    others = [field.value for field in fields.values() if "/" in field.value]
+    return next((zone for value in (*named, *others) if (zone := _zone(value))), UTC)
+
+
+def _zone(value: str) -> tzinfo | None:
+    said = value[:100].strip().replace("\N{MINUS SIGN}", "-")
+    for part in [said, *re.split(r"[\s(),;]+", said)]:
+        if offset := _OFFSET.fullmatch(part):
+            minutes = 60 * int(offset[2]) + int(offset[3] or 0)
+            if minutes < 24 * 60:
+                return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+        elif _ZONE.fullmatch(part):
+            for spelt in (part, part.title(), part.upper()):
+                # a folder of zones is no zone, and not every system says so in the same way
+                with suppress(ValueError, OSError, LookupError):
+                    return ZoneInfo(spelt)
+    return None
+
+
+def _local(said_at: datetime, zone: tzinfo) -> datetime:
+    aware = said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)
+    try:
+        return aware.astimezone(zone)
+    except OverflowError:  # the first or the last day of the calendar
+        return aware
+
+
+def _read(proposed: str, today: date) -> _Proposal:
+    parts = proposed.strip().split("..") if len(proposed) <= _MAX_PROPOSED else []
+    days = [_days_of(part.strip(), today) for part in parts]
+    if not 1 <= len(parts) <= 2 or any(part.strip() and day is None for part, day in zip(parts, days, strict=True)):
+        return _Proposal()
+    return _Proposal(event=days[0]) if len(days) == 1 else _Proposal(start=days[0], end=days[1])
+
+
+def _days_of(written: str, today: date) -> _Days | None:
+    match = _PROPOSED_DATE.fullmatch(written)
+    if match is None or abs(int(match[1]) - today.year) >= _FARTHEST_YEARS:
+        return None
+    year, month, day, hour, minute = (int(part) if part else None for part in match.groups())
+    try:
+        first = date(year or 0, month or 1, day or 1)
+        at = None if hour is None else time(hour, minute or 0)
+    except ValueError:
+        return None
+    if day:
+        return _Days(first, first, at)
+    last_month = month or 12
+    return _Days(first, date(first.year, last_month, calendar.monthrange(first.year, last_month)[1]))
+
+
+def _nearest(told: Sequence[Mention], hint: _Days | None) -> _Days | None:
+    """Return the time that a text names and that a hint means; None without either."""
+    named = [(period, one) for one in told for period in one.periods]
+    if hint is None or not named:
+        return None
+    period, mention = min(named, key=lambda found: hint.days_from(found[0]))
+    if not mention.spans and (hint.within(period) or _same_weekday(mention, hint)):
+        return hint
+    return _Days(period.start, period.end, hint.at)
+
+
+def _same_weekday(mention: Mention, hint: _Days) -> bool:
+    """Return whether a text may mean another week than the last and the next one: "the Tuesday after next"."""
+    days = [period.start for period in mention.periods if period.start == period.end]
+    weekly = len(days) == len(mention.periods) == 2 and (days[1] - days[0]).days == 7
+    return weekly and hint.first == hint.last and (hint.first - days[0]).days % 7 == 0
+
+
+def _only(told: Sequence[Mention]) -> _Days | None:
+    """Return the time that a text names, where it is one and can only be one."""
+    if len(told) != 1 or len(told[0].periods) != 1:
+        return None
+    return _Days(told[0].periods[0].start, told[0].periods[0].end)
+
+
+def _begun(told: Sequence[Mention], today: date) -> _Days | None:
+    begun = [period for one in told[:1] for period in one.periods if not one.spans and period.start <= today]
+    return _Days(begun[-1].start, begun[-1].end) if begun else _only(told)
+
+
+def _coming(told: Sequence[Mention], today: date) -> _Days | None:
+    coming = [period for one in told[:1] for period in one.periods if period.end >= today]
+    return _Days(coming[0].start, coming[0].end) if coming else None
+
+
+def _when(
+    clause: str, zone: tzinfo, event: _Days | None, start: _Days | None, end: _Days | None, *, keep_end: bool
+) -> When:
+    event_at = valid_from = valid_to = None
+    if event is not None:
+        named = time_of_day(clause) if event.first == event.last else None
+        event_at = datetime.combine(event.first, named or event.at or time(), zone)
+    if start is not None:
+        valid_from = datetime.combine(start.first, start.at or time(), zone)
+    if end is not None:
+        valid_to = datetime.combine(end.last, end.at or _END_OF_DAY, zone)
+    if valid_from and valid_to and valid_from > valid_to:
+        return When(event_at, valid_to=valid_to) if keep_end else When(event_at, valid_from=valid_from)
+    return When(event_at, valid_from, valid_to)

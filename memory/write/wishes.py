@@ -1,0 +1,58 @@
+"""The user's wishes to forget something, as an extraction reads them: noted with what it writes, granted behind it.
+
+The note is part of the batch that ends the facts, and goes with the batch that erases them: a process that dies in
+between leaves it to whoever extracts next for this user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from langgraph.store.base import BaseStore, PutOp
+
+from react_mem.memory.model.changes import Change
+from react_mem.memory.model.namespaces import meta_namespace
+from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import Message, record_id
+from react_mem.memory.rights.forgetting import forget
+from react_mem.memory.store.owned import WHOLE
+
+_KIND = "wish"
+
+
+def wish_changes(user_id: str, operations: Iterable[Operation], said: Mapping[str, Message]) -> list[Change]:
+    """Return the note of what the user asks to forget, for the batch in which it is no longer believed.
+
+    Args:
+        user_id: The owner.
+        operations: What was read; only what the user says themselves asks for anything.
+        said: The messages that are cited.
+    """
+    others = {id_ for id_, message in said.items() if message.origin is not Origin.USER}
+    wanted = [op for op in operations if op.relation == "forget" and op.target_id and op.origin is Origin.USER]
+    asked = [op for op in wanted if others.isdisjoint(op.source_ids)]
+    if not asked:
+        return []
+    ids = [str(op.target_id) for op in asked]
+    key = record_id(_KIND, *ids, *(id_ for op in asked for id_ in op.source_ids))
+    value = {"kind": _KIND, "ids": ids, "said": [op.quote for op in asked]}
+    return [PutOp(meta_namespace(user_id), key, value, index=False)]
+
+
+async def grant_wishes(store: BaseStore, user_id: str) -> list[Receipt]:
+    """Forget for good what is noted; what was granted already is not granted again.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+
+    Returns:
+        A receipt for each note.
+    """
+    notes = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
+    return [
+        await forget(store, user_id, ids=note.value["ids"], said=note.value["said"], note=note.key)
+        for note in sorted(notes, key=lambda item: (item.created_at, item.key))
+    ]
