@@ -243,7 +243,9 @@ class _Checker:
         first, last = (self.briefing.clauses.get(number) for number in (fact.numbers[0] - 1, fact.numbers[-1] + 1))
         one = fact.clauses[0]
         is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
-        if drops_condition(sentence, quote, first.clause.text if first and is_before else ""):
+        # what is known already is none the less said again: "as I may have told you"
+        again = rel == "same" and self._target(fact.proposed, fact)[0] is not None
+        if not again and drops_condition(sentence, quote, first.clause.text if first and is_before else ""):
             return "its clause only supposes it"
         if drops_question(sentence, quote):
             return "its clause asks or quotes"

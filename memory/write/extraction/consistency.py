@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable
 
 from react_mem.memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of, length
-from react_mem.memory.language.comparison import Vocabulary, content_words, missing, share
+from react_mem.memory.language.comparison import Vocabulary, content_words, missing, share, words
 from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed, takes_back
 from react_mem.memory.write.extraction.evidence import without_user
 from react_mem.memory.write.extraction.parting import before_question
+
+_START = 3
+"""Letters that forms of a short word begin with."""
 
 _FEW = 4
 """Words of a clause by which its language need not be told."""
@@ -49,6 +52,9 @@ def says_nothing_of(sentence: str, clause: str, shown: Vocabulary) -> bool:
         return False
     told = _SMALL.sub(" ", told)
     if not content_words(told) or share(told, [_SMALL.sub(" ", clause)]) > 0:
+        return False
+    # the forms of a short word have less in common: "eat", "eats"
+    if {one[:_START] for one in content_words(told)} & {one[:_START] for one in words(clause)}:
         return False
     return shown.share(told) < _DRAWN
 

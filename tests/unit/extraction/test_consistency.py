@@ -183,3 +183,18 @@ def test_labels_that_agree_with_their_clauses_stay() -> None:
         [fact(1, "User's aunt Rosa fishes."), fact(2, "Rosa fishes off Cadiz.", about="Rosa")], [other(3)]
     )
     assert [one.text for one in judged(said, labels).ops] == ["My aunt Rosa fishes.", "She does it off Cadiz."]
+
+
+def test_what_is_known_is_said_again_in_a_supposing_clause_too() -> None:
+    said = "maybe I told you that the lathe is mine"
+    assert only(judged(said, proposal([fact(1, "User owns a lathe.", "same", "f1")]), [LATHE])).relation == "same"
+    assert judged(said, proposal([fact(1, "User owns a lathe.")])).ops == ()
+
+
+def test_forms_of_a_short_word_are_one() -> None:
+    said = "now and then I row"
+    assert only(judged(said, proposal([fact(1, "User rows.")]))).text == said
+
+
+def test_a_tag_behind_a_statement_asks_nothing() -> None:
+    assert only(judged("我每天都游泳好吗", proposal([fact(1, "用户每天游泳。")]))).relation == "new"
