@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from react_mem.memory.language import FILES
+from react_mem.memory.language import FILES, languages_of
 
 _READ = 400
 """Characters that are looked at: a clause is no longer."""
@@ -28,6 +28,7 @@ class Cues:
         takes_back: Matches the beginning of a clause that takes back the one before: "just kidding", "no wait".
         contrasts: Matches the beginning of a clause that is set against the one before: "but".
         asks: Finds an end that only a question has, with its mark or without.
+        own_subject: Matches the beginning of a clause whose subject is the one who speaks: "I", and not "my".
     """
 
     writes: re.Pattern[str]
@@ -36,6 +37,7 @@ class Cues:
     takes_back: re.Pattern[str]
     contrasts: re.Pattern[str]
     asks: re.Pattern[str]
+    own_subject: re.Pattern[str]
 
 
 def is_condition(text: str) -> bool:
@@ -81,6 +83,26 @@ def ends_as_question(text: str) -> bool:
     (True, False)
     """
     return any(one.asks.search(folded) for one, folded in _told(text))
+
+
+def is_of_oneself(text: str) -> bool:
+    """Return whether the subject of a text is the one who says it.
+
+    >>> is_of_oneself("I got promoted"), is_of_oneself("Yo no sé jugar"), is_of_oneself("My sister got promoted")
+    (True, True, False)
+    """
+    return any(one.own_subject.search(folded) for one, folded in _told(text))
+
+
+def is_oneself(name: str) -> bool:
+    """Return whether a name is only a word for the one who speaks.
+
+    >>> is_oneself("我"), is_oneself("I"), is_oneself("Tom"), is_oneself("con")
+    (True, True, False, False)
+    """
+    if is_of_oneself(name) and len(name.split()) == 1:
+        return True
+    return any(one.unspaced and one.first_person.fullmatch(name) for one in languages_of(name))
 
 
 def _told(text: str) -> Iterator[tuple[Cues, str]]:

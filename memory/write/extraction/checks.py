@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from react_mem.memory.language import denial_of, length
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing, names, numbers, share, words
+from react_mem.memory.language.lowering import is_of_oneself, is_oneself
 from react_mem.memory.language.own_words import parts as parts_of
 from react_mem.memory.language.shared import spelt
 from react_mem.memory.language.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
@@ -34,6 +35,7 @@ from react_mem.memory.model.operations import (
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
 from react_mem.memory.write.extraction.consistency import (
+    asks_again,
     drops_condition,
     drops_question,
     is_from_quotation,
@@ -288,9 +290,12 @@ class _Checker:
         """Return what of a clause can state something: not a question, nor a quotation."""
         numbered = self.briefing.clauses[number]
         clause = numbered.clause
-        if clause.quoted or (not clause.asks and _asks(clause.text) and _asks(sentence or clause.text)):
+        if clause.quoted or clause.text.endswith((":", "：")):
+            # what introduces something that is shown says nothing by itself
             return None
-        if not clause.asks or number in self.questions:
+        if not clause.asks and _asks(clause.text) and _asks(sentence or clause.text):
+            return None
+        if not clause.asks or (number in self.questions and not asks_again(sentence, clause.text)):
             # a clause that asks may tell something too, if the model says both of it
             return numbered
         told = before_question(clause.text, self.sentences.get(number, ()))
@@ -396,7 +401,7 @@ class _Checker:
         return Operation(
             relation=relation,
             text=text,
-            about=_about(proposed.about, [*shown, *known]),
+            about=_about(proposed.about, [*shown, *known], quote),
             target_id=target_id,
             quote=quote if text != quote else "",
             reading=reading if reading != text and self._reads(reading, quote, shown) else "",
@@ -721,10 +726,12 @@ def _asks(text: str) -> bool:
     return is_question(text) or is_request(text)
 
 
-def _about(about: str, shown: Sequence[str]) -> str:
-    """Return whom a fact is about, where that is named in what was shown."""
+def _about(about: str, shown: Sequence[str], quote: str = "") -> str:
+    """Return whom a fact is about, where that is named in what was shown and its words do not begin with "I"."""
     name = " ".join(about.split())
-    if not name or len(name) > MAX_ABOUT or name.casefold() in ("user", "me", "i"):
+    if not name or len(name) > MAX_ABOUT or name.casefold() == "user" or is_oneself(name):
+        return "user"
+    if is_of_oneself(quote) and share(name, [quote]) == 0:
         return "user"
     if content_words(name) and share(name, shown) < _NAMED:
         return "user"

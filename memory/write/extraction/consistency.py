@@ -122,6 +122,30 @@ def drops_question(sentence: str, clause: str) -> bool:
     return _DENSE.search(clause) is not None or not before_question(clause, [sentence])
 
 
+def asks_again(sentence: str, clause: str) -> bool:
+    """Return whether a sentence is what its clause asks, and nothing that is told in it: a label for a form's sake.
+
+    Args:
+        sentence: What the model made of the clause.
+        clause: The user's words, a question.
+
+    >>> asks_again("What can I eat tonight?", "What can I eat tonight?")
+    True
+    >>> asks_again("User is lactose intolerant.", "Which latte should I take, lactose intolerant as I am?")
+    False
+    """
+    told = without_user(sentence)
+    if _ASKED.search(told) or not missing(clause, [told]):
+        return True
+    return _comparable(sentence, clause) and share(told, [clause]) < _TOLD
+
+
+_TOLD = 0.5
+"""Share of a sentence's words that a question has which tells it."""
+
+_ASKED = re.compile(r"[?？؟]\W*$")
+
+
 def is_from_quotation(sentence: str, clause: str) -> bool:
     """Return whether all that a sentence has of its clause stands there between quotation marks.
 

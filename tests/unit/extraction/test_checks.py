@@ -678,3 +678,48 @@ def test_an_end_is_dated_by_its_clause() -> None:
     assert ends("Green tea is over for me.", "2025") == year
     assert ends("I no longer like green tea.") is None
     assert ends("I will not like green tea next year.") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("¿Qué puedo cenar hoy?", "¿Qué puedo cenar hoy?"),
+        ("Bạn đoán xem mình thích màu gì?", "Xe của người dùng màu xanh lá."),
+        ("What should we pack?", "What should we pack"),
+        ("今晚吃什么好？", "今晚吃什么好？"),
+    ],
+)
+def test_a_question_that_is_labelled_a_fact_as_well_is_none_if_nothing_is_told_in_it(said: str, sentence: str) -> None:
+    payload = {"facts": [{"c": [1], "text": sentence}], "others": [{"c": [1], "kind": "question"}]}
+    result = judged(said, payload)
+    assert not result.ops
+    assert result.rejected
+
+
+@pytest.mark.parametrize(
+    "said", ["Please summarise this mail:\n> I live in Porto.", "Das kam heute per Mail:\n> Ich wohne in Porto."]
+)
+def test_what_introduces_a_quotation_is_no_fact(said: str) -> None:
+    assert not judged(said, {"facts": [{"c": [1], "text": said.splitlines()[0]}]}).ops
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "about", "taken"),
+    [
+        ("My colleague Tom hates flying.", "I got promoted to team lead.", "Tom", "user"),
+        ("Mi hija Lucía juega al ajedrez.", "Yo no sé jugar.", "Lucía", "user"),
+        ("Sếp mình là anh Tuấn.", "Mình không uống rượu.", "anh Tuấn", "user"),
+        ("Meine Schwester Ida ist Ärztin.", "Ich bin Koch.", "Ida", "user"),
+        ("My sister Anna is a nurse.", "My sister is vegan too.", "Anna", "Anna"),
+        ("My colleague Tom hates flying.", "I taught Tom to swim.", "Tom", "Tom"),
+        ("我妹妹很喜欢猫。", "我每天早上跑步。", "我", "user"),
+    ],
+)
+def test_what_begins_with_i_is_about_the_user_unless_it_names_somebody(
+    before: str, said: str, about: str, taken: str
+) -> None:
+    conversation: list[tuple[Any, str]] = [("user", before), ("assistant", "OK."), ("user", said)]
+    result = judged(
+        conversation, {"facts": [{"c": [2], "about": about, "text": said}], "others": [{"c": [1], "kind": "chat"}]}
+    )
+    assert only(result).about == taken
