@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from react_mem.memory.language import denial_of, known_language, length
 from react_mem.memory.language.clauses import cut
-from react_mem.memory.language.comparison import content_words, may_link, missing, share, words
+from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.own_words import own_words
 from react_mem.memory.language.shared import assents, denies
@@ -168,7 +168,8 @@ def answered(
     if set(missing(wording, assistant)) & set(words(reply)):
         # it names something itself, and only the question comes from the assistant
         return Support(Origin.USER, wording, reply, 0) if _completes(wording, reply, assistant) else None
-    if tainted or shows or is_request(reply) or _states_something(reply):
+    # a number says neither yes nor no
+    if tainted or shows or is_request(reply) or _states_something(reply) or numbers(reply):
         return None
     return Support(Origin.ASSENT, wording, reply, 0) if _is_asked(wording, reply, assistant, before) else None
 

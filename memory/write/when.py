@@ -132,11 +132,11 @@ def _days_told(clause: str, today: date, proposed: str) -> tuple[_Days | None, _
     if since:
         start = _nearest(since, model.start or model.any) or _begun(since, today)
     elif model.start and (model.end or not until):
-        start = _nearest(others, model.start) or model.start
+        start = _nearest(_nearer(others, model.start, model.end), model.start) or model.start
     if until:
         end = _nearest(until, model.end or model.any) or _only(until)
     elif model.end and (model.start or not since):
-        end = _nearest(others, model.end) or model.end
+        end = _nearest(_nearer(others, model.end, model.start), model.end) or model.end
     if not since and not until:
         if model.event:
             event = _nearest(others, model.event) or model.event
@@ -216,6 +216,15 @@ def _nearest(told: Sequence[Mention], hint: _Days | None) -> _Days | None:
     if not mention.spans and (hint.within(period) or _same_weekday(mention, hint)):
         return hint
     return _Days(period.start, period.end, hint.at)
+
+
+def _nearer(told: Sequence[Mention], hint: _Days, other: _Days | None) -> list[Mention]:
+    """Return the times of a text that are nearer to one end of a span than to the other: each names one of them."""
+
+    def days(one: Mention, end: _Days) -> int:
+        return min((end.days_from(period) for period in one.periods), default=0)
+
+    return [one for one in told if other is None or days(one, hint) < days(one, other)]
 
 
 def _same_weekday(mention: Mention, hint: _Days) -> bool:

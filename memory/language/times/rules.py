@@ -124,7 +124,7 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = UNSPACED_RULES + tuple(
         (rf"\b(?:(?P<past>last|past|previous)|(?P<coming>next|coming)) {_COUNT} {_UNIT}\b", read_counted),
         (r"\b(?P<past>past)(?P<count>) (?P<unit>day|week|weekend|month|year)\b", read_counted),
         (
-            rf"(?:\bcach day )?{_COUNT_VI} {_UNIT_VI} (?:(?P<ago>truoc)(?! khi\b)(?: day)?|(?P<ahead>nua))\b",
+            rf"(?:\bcach day )?{_COUNT_VI} {_UNIT_VI} (?:(?P<ago>truoc|roi)(?! khi\b)(?: day)?|(?P<ahead>nua))\b",
             read_counted,
         ),
         (rf"\b(?P<ago>cach day) (?:khoang )?{_COUNT_VI} {_UNIT_VI}\b", read_counted),

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from react_mem.memory.language import denial_of, length
-from react_mem.memory.language.clauses import joined
+from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing, names, numbers, share, words
 from react_mem.memory.language.lowering import is_of_oneself, is_oneself
 from react_mem.memory.language.own_words import parts as parts_of
-from react_mem.memory.language.shared import spelt
+from react_mem.memory.language.shared import assents, denies, spelt
 from react_mem.memory.language.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import Answer
@@ -427,6 +427,8 @@ class _Checker:
         if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
             if answer := self._answered(fact):
                 return answer.text, answer.origin
+            if with_question := self._with_question(fact):
+                return with_question, Origin.USER
             if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
                 raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
             # "I'm vegan" states something by itself
@@ -469,6 +471,18 @@ class _Checker:
         known = [text for memory in self.briefing.targets.values() for text in _put(memory)]
         before = [*self._context(fact), *known]
         return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
+
+    def _with_question(self, fact: _Located) -> str:
+        """Return a word that answers a question behind it, "What size are you? 46"; empty where it is none."""
+        quote = fact.quote
+        asked = [one.text for one in cut(self._before(fact.clauses[0].message)) if one.asks][-1:]
+        if self.briefing.tainted or not asked or length(quote) > 1 or fact.proposed.rel != "new":
+            return ""
+        says_no_more = is_pleasantry(quote) or assents(quote) or denies(quote) or denial_of(quote)
+        if says_no_more or not words(quote) or not set(words(quote)) <= set(words(fact.sentence)):
+            return ""
+        text = f"{asked[0]} {quote}"
+        return text if len(text) <= MAX_TEXT else ""
 
     def _before(self, place: int) -> str:
         """Return what is shown of the assistant's message before another one."""

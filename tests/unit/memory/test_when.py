@@ -257,3 +257,39 @@ def test_the_zone_of_a_profile(name: str, value: str, hours: float) -> None:
 def test_without_a_profile_the_zone_is_utc() -> None:
     assert zone_of(None) is UTC
     assert zone_of(_profile()) is UTC
+
+
+@pytest.mark.parametrize(
+    ("clause", "proposed", "valid_from", "valid_to"),
+    [
+        (
+            "Seit letztem November bin ich in Kurzarbeit, und das geht bis Ende Mai",
+            "2025-11..2026-05",
+            "2025-11",
+            "2026-05",
+        ),
+        (
+            "Del 3 de enero al final de junio vivo en Lima, hasta June 30",
+            "2026-01-03..2026-06-30",
+            "2026-01",
+            "2026-06",
+        ),
+    ],
+)
+def test_a_time_that_is_read_is_one_end_of_a_span_and_not_both(
+    clause: str, proposed: str, valid_from: str, valid_to: str
+) -> None:
+    when = resolve(clause, datetime(2026, 3, 2, tzinfo=UTC), UTC, proposed)
+    assert when.valid_from is not None
+    assert when.valid_to is not None
+    assert (when.valid_from.isoformat()[:7], when.valid_to.isoformat()[:7]) == (valid_from, valid_to)
+
+
+@pytest.mark.parametrize(
+    ("clause", "since"),
+    [("tôi bỏ thuốc lá được ba tháng rồi", "2025-12"), ("học được 2 năm rồi", "2024-01")],
+)
+def test_so_long_already_is_counted_from_then(clause: str, since: str) -> None:
+    when = resolve(clause, SAID_AT, ZONE, f"{since}..")
+    assert when.valid_from is not None
+    assert when.valid_from.isoformat()[:7] == since
