@@ -48,7 +48,7 @@ def growth(work: Callable[[str], object], text: str, count: int) -> float:
         (lambda text: sentences(text + "a"), ".", 10_000),
         (lambda text: is_question(text + "a"), "?", 10_000),
         (lambda text: read_answer(f'{text}{{"summary": "ok"}}', FIELDS), "<think>", 10_000),
-        (read_answer, '{"facts": [1]}', 2_000),
+        (lambda text: read_answer(text, FIELDS), '{"facts": [1]}', 2_000),
         (cut, "I own a book, and I like tea, ", 2_000),
         (own_words, "> quoted\n", 5_000),
         (lambda text: Told([text]).held(text), "User owns book 12 in Hue. ", 1_000),

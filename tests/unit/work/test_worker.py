@@ -12,8 +12,8 @@ import pytest
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
+from react_mem.memory.maintenance import worker as module
 from react_mem.memory.maintenance.queue import WorkQueue
-from react_mem.memory.maintenance.reflecting import worker as module
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import work_namespace
