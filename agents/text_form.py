@@ -17,7 +17,9 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
+
+from react_mem.memory.llm.answers import first_value
 
 FINAL = "Final Answer:"
 STOP = "\nObservation:"
@@ -238,14 +240,10 @@ def _read_action(thought: str, written: str, raw: str | None) -> Reply:
         return Reply(thought=thought, action=name, args={})
     try:
         # A model may go on after its JSON; the first value counts.
-        args, _ = json.JSONDecoder(strict=False, parse_constant=_refuse).raw_decode(bare)
+        args = first_value(bare)
         json.dumps(args, ensure_ascii=False).encode()  # half a character cannot be sent or stored
     except (ValueError, RecursionError) as error:
         return Reply(thought=thought, action=name, raw_args=raw, error=f"Args is not JSON: {error}"[:200])
     if not isinstance(args, dict):
         return Reply(thought=thought, action=name, raw_args=raw, error="Args is not a JSON object")
     return Reply(thought=thought, action=name, args=args)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")

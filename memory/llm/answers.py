@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from react_mem.errors import InvalidOutput
 
@@ -88,6 +88,23 @@ def first_object(text: str, fields: Collection[str] = ()) -> dict[str, Any] | No
     """
     found = (value for value, _ in _objects(_without_thinking(text)))
     return next((one for one in found if one is None or not fields or not one.keys().isdisjoint(fields)), None)
+
+
+def first_value(text: str) -> Any:
+    """Return the JSON value that a text begins with, whatever stands behind it; line breaks in strings are taken.
+
+    Raises:
+        ValueError: If there is none, or it has what is no JSON, such as NaN.
+        RecursionError: If it is nested too deeply.
+    """
+    return _LENIENT.raw_decode(text)[0]
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+_LENIENT = json.JSONDecoder(strict=False, parse_constant=_refuse)
 
 
 def as_json(value: Any) -> str:

@@ -59,16 +59,6 @@ def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
 
 
-def object_schema(**properties: Any) -> dict[str, Any]:
-    """Return the schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def objects(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list that a model sent; nothing where it is none."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -19,7 +19,8 @@ from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 from react_mem.errors import ExtractionError
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
-from react_mem.memory.llm.asking import Asker, as_lines, object_schema
+from react_mem.memory.llm.asking import Asker, as_lines
+from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire, said_again
 from react_mem.memory.model.changes import Change, write
@@ -200,4 +201,4 @@ def _told(fact: Fact) -> str:
 
 def _schema(pairs: int) -> dict[str, Any]:
     named = {"type": "array", "items": {"type": "string", "enum": [f"p{number}" for number in range(1, pairs + 1)]}}
-    return {"title": "duplicates", "description": "The pairs that say the same.", **object_schema(same=named)}
+    return object_schema({"same": named}, "duplicates", "The pairs that say the same.")

@@ -10,6 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from react_mem.errors import InvalidOutput
 from react_mem.memory.llm.form import FormModel
+from react_mem.memory.llm.schema import object_schema
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.relations import first_sentence
 from react_mem.tools.routing.routes import Route
@@ -92,14 +93,7 @@ def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
         # an enum may not be empty
         return {"type": "array", "items": {"type": "string", "enum": list(known) or [""]}}
 
-    return {
-        "title": "needed",
-        "description": "What a request needs.",
-        "type": "object",
-        "properties": {"tools": names(tools), "layers": names(layers)},
-        "required": ["tools", "layers"],
-        "additionalProperties": False,
-    }
+    return object_schema({"tools": names(tools), "layers": names(layers)}, "needed", "What a request needs.")
 
 
 def _read(said: Mapping[str, Any], tools: Collection[str], layers: Collection[str]) -> Picks:

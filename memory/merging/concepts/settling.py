@@ -17,8 +17,9 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.errors import ExtractionError
-from react_mem.memory.llm.asking import Asker, as_lines, object_schema
+from react_mem.memory.llm.asking import Asker, as_lines
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.concepts.doubts import Doubt, doubts, initials, may_be_one
 from react_mem.memory.merging.concepts.keeping import load_concepts, merge, refresh_concepts, set_apart
 from react_mem.memory.merging.concepts.records import Concept
@@ -214,11 +215,7 @@ def _told(fact: Fact) -> str:
 
 def _schema(pairs: int) -> dict[str, Any]:
     named = {"type": "array", "items": {"type": "string", "enum": [f"p{place + 1}" for place in range(pairs)]}}
-    return {
-        "title": "concepts",
-        "description": "Which pairs are the same.",
-        **object_schema(same=named, different=named),
-    }
+    return object_schema({"same": named, "different": named}, "concepts", "Which pairs are the same.")
 
 
 def _places(value: Any, pairs: int) -> set[int]:

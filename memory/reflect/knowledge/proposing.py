@@ -11,7 +11,8 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.asking import Asker, as_lines, object_schema, objects
+from react_mem.memory.llm.asking import Asker, as_lines, objects
+from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.knowledge import MIN_SOURCES, Form
 from react_mem.memory.reflect.knowledge.counting import Drawn
 from react_mem.memory.reflect.knowledge.evidence import Evidence
@@ -125,12 +126,11 @@ def _read(item: Mapping[str, Any]) -> tuple[str, str, list[str]]:
 
 def _schema(aliases: Sequence[str]) -> dict[str, Any]:
     item = object_schema(
-        sources={"type": "array", "items": {"type": "string", "enum": list(aliases)}},
-        form={"type": "string", "enum": list(_FORMS)},
-        text={"type": "string"},
+        {
+            "sources": {"type": "array", "items": {"type": "string", "enum": list(aliases)}},
+            "form": {"type": "string", "enum": list(_FORMS)},
+            "text": {"type": "string"},
+        }
     )
-    return {
-        "title": "knowledge",
-        "description": "What the memories come to together.",
-        **object_schema(items={"type": "array", "items": item}),
-    }
+    items = {"items": {"type": "array", "items": item}}
+    return object_schema(items, "knowledge", "What the memories come to together.")

@@ -11,6 +11,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.memory.llm.form import FormModel
+from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.reflect.skills.checks import SECRET
 from react_mem.memory.reflect.skills.procedures import Procedure
 from react_mem.memory.reflect.skills.traces import Trace, values
@@ -120,30 +121,21 @@ def _shown(trace: Trace) -> dict[str, Any]:
 
 def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
     texts = {"type": "array", "items": {"type": "string"}}
-    return _object(
+    text = {"type": "string"}
+    skill = {
+        "procedure": {"type": "string", "enum": [f"p{place}" for place in range(procedures)]},
+        "use_when": text,
+        "actions": texts,
+        "preferences": texts,
+    }
+    # an enum may not be empty
+    lesson = {"tool": {"type": "string", "enum": tools or [""]}, "text": text}
+    lists = {"skills": skill, "lessons": lesson}
+    return object_schema(
+        {name: {"type": "array", "items": object_schema(item)} for name, item in lists.items()},
         "learnt",
-        skills={
-            "type": "array",
-            "items": _object(
-                "",
-                procedure={"type": "string", "enum": [f"p{place}" for place in range(procedures)]},
-                use_when={"type": "string"},
-                actions=texts,
-                preferences=texts,
-            ),
-        },
-        lessons={
-            "type": "array",
-            # an enum may not be empty
-            "items": _object("", tool={"type": "string", "enum": tools or [""]}, text={"type": "string"}),
-        },
+        "What was learnt.",
     )
-
-
-def _object(title: str, **properties: Any) -> dict[str, Any]:
-    named = {"title": title, "description": "What was learnt."} if title else {}
-    required = list(properties)
-    return {**named, "type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _read(said: Mapping[str, Any]) -> Proposals:

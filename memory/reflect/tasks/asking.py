@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from react_mem.errors import InvalidOutput
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.llm.form import FormModel
+from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.reflect.tasks.graph import MAX_STEPS, TaskGraph
 from react_mem.memory.reflect.tasks.reading import Plan, Refusal, parse
@@ -116,17 +117,9 @@ def _schema(tools: Sequence[str]) -> dict[str, Any]:
         "status": {"type": "string", "enum": ["pending", "done", "failed", "skipped"]},
         "proof": text,
     }
-    steps = {"type": "object", "properties": step, "required": list(step), "additionalProperties": False}
     plan = {
         "goes_on": {"type": "boolean"},
         "goal": text,
-        "steps": {"type": "array", "items": steps, "maxItems": MAX_STEPS},
+        "steps": {"type": "array", "items": object_schema(step), "maxItems": MAX_STEPS},
     }
-    return {
-        "title": "plan",
-        "description": "The steps of what the user wants.",
-        "type": "object",
-        "properties": plan,
-        "required": list(plan),
-        "additionalProperties": False,
-    }
+    return object_schema(plan, "plan", "The steps of what the user wants.")

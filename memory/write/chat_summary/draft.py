@@ -13,20 +13,18 @@ from langchain_core.messages import BaseMessage
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import first_object
 from react_mem.memory.llm.calls import fill
+from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.write.chat_summary.form import Usage
 
-_SCHEMA: dict[str, Any] = {
-    "title": "chat_summary",
-    "description": "The state of a customer's chat.",
-    "type": "object",
-    "properties": {
+_SCHEMA = object_schema(
+    {
         "language": {"type": "string", "description": "ISO 639-1 code of the newest message's language."},
         "summary": {"type": "string", "description": "What a colleague who takes the chat over has to know."},
         "full_question": {"type": "string", "description": "The newest message, understandable by itself."},
     },
-    "required": ["language", "summary", "full_question"],
-    "additionalProperties": False,
-}
+    "chat_summary",
+    "The state of a customer's chat.",
+)
 
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE = re.compile(r"(?<![\w.,])(?:\+|0)\d(?:[ .-]?\d){6,13}(?!\w)")

@@ -5,7 +5,7 @@ Its size is paid in every turn, so it has no descriptions that the instructions 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import BaseModel, ConfigDict, Field
 
+from react_mem.memory.llm.schema import strict
 from react_mem.memory.model.operations import Relation
 
 # Bounds on what a model may send; those that a strict schema cannot hold are held by the checks.
@@ -107,20 +108,6 @@ def strict_schema(targets: Sequence[str], fields: Sequence[str] = (), *, clauses
 @cache
 def _proposal_schema() -> dict[str, Any]:
     # made once: it takes milliseconds
-    schema: dict[str, Any] = _strict(dereference_refs(Proposal.model_json_schema()))
+    schema: dict[str, Any] = strict(dereference_refs(Proposal.model_json_schema()))
     schema.pop("$defs", None)
     return schema
-
-
-def _strict(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_strict(item) for item in node]
-    if not isinstance(node, Mapping):
-        return node
-    kept = {key: _strict(value) for key, value in node.items() if key not in ("title", "default", "description")}
-    if isinstance(kept.get("properties"), dict):
-        # the property may itself be called "title" or "default"
-        kept["properties"] = {name: _strict(value) for name, value in node["properties"].items()}
-        kept["required"] = list(kept["properties"])
-        kept["additionalProperties"] = False
-    return kept
