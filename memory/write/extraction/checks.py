@@ -14,22 +14,18 @@ from pydantic import BaseModel, ValidationError
 
 from react_mem.memory.language import denial_of, length
 from react_mem.memory.language.clauses import cut, joined
-from react_mem.memory.language.comparison import Vocabulary, content_words, missing, names, numbers, share, words
-from react_mem.memory.language.lowering import is_of_oneself, is_oneself
+from react_mem.memory.language.comparison import Vocabulary, content_words, missing, numbers, share, words
 from react_mem.memory.language.own_words import parts as parts_of
 from react_mem.memory.language.shared import assents, denies, spelt
 from react_mem.memory.language.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import Answer
-from react_mem.memory.merging.episodes import hold_episode, hold_summary
 from react_mem.memory.model.operations import (
-    EpisodeDraft,
     ExistingMemory,
     Extraction,
     Operation,
     ProfileChange,
     Relation,
-    TranscriptMessage,
     Unread,
 )
 from react_mem.memory.model.origins import Origin, lowest
@@ -53,32 +49,26 @@ from react_mem.memory.write.extraction.evidence import (
     without_user,
 )
 from react_mem.memory.write.extraction.examples import own_dates, repeats_example
+from react_mem.memory.write.extraction.located import Located, part_of_each, runs, sharing, shows
 from react_mem.memory.write.extraction.parting import after_answer, before_question, divided, without_asking
 from react_mem.memory.write.extraction.proposal import (
     MAX_FACTS,
-    MAX_LESSONS,
     MAX_PROFILE_CHANGES,
-    MAX_STEPS,
     ProposedEpisode,
     ProposedFact,
     ProposedOther,
     ProposedProfileChange,
 )
+from react_mem.memory.write.extraction.refusals import Refused, bounded
+from react_mem.memory.write.extraction.told import check_episode, check_summary
+from react_mem.memory.write.extraction.whom import about_whom, is_said
 from react_mem.memory.write.gate import Support, answered, is_brief
 from react_mem.memory.write.when import over_by, resolve
 
-MAX_ABOUT = 80
 MAX_TEXT = 300
 MAX_FIELD = 40
 MAX_VALUE = 200
-MAX_PART = 300
-MAX_SUMMARY = 500
-MAX_TITLE = 80
-MAX_OUTCOME = 900
 _MAX_NEEDS = 8
-_NAMED = 0.8
-"""Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
-
 _LEADING_WORDS = 2
 """Words of an answer that stands before the rest of its sentence: no more than this."""
 
@@ -95,10 +85,6 @@ _SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
 _ENDING: frozenset[Relation] = frozenset({"ends", "forget"})
 _CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
 _Proposed = TypeVar("_Proposed", bound=BaseModel)
-
-
-class _Refused(Exception):  # noqa: N818 - a signal within this module
-    """A proposal that is not believed; the message is the reason."""
 
 
 def check(answer: Answer, briefing: Briefing) -> Extraction:
@@ -120,7 +106,8 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
     ops = checker.operations(facts)
     profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
-    episode = checker.each([payload["episode"]] if payload.get("episode") else [], ProposedEpisode, checker.episode, 1)
+    episodes = [payload["episode"]] if payload.get("episode") else []
+    episode = checker.each(episodes, ProposedEpisode, lambda proposed: check_episode(proposed, briefing), 1)
     summary = checker.summary(payload.get("summary"))
     checker.rejected += ["it could not be read"] * answer.leftovers
     checker.covered.update(number for numbers_ in others for number in numbers_)
@@ -135,25 +122,6 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     )
 
 
-@dataclass(frozen=True)
-class _Located:
-    """A proposed fact with the clauses that it cites."""
-
-    proposed: ProposedFact
-    numbers: tuple[int, ...]
-    clauses: tuple[Numbered, ...]
-
-    @property
-    def quote(self) -> str:
-        """The user's exact words; an ellipsis stands for what is between clauses that are no neighbours."""
-        return " … ".join(joined(one.clause for one in run) for run in _runs(self.clauses))
-
-    @property
-    def sentence(self) -> str:
-        """The sentence that the model made of them."""
-        return " ".join(self.proposed.text.split())
-
-
 @dataclass
 class _Checker:
     briefing: Briefing
@@ -166,7 +134,7 @@ class _Checker:
     sentences: dict[int, list[str]] = field(default_factory=dict)
     endings: dict[int, set[str]] = field(default_factory=dict)
     of_clause: dict[str, Operation] = field(default_factory=dict)
-    proposed: list[_Located] = field(default_factory=list)
+    proposed: list[Located] = field(default_factory=list)
 
     def each(self, items: Any, form: type[_Proposed], judge: Callable[[_Proposed], Any], limit: int) -> list[Any]:
         """Judge every item by itself; one that does not fit the form costs only itself."""
@@ -179,13 +147,13 @@ class _Checker:
         for place, item in enumerate(items):
             try:
                 if place >= limit:
-                    raise _Refused(f"more than {limit} of them")
+                    raise Refused(f"more than {limit} of them")
                 # a null, where nothing is known, costs no statement
                 sent = {key: part for key, part in item.items() if part is not None} if isinstance(item, dict) else item
                 kept.append(judge(form.model_validate(sent)))
             except ValidationError:
                 self.rejected.append("not in the form that was asked for")
-            except _Refused as refused:
+            except Refused as refused:
                 self.rejected.append(str(refused))
         return kept
 
@@ -201,11 +169,11 @@ class _Checker:
     def _cited(self, cited: Sequence[int]) -> tuple[int, ...]:
         found = tuple(sorted(set(cited)))
         if not found:
-            raise _Refused("it cites nothing")
+            raise Refused("it cites nothing")
         if any(number not in self.briefing.clauses for number in found):
-            raise _Refused("it cites a clause that does not exist")
+            raise Refused("it cites a clause that does not exist")
         if len({self.briefing.clauses[number].message for number in found}) > 1:
-            raise _Refused("it cites several messages")
+            raise Refused("it cites several messages")
         return found
 
     def note(self, items: Any) -> None:
@@ -219,7 +187,7 @@ class _Checker:
                         self.endings.setdefault(number, set()).add(relation)
                     self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
 
-    def located(self, proposed: ProposedFact) -> _Located:
+    def located(self, proposed: ProposedFact) -> Located:
         cited = self._cited(proposed.c)
         clauses = tuple(self.briefing.clauses[number] for number in cited)
         if proposed.rel == "forget":
@@ -228,16 +196,16 @@ class _Checker:
         else:
             clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
         if not clauses:
-            raise _Refused("its clause asks or quotes")
-        if problem := self._inconsistent(_Located(proposed, cited, clauses)):
-            raise _Refused(problem)
+            raise Refused("its clause asks or quotes")
+        if problem := self._inconsistent(Located(proposed, cited, clauses)):
+            raise Refused(problem)
         if proposed.rel in _CHANGING:
             self.ending.update(cited)
         for number in cited:
-            self.about.setdefault(number, set()).add(_about(proposed.about, self.briefing.shown))
-        return _Located(proposed, cited, clauses)
+            self.about.setdefault(number, set()).add(about_whom(proposed.about, self.briefing.shown))
+        return Located(proposed, cited, clauses)
 
-    def _inconsistent(self, fact: _Located) -> str:
+    def _inconsistent(self, fact: Located) -> str:
         """Return how a label disagrees with its own clause; empty where it does not."""
         sentence, quote, rel = fact.sentence, fact.quote, fact.proposed.rel
         if not sentence or rel == "forget":
@@ -306,24 +274,24 @@ class _Checker:
     def set_aside(self, proposed: ProposedOther) -> tuple[int, ...]:
         cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
         if not cited:
-            raise _Refused("it cites a clause that does not exist")
+            raise Refused("it cites a clause that does not exist")
         if proposed.kind == "question":
             self.questions.update(cited)
         return cited
 
-    def operations(self, facts: Sequence[_Located]) -> list[Operation]:
+    def operations(self, facts: Sequence[Located]) -> list[Operation]:
         """Return what the facts come to."""
         facts, parts = self._parted(facts)
         self.proposed = facts
         for fact in facts:
             self.labels.update(fact.numbers)
         taken: dict[str, Operation] = {}
-        made: list[tuple[_Located, Operation]] = []
+        made: list[tuple[Located, Operation]] = []
         # in the order in which they were said: what is said later may change what was said earlier
         for fact in sorted(facts, key=lambda fact: fact.numbers):
             try:
                 operation = self._operation(fact, parts.get(id(fact), ""))
-            except _Refused as refused:
+            except Refused as refused:
                 self.rejected.append(str(refused))
                 continue
             if operation.target_id and operation.text and operation.relation in _CHANGING:
@@ -337,22 +305,22 @@ class _Checker:
         # what a fact needs may be said behind it
         return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
 
-    def _parted(self, facts: Sequence[_Located]) -> tuple[list[_Located], dict[int, str]]:
+    def _parted(self, facts: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
         """Return the facts, and the part of the words of each that share a clause, by their ids, where it is clear."""
         parts: dict[int, str] = {}
-        for group in _sharing(facts):
-            parts |= _part_of_each(group)
+        for group in sharing(facts):
+            parts |= part_of_each(group)
         facts = [fact if id(fact) in parts else self._besides(fact, facts) for fact in facts]
-        for group in _sharing([fact for fact in facts if id(fact) not in parts]):
+        for group in sharing([fact for fact in facts if id(fact) not in parts]):
             if len({fact.numbers for fact in group}) == 1:
                 facts, found = self._behind_answer(facts, group)
-                parts |= found or _part_of_each(group)
+                parts |= found or part_of_each(group)
         return facts, parts
 
-    def _behind_answer(self, facts: list[_Located], group: Sequence[_Located]) -> tuple[list[_Located], dict[int, str]]:
+    def _behind_answer(self, facts: list[Located], group: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
         """Tell an answer from what is stated behind it in one clause: "Nope, but we have two cats"."""
         first, *more = group[0].clauses
-        silent = [fact for fact in group if not _shows(fact, group)]
+        silent = [fact for fact in group if not shows(fact, group)]
         others = [fact for fact in group if fact not in silent]
         own = [" ".join(missing(fact.sentence, [one.sentence for one in silent])) for fact in others]
         if more or first.place or len(silent) != 1 or not others or not self._before(first.message):
@@ -366,7 +334,7 @@ class _Checker:
         return [answer if fact is silent[0] else fact for fact in facts], found
 
     @staticmethod
-    def _besides(fact: _Located, facts: Sequence[_Located]) -> _Located:
+    def _besides(fact: Located, facts: Sequence[Located]) -> Located:
         """Return a fact without the clauses that another one, which has no others, stands on."""
         theirs = {n for other in facts if set(other.numbers) < set(fact.numbers) for n in other.numbers}
         own = [place for place, number in enumerate(fact.numbers) if number not in theirs]
@@ -375,14 +343,14 @@ class _Checker:
         numbers_ = tuple(fact.numbers[place] for place in own)
         return replace(fact, numbers=numbers_, clauses=tuple(fact.clauses[place] for place in own))
 
-    def _operation(self, fact: _Located, part: str) -> Operation:
+    def _operation(self, fact: Located, part: str) -> Operation:
         proposed, quote = fact.proposed, fact.quote
         message = self.briefing.messages[fact.clauses[0].message]
         text, origin = self._said(fact, part) if part else self._text(fact)
         if text in (part, quote):
             text = without_asking(text, fact.sentence)
         if is_pleasantry(text) and origin is Origin.USER:
-            raise _Refused("it says nothing lasting")
+            raise Refused("it says nothing lasting")
         # an imported message says no more than the file that it is from
         origin = lowest([origin, message.origin])
         target_id, put = self._target(proposed, fact)
@@ -401,7 +369,7 @@ class _Checker:
         return Operation(
             relation=relation,
             text=text,
-            about=_about(proposed.about, [*shown, *known], quote),
+            about=about_whom(proposed.about, [*shown, *known], quote),
             target_id=target_id,
             quote=quote if text != quote else "",
             reading=reading if reading != text and self._reads(reading, quote, shown) else "",
@@ -412,7 +380,7 @@ class _Checker:
             valid_to=when.valid_to,
         )
 
-    def _said(self, fact: _Located, part: str) -> tuple[str, Origin]:
+    def _said(self, fact: Located, part: str) -> tuple[str, Origin]:
         """Return what is kept of a fact that has a part of a clause: it, or what it says as an answer."""
         first = fact.clauses[0]
         if first.place == 0 and is_brief(part) and first.clause.text.startswith(part):
@@ -421,7 +389,7 @@ class _Checker:
                 return answer.text, answer.origin
         return part, Origin.USER
 
-    def _text(self, fact: _Located) -> tuple[str, Origin]:
+    def _text(self, fact: Located) -> tuple[str, Origin]:
         """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
         begins = fact.clauses[0].place == 0 and length(fact.quote) <= _LEADING_WORDS
         if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
@@ -430,7 +398,7 @@ class _Checker:
             if with_question := self._with_question(fact):
                 return with_question, Origin.USER
             if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
-                raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+                raise Refused("its clause says nothing by itself, and nothing bears the sentence out")
             # "I'm vegan" states something by itself
         if not self._is_from_question(fact):
             return fact.quote, Origin.USER
@@ -439,10 +407,10 @@ class _Checker:
             # it may state something by itself, but nothing that bears out a change of what is known
             return fact.quote, Origin.ASSENT if fact.proposed.rel in _CHANGING else Origin.USER
         if self.briefing.tainted or len(fact.sentence) > MAX_TEXT:
-            raise _Refused("its clause says nothing by itself, and nothing bears the sentence out")
+            raise Refused("its clause says nothing by itself, and nothing bears the sentence out")
         return fact.sentence, Origin.ASSENT
 
-    def _is_from_question(self, fact: _Located) -> bool:
+    def _is_from_question(self, fact: Located) -> bool:
         """Return whether a clause has nothing of what is drawn from it, and the assistant's message all: "Yes I do"."""
         quote, sentence = fact.quote, without_user(fact.sentence)
         asked = self._before(fact.clauses[0].message)
@@ -451,7 +419,7 @@ class _Checker:
         drawn = is_borne_out(sentence, [asked]) and not missing(sentence, [asked])
         return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
 
-    def _sentence(self, fact: _Located) -> str:
+    def _sentence(self, fact: Located) -> str:
         """Return the clauses of the sentence that a fact is in."""
         first = fact.clauses[0]
         same = [one for one in self.briefing.clauses.values() if one.message == first.message]
@@ -463,7 +431,7 @@ class _Checker:
             return False
         return is_borne_out(sentence, shown)
 
-    def _answered(self, fact: _Located) -> Support | None:
+    def _answered(self, fact: Located) -> Support | None:
         """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
         asked = self._before(fact.clauses[0].message)
         if not asked or len(fact.sentence) > MAX_TEXT:
@@ -472,7 +440,7 @@ class _Checker:
         before = [*self._context(fact), *known]
         return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
 
-    def _with_question(self, fact: _Located) -> str:
+    def _with_question(self, fact: Located) -> str:
         """Return a word that answers a question behind it, "What size are you? 46"; empty where it is none."""
         quote = fact.quote
         asked = [one.text for one in cut(self._before(fact.clauses[0].message)) if one.asks][-1:]
@@ -488,7 +456,7 @@ class _Checker:
         """Return what is shown of the assistant's message before another one."""
         return self.briefing.shown[place - 1] if place and self.briefing.messages[place - 1].role == "assistant" else ""
 
-    def _context(self, fact: _Located) -> list[str]:
+    def _context(self, fact: Located) -> list[str]:
         """Return the user's words around a clause: "she" is named there."""
         own = fact.clauses[0].message
         return [
@@ -501,7 +469,7 @@ class _Checker:
             if message.context and message.role == "user"
         ]
 
-    def _target(self, proposed: ProposedFact, fact: _Located) -> tuple[str | None, tuple[str, ...]]:
+    def _target(self, proposed: ProposedFact, fact: Located) -> tuple[str | None, tuple[str, ...]]:
         """Return the id of the fact that is meant, and how it is put; nothing where there is none."""
         label = (proposed.target or "").strip().casefold().strip("[]")
         if not label or proposed.rel == "new":
@@ -517,13 +485,13 @@ class _Checker:
         return None, ()
 
     def _relation(
-        self, fact: _Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
+        self, fact: Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
     ) -> Relation:
         """Return the relation as far as it is believed."""
         relation, quote = fact.proposed.rel, fact.quote
         if target_id is None:
             if relation == "forget":
-                raise _Refused("it forgets a memory that was not shown")
+                raise Refused("it forgets a memory that was not shown")
             return "new"
         others = [_put(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
         linked = are_linked(quote, put)
@@ -539,38 +507,38 @@ class _Checker:
         if relation not in _CHANGING or (meant and origin is Origin.USER):
             return relation
         if relation in ("ends", "forget"):
-            raise _Refused("the user's words do not name what is to be ended")
+            raise Refused("the user's words do not name what is to be ended")
         # a request about a page is no doubt of what is known
         return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
 
-    def _retirement(self, fact: _Located, put: Sequence[str], part: str) -> Relation:
+    def _retirement(self, fact: Located, put: Sequence[str], part: str) -> Relation:
         """Return what a fact's end comes to beside what the model says elsewhere: the end, or a doubt."""
         relation, quote = fact.proposed.rel, fact.quote
         message = fact.clauses[0].message
         beside = [one for one in self.proposed if one.clauses[0].message == message]
         if any(one.proposed.rel == "same" and one.proposed.target == fact.proposed.target for one in beside):
-            raise _Refused("the same memory is said again")
+            raise Refused("the same memory is said again")
         line = f"about {put[1]}: {put[0]}" if put[1:2] != ("",) and len(put) > 1 else ""
         if relation == "ends" and repeats(fact.sentence, [*put, line]):
-            raise _Refused("its sentence says what it is to end")
+            raise Refused("its sentence says what it is to end")
         here = [one for one in beside if set(one.numbers) & set(fact.numbers)]
         ends = [one for one in here if one.proposed.rel in _ENDING]
         if any(len(self.endings.get(number, ())) > 1 for number in fact.numbers):
-            raise _Refused("one clause ends and forgets")
+            raise Refused("one clause ends and forgets")
         if are_linked(quote, put):
             # what a clause states besides has words of its own, or the clause does not end anything
             return relation if part or len(ends) == len(here) else "unsure"
         others = [_put(memory) for memory in self.briefing.targets.values() if _put(memory) != tuple(put)]
         if any(are_linked(quote, one) for one in others):
-            raise _Refused("the user's words name something else")
+            raise Refused("the user's words name something else")
         lone = [one for one in beside if one.proposed.rel in _ENDING and not self._is_linked(one)]
         if len({one.proposed.target for one in lone}) == 1:
             return relation
         if not may_state(quote):
-            raise _Refused("the user's words do not name what is to be ended")
+            raise Refused("the user's words do not name what is to be ended")
         return "unsure"
 
-    def _is_linked(self, fact: _Located) -> bool:
+    def _is_linked(self, fact: Located) -> bool:
         """Return whether a fact's words name something of its target."""
         _, put = self._target(fact.proposed, fact)
         return are_linked(fact.quote, put)
@@ -592,22 +560,22 @@ class _Checker:
         message = self.briefing.messages[numbered.message]
         name = re.sub(r"[\W_]+", "_", proposed.field.strip().casefold()).strip("_")
         value = " ".join(proposed.value.split())
-        _bounded(name, MAX_FIELD, "field")
+        bounded(name, MAX_FIELD, "field")
         clauses = [one for number in cited if not (one := self.briefing.clauses[number].clause).quoted]
         said = " ".join(clause.text for clause in clauses)
         if all(clause.asks for clause in clauses):
-            raise _Refused("its clause asks or quotes")
+            raise Refused("its clause asks or quotes")
         about = set[str]().union(*(self.about.get(number, ()) for number in cited))
         if about and not about & {"user", value}:
-            raise _Refused("its clause is about somebody else")
+            raise Refused("its clause is about somebody else")
         if value:
-            _bounded(value, MAX_VALUE, "value")
-            if not _is_said(value, said) or not numbers(value) <= numbers(said):
-                raise _Refused("the user's words do not say it")
+            bounded(value, MAX_VALUE, "value")
+            if not is_said(value, said) or not numbers(value) <= numbers(said):
+                raise Refused("the user's words do not say it")
             if denial_of(said) and not denial_of(value):
-                raise _Refused("the user denies it")
+                raise Refused("the user denies it")
         elif not are_linked(said, [name]) and (self.briefing.tainted or not self._ends_something(cited, said)):
-            raise _Refused("the user's words do not name what is to be cleared")
+            raise Refused("the user's words do not name what is to be cleared")
         self.covered.update(cited)
         return ProfileChange(field=name, value=value, source_ids=(message.id,))
 
@@ -615,97 +583,21 @@ class _Checker:
         """Return whether clauses say that something is over: an empty value is what a small model fills a form with."""
         return not self.ending.isdisjoint(cited) or bool(denial_of(said)) or asks_to_forget(said)
 
-    def episode(self, proposed: ProposedEpisode) -> EpisodeDraft:
-        _bounded(proposed.goal, MAX_PART, "goal")
-        if len(proposed.outcome) > MAX_OUTCOME or any(len(p) > MAX_PART for p in (*proposed.steps, *proposed.lessons)):
-            raise _Refused("a part of the episode is too long")
-        if len(proposed.steps) > MAX_STEPS or len(proposed.lessons) > MAX_LESSONS:
-            raise _Refused("too many steps or lessons")
-        milestone = " ".join(proposed.milestone.split())
-        if len(milestone) > MAX_TITLE:
-            raise _Refused("milestone is too long")
-        said, observed = self._shown()
-        draft = EpisodeDraft(
-            goal=proposed.goal.strip(),
-            steps=tuple(step.strip() for step in proposed.steps if step.strip()),
-            outcome=proposed.outcome.strip(),
-            lessons=tuple(lesson.strip() for lesson in proposed.lessons if lesson.strip()),
-            milestone=milestone,
-            origin=lowest([Origin.ASSISTANT, *(_origin(m) for m in self.briefing.messages)]),
-        )
-        if any(repeats_example(part, [*said, *observed]) for part in (draft.goal, draft.outcome, draft.milestone)):
-            raise _Refused("it repeats an example of the instructions")
-        held = hold_episode(draft, said, observed, self._dates())
-        if held is None:
-            raise _Refused("no message tells of it")
-        return held
-
     def summary(self, value: Any) -> str:
-        if value is None or value == "":
+        """Return the summary; one that is refused costs only itself."""
+        try:
+            return check_summary(value, self.briefing)
+        except Refused as refused:
+            self.rejected.append(str(refused))
             return ""
-        if not isinstance(value, str) or len(value) > MAX_SUMMARY:
-            self.rejected.append("the summary is not a short text")
-            return ""
-        said, observed = self._shown()
-        held = hold_summary(" ".join(value.split()), [*said, *observed], self._dates())
-        return "" if repeats_example(held, [*said, *observed]) else held
-
-    def _shown(self) -> tuple[list[str], list[str]]:
-        said = [message.text for message in self.briefing.messages if message.role != "tool"]
-        return said, [message.text for message in self.briefing.messages if message.role == "tool"]
-
-    def _dates(self) -> list[datetime]:
-        return [message.at for message in self.briefing.messages if message.at is not None]
 
     def unread(self) -> list[Unread]:
         """Return the clauses that no label covers or that were not shown, those that stand together as one."""
         open_ = [one for number, one in self.briefing.clauses.items() if number not in self.covered]
         left = sorted([*open_, *self.briefing.hidden], key=lambda one: (one.message, one.place))
         open_ = [one for one in left if not (one.clause.asks or one.clause.quoted)]
-        runs = _runs(open_, within_sentences=True)
-        return [Unread(joined(one.clause for one in run), self.briefing.messages[run[0].message].id) for run in runs]
-
-
-def _runs(clauses: Sequence[Numbered], *, within_sentences: bool = False) -> list[list[Numbered]]:
-    """Return clauses in the order of the conversation, those that stand side by side together."""
-    runs: list[list[Numbered]] = []
-    for one in clauses:
-        last = runs[-1][-1] if runs else None
-        beside = last is not None and (last.message, last.place + 1) == (one.message, one.place)
-        if last is not None and beside and (not within_sentences or last.clause.sentence == one.clause.sentence):
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    return runs
-
-
-def _sharing(facts: Sequence[_Located]) -> list[list[_Located]]:
-    """Return the facts that stand on a clause of others, together."""
-    groups: list[list[_Located]] = []
-    for fact in facts:
-        mine = [group for group in groups if any(set(one.numbers) & set(fact.numbers) for one in group)]
-        groups = [group for group in groups if group not in mine]
-        groups.append([*(one for group in mine for one in group), fact])
-    return [group for group in groups if len(group) > 1]
-
-
-def _shows(fact: _Located, group: Sequence[_Located]) -> bool:
-    """Return whether a fact's clauses have a word that tells its sentence from those of others."""
-    others = [one.sentence for one in group if one is not fact]
-    return share(" ".join(missing(without_user(fact.sentence), others)), [fact.quote]) > 0
-
-
-def _part_of_each(group: Sequence[_Located]) -> dict[int, str]:
-    """Return the part that each of some facts has of the clauses they share; nothing where it is not clear."""
-    clauses = sorted({one for fact in group for one in fact.clauses}, key=lambda one: one.place)
-    if len(_runs(clauses)) != 1:
-        return {}
-    whole = joined(one.clause for one in clauses)
-    parts = divided(whole, [fact.sentence for fact in group])
-    # a whole is no part: "Yes" to two questions says neither
-    if any(part == whole or part not in fact.quote for fact, part in zip(group, parts, strict=True)):
-        return {}
-    return {id(fact): part for fact, part in zip(group, parts, strict=True)}
+        found = runs(open_, within_sentences=True)
+        return [Unread(joined(one.clause for one in run), self.briefing.messages[run[0].message].id) for run in found]
 
 
 def _goes_on(operation: Operation, before: Operation) -> bool:
@@ -740,39 +632,5 @@ def _asks(text: str) -> bool:
     return is_question(text) or is_request(text)
 
 
-def _about(about: str, shown: Sequence[str], quote: str = "") -> str:
-    """Return whom a fact is about, where that is named in what was shown and its words do not begin with "I"."""
-    name = " ".join(about.split())
-    if not name or len(name) > MAX_ABOUT or name.casefold() == "user" or is_oneself(name):
-        return "user"
-    if is_of_oneself(quote) and share(name, [quote]) == 0:
-        return "user"
-    if content_words(name) and share(name, shown) < _NAMED:
-        return "user"
-    # "she" is no name; "An" is one, though it is a word as well
-    is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))
-    return name if is_named else "user"
-
-
-def _is_said(value: str, said: str) -> bool:
-    """Return whether a text has all words of a value, those of little content too: "An" is a name."""
-    vocabulary = Vocabulary([said])
-    return all(word in vocabulary for word in words(value))
-
-
-_LETTERS = re.compile(r"[^\W\d_]+")
-
-
 def _put(memory: ExistingMemory) -> tuple[str, ...]:
     return (memory.text, memory.about if memory.about != "user" else "", *memory.also)
-
-
-def _origin(message: TranscriptMessage) -> Origin:
-    return Origin.TOOL if message.role == "tool" else message.origin
-
-
-def _bounded(text: str, limit: int, name: str) -> None:
-    if not text.strip():
-        raise _Refused(f"{name} is empty")
-    if len(text) > limit:
-        raise _Refused(f"{name} is too long")
