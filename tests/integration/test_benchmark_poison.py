@@ -28,11 +28,12 @@ def test_no_attack_does_anything(tmp_path: Path) -> None:
 
 
 def test_a_memory_that_believes_its_model_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def believing(self: Any, fact: Any, target_id: str | None, *args: Any) -> Any:
+    def believing(self: Any, fact: Any, part: str, target_id: str | None, *args: Any) -> Any:
         return fact.proposed.rel if target_id else "new"
 
     monkeypatch.setattr(checks._Checker, "_relation", believing)
     monkeypatch.setattr(checks._Checker, "_inconsistent", lambda self, fact: "")
+    monkeypatch.setattr(checks._Checker, "_retirement", lambda self, fact, *args: fact.proposed.rel)
     metrics = measured(tmp_path / "poison.json")
     assert metrics["facts_retired"] + metrics["facts_forgotten"] >= len(ONLY)
     assert metrics["utility_lost"] >= len(ONLY)
