@@ -17,6 +17,8 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.maintenance.agent import CLOSING_SECONDS
+from react_mem.memory.maintenance.worker import close_workers
 from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore, Pool
@@ -107,6 +109,9 @@ async def open_memory(
             await memory.write(MemoryWriteEvent(...))
             found = await memory.read(MemoryQuery(user_id="ann", ..., scopes=[MemoryScope.SEMANTIC], query="tea"))
 
+    Closing waits a few seconds for what is still to be drawn from the turns, such as those of a `MemoryMiddleware`;
+    what is not done by then stays in the store, and is done the next time.
+
     Compile your graph with `memory.store` (and `memory.checkpointer`), so that both are on the same database.
 
     Args:
@@ -126,4 +131,7 @@ async def open_memory(
         yield MemoryFacade(store, policy, checkpointer=checkpointer)
         return
     async with open_storage(settings or StorageSettings.from_env()) as storage:
-        yield MemoryFacade(storage.memory, policy, checkpointer=checkpointer or storage.checkpointer)
+        try:
+            yield MemoryFacade(storage.memory, policy, checkpointer=checkpointer or storage.checkpointer)
+        finally:
+            await close_workers(storage.memory, CLOSING_SECONDS)

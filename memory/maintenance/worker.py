@@ -352,6 +352,17 @@ def _loop_here() -> asyncio.AbstractEventLoop | None:
 _running: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
+async def close_workers(store: BaseStore, within: float) -> None:
+    """Close the workers of this event loop that are on a store, before the store is closed.
+
+    Args:
+        store: The store.
+        within: Seconds for what is still to be done; what is not done by then stays due.
+    """
+    loop = asyncio.get_running_loop()
+    await asyncio.gather(*(one.close(within) for one in list(_running) if one.loop is loop and one.store is store))
+
+
 async def drain(within: float) -> bool:
     """Do at once what waits to be drawn from turns, with every worker of this event loop.
 
