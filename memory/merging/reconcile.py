@@ -194,7 +194,11 @@ class _Batch:
 
     def _state(self, known: Fact | None, new: Fact, *, settles: bool) -> Fact:
         """Take in a statement: a new fact, or one that is said again."""
-        fact = new if known is None else self._with_doubts(said_again(known, new), known)
+        fact = new
+        if known is not None:
+            fact = said_again(known, new)
+            kept = tuple(id_ for id_ in known.doubts if id_ in fact.doubts or self._is_mutual(fact.id, id_))
+            fact = fact.model_copy(update={"doubts": kept})
         self._keep(fact)
         if new.needs:
             self.needing |= dict.fromkeys((fact.id, need) for need in new.needs)
@@ -203,11 +207,10 @@ class _Batch:
             self._settle(fact, new.said_at)
         return self.facts[fact.id]
 
-    def _with_doubts(self, fact: Fact, before: Fact) -> Fact:
-        """Return a fact with the doubts that are mutual: these end only together, and not by what it needs."""
-        others = [id_ for id_ in before.doubts if (other := self.facts.get(id_)) and fact.id in other.doubts]
-        doubts = tuple(id_ for id_ in before.doubts if id_ in fact.doubts or id_ in others)
-        return fact.model_copy(update={"doubts": doubts})
+    def _is_mutual(self, id_: str, doubted: str) -> bool:
+        """Return whether a fact that another is in doubt about is in doubt about it too: such doubts end together."""
+        other = self.facts.get(doubted)
+        return other is not None and id_ in other.doubts
 
     def _settle(self, fact: Fact, when: datetime) -> None:
         """Settle a doubt in favour of what the user says again: what it was in doubt about was said before."""
@@ -217,11 +220,8 @@ class _Batch:
                 self._retire(other, when, superseded_by=fact.id)
         now = self.facts[fact.id]
         # said to hold all the same, though what it needed is over
-        self._keep(
-            self._with_doubts(
-                now.model_copy(update={"doubts": tuple(id_ for id_ in now.doubts if id_ not in now.needs)}), now
-            )
-        )
+        kept = tuple(id_ for id_ in now.doubts if id_ not in now.needs or self._is_mutual(now.id, id_))
+        self._keep(now.model_copy(update={"doubts": kept}))
 
     def _doubt(self, fact: Fact, target: Fact) -> None:
         """Mark two facts that may contradict each other; both stay."""
