@@ -1,4 +1,4 @@
-"""What several languages have, as data: how what is said goes on where no mark stands, and how numbers are spelt.
+"""Data of several languages: how what is said goes on where no mark stands, yes and no, and how numbers are spelt.
 
 It decides where the user's words are parted, and never what is true.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from react_mem.memory.language import FILES, UNSPACED, number_words
+from react_mem.memory.language import FILES, UNSPACED, denial_of, number_words
 from react_mem.memory.language.comparison import words
 
 
@@ -41,6 +41,11 @@ def denies(text: str) -> bool:
     (True, False)
     """
     return not _DENYING.isdisjoint(words(text))
+
+
+def is_denied(text: str) -> bool:
+    """Return whether a text denies, in a language with a file or without."""
+    return denial_of(text) or denies(text)
 
 
 def assents(text: str) -> bool:

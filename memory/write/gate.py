@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from react_mem.memory.language import denial_of, known_language, length
+from react_mem.memory.language import known_language, length
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.own_words import own_words
-from react_mem.memory.language.shared import assents, denies
+from react_mem.memory.language.shared import assents, denies, is_denied
 from react_mem.memory.language.statements import (
     asks_to_forget,
     forget_last,
@@ -159,10 +159,10 @@ def answered(
         return None
     if not is_borne_out(wording, [reply, *assistant, *before]):
         return None
-    denied, states = denial_of(reply) or denies(reply), denial_of(wording) or denies(wording)
+    denied, states = is_denied(reply), is_denied(wording)
     # what is no plain yes, such as "not yet" in whatever words, may be a no
     agrees = not denied and (is_pleasantry(reply) or assents(reply))
-    if (denied and not states) or (states and agrees and not any(denial_of(one) or denies(one) for one in assistant)):
+    if (denied and not states) or (states and agrees and not any(map(is_denied, assistant))):
         return None
     # with its marks: "đúng" (right) is no "dùng" (use)
     if set(missing(wording, assistant)) & set(words(reply)):

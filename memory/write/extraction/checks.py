@@ -16,7 +16,7 @@ from react_mem.memory.language import denial_of, length
 from react_mem.memory.language.clauses import cut, joined
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing, numbers, share, words
 from react_mem.memory.language.own_words import parts as parts_of
-from react_mem.memory.language.shared import assents, denies, spelt
+from react_mem.memory.language.shared import assents, is_denied, spelt
 from react_mem.memory.language.statements import asks_to_forget, is_pleasantry, is_question, is_request, may_state
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import Answer
@@ -446,7 +446,7 @@ class _Checker:
         asked = [one.text for one in cut(self._before(fact.clauses[0].message)) if one.asks][-1:]
         if self.briefing.tainted or not asked or length(quote) > 1 or fact.proposed.rel != "new":
             return ""
-        says_no_more = is_pleasantry(quote) or assents(quote) or denies(quote) or denial_of(quote)
+        says_no_more = is_pleasantry(quote) or assents(quote) or is_denied(quote)
         if says_no_more or not words(quote) or not set(words(quote)) <= set(words(fact.sentence)):
             return ""
         text = f"{asked[0]} {quote}"
