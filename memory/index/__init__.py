@@ -1,1 +1,1 @@
-"""What of a record is indexed, and the operations by which it is found: entries, questions, recalls, arms."""
+"""The index of records, and the operations that search it: entries, questions, recalls, the fusion of arms."""

@@ -1,1 +1,1 @@
-"""What is said again is merged into what is known: facts, episodes, concepts, speakers, doubts."""
+"""Merging, deduplication and entity resolution: new records against known ones, for facts, episodes and concepts."""

@@ -1,1 +1,1 @@
-"""What is made of memories behind the turns: knowledge, skills, tasks, and facts that say the same."""
+"""Reflection behind the turns: knowledge, skills and tasks are drawn from memories, and duplicate facts found."""

@@ -1,1 +1,1 @@
-"""What belongs to the user: export, import, correction, forgetting, and the receipts of it."""
+"""The user's rights over their memories: export, import, correction, erasure, and its receipts."""

@@ -1,4 +1,4 @@
-"""Whether a model's label agrees with itself, with its clause, and with the model's other labels.
+"""Checks a model's label against itself, against its clause, and against the model's other labels.
 
 A label that a model made without reading the clause, or against it, shows: its sentence says nothing of the clause,
 has what only a stranger's text says, drops the "if", or repeats the very memory that it is said to end. Such a label is

@@ -1,4 +1,4 @@
-"""Which part of the user's words a sentence was made of, where they say several things, or ask something besides.
+"""Finds the part of the user's words that a sentence was made of, where they say several things or ask something.
 
 Every part is the user's own words, in their order; code sees which words stand where and understands none of them.
 """
