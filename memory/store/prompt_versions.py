@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from string import Formatter
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from langgraph.store.base import BaseStore, PutOp
@@ -29,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from react_mem.errors import PromptError
 from react_mem.memory.model.records import now
-from react_mem.memory.store.transactions import Guard, GuardedStore, WriteConflict
+from react_mem.memory.store.transactions import transact_on
 from react_mem.prompts import load_prompt
 
 ROOT = "prompts"
@@ -48,7 +49,6 @@ READ_TIMEOUT = 2.0
 _HEAD = "head"
 _MAX_VERSIONS = 10_000
 _MAX_BEFORE = 100  # as many steps back as `rollback` knows
-_MAX_TRIES = 10  # it takes as many others who change the same prompt in the same moment
 
 _PLACEHOLDER = re.compile(r"(?<!{){(\w+)}(?!})")
 
@@ -118,7 +118,6 @@ class PromptVersions:
         self._store = store
         self._ttl = ttl
         self._read = _cache.setdefault(store, {})
-        self._lock = asyncio.Lock()
 
     async def current(self, name: str) -> Prompt:
         """Return the prompt to use now. It never fails for the store's sake.
@@ -264,22 +263,16 @@ class PromptVersions:
     ) -> tuple[_Head, Sequence[PromptVersion]]:
         """Read, decide, write, as if nobody else changed the same prompt."""
         namespace = _namespace(name)
-        async with self._lock:
-            for _ in range(_MAX_TRIES):
-                item = await self._store.aget(namespace, _HEAD)
-                before = item.value if item is not None else None
-                head, added = step(_Head.model_validate(before or {}))
-                batch = [PutOp(namespace, _HEAD, head.model_dump(mode="json"), index=False)]
-                for version in added:
-                    value = version.model_dump(mode="json", exclude={"active"})
-                    batch.append(PutOp(namespace, _key(version.version), value, index=False))
-                if not isinstance(self._store, GuardedStore):
-                    await self._store.abatch(batch)
-                elif not await self._store.abatch_if(batch, Guard(namespace, _HEAD, before)):
-                    continue
-                self._read.pop(name, None)
-                return head, added
-        raise WriteConflict(f"the prompt {name!r} is being changed by others all the time; try again")
+
+        async def change(before: dict[str, Any] | None) -> tuple[tuple[_Head, Sequence[PromptVersion]], list[PutOp]]:
+            head, added = step(_Head.model_validate(before or {}))
+            values = {_key(one.version): one.model_dump(mode="json", exclude={"active"}) for one in added}
+            values[_HEAD] = head.model_dump(mode="json")
+            return (head, added), [PutOp(namespace, key, value, index=False) for key, value in values.items()]
+
+        changed = await transact_on(self._store, namespace, _HEAD, change, what=f"the prompt {name!r}")
+        self._read.pop(name, None)
+        return changed
 
 
 def problem_of(text: str, default: str) -> str:

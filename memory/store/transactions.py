@@ -35,7 +35,7 @@ _locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = weakref.Wea
 
 
 class WriteConflict(Exception):  # noqa: N818 - the field's term
-    """Other writers of the same owner were faster, every time."""
+    """Other writers of the same were faster, every time."""
 
 
 @dataclass(frozen=True)
@@ -112,25 +112,52 @@ async def transact(
     Raises:
         WriteConflict: If others were faster every time.
     """
-    lock = _locks.setdefault((id(asyncio.get_running_loop()), user_id), asyncio.Lock())
     namespace = meta_namespace(user_id)
+
+    async def linked(before: dict[str, Any] | None) -> tuple[Result, Sequence[Change]]:
+        result, changes = await step()
+        if not changes:
+            return result, ()
+        changes = [*changes, *await upkeep(store, user_id, changes, stored=unlinked)]
+        after = {"revision": (before or {}).get("revision", 0) + 1}
+        return result, [*changes, PutOp(namespace, REVISION, after, index=False)]
+
+    return await transact_on(store, namespace, REVISION, linked, what="memory of this user")
+
+
+async def transact_on(
+    store: BaseStore,
+    namespace: Namespace,
+    key: str,
+    step: Callable[[dict[str, Any] | None], Awaitable[tuple[Result, Sequence[Change]]]],
+    *,
+    what: str,
+) -> Result:
+    """Do a step of reading, deciding and writing as if nobody else changed one item meanwhile. See `transact`.
+
+    Args:
+        store: The store.
+        namespace: The item's namespace.
+        key: The item's key.
+        step: Is given what the item holds, None where there is none, and returns its result with the writes, of which
+            one changes the item; it may be called again.
+        what: What the item stands for, for the error.
+    """
+    lock = _locks.setdefault((id(asyncio.get_running_loop()), f"{namespace}/{key}"), asyncio.Lock())
     async with lock:
         for attempt in range(MAX_TRIES):
-            item = await store.aget(namespace, REVISION)
+            item = await store.aget(namespace, key)
             before = item.value if item is not None else None
-            result, changes = await step()
+            result, changes = await step(before)
             if not changes:
                 return result
-            changes = [*changes, *await upkeep(store, user_id, changes, stored=unlinked)]
-            after = {"revision": (before or {}).get("revision", 0) + 1}
-            batch = [*changes, PutOp(namespace, REVISION, after, index=False)]
             if not isinstance(store, GuardedStore):
-                await write(store, batch)
+                await write(store, changes)
                 return result
             with telemetry.span("write") as measured:
-                measured.set(changes=len(batch))
-                written = await store.abatch_if(batch, Guard(namespace, REVISION, before))
+                measured.set(changes=len(changes))
+                written = await store.abatch_if(changes, Guard(namespace, key, before))
             if written:
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
-    raise WriteConflict(f"memory of this user is being written by others all the time, gave up after {MAX_TRIES} tries")
+    raise WriteConflict(f"{what} is being written by others all the time, gave up after {MAX_TRIES} tries")

@@ -9,7 +9,6 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import PromptError
 from react_mem.memory.store.prompt_versions import FILE, PromptVersions
-from react_mem.memory.store.transactions import GuardedStore
 from react_mem.prompts import load_prompt
 
 NAME = "chat_summary_first"
@@ -68,14 +67,9 @@ async def test_versions_are_no_users_and_no_users_memory(prompts: PromptVersions
 
 
 async def test_two_who_put_at_once_both_get_a_version(store: BaseStore) -> None:
-    """As two processes do: each has its own object. A store without guarded writes cannot tell them apart."""
-    count = 4 if isinstance(store, GuardedStore) else 1
-    one = PromptVersions(store)
-    put = [
-        (PromptVersions(store) if isinstance(store, GuardedStore) else one).put(NAME, f"{TEXT} {n}")
-        for n in range(count)
-    ]
-    versions = await asyncio.gather(*put)
+    """As two processes do: each has its own object."""
+    count = 4
+    versions = await asyncio.gather(*(PromptVersions(store).put(NAME, f"{TEXT} {n}") for n in range(count)))
     assert sorted(version.version for version in versions) == list(range(1, count + 1))
     assert {one.text for one in await PromptVersions(store).list(NAME)} >= {f"{TEXT} {n}" for n in range(count)}
 

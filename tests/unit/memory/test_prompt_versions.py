@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -24,6 +25,22 @@ class FlakyStore(InMemoryStore):
         if self.down:
             raise ConnectionError("postgresql://user:secret@host is down")
         return await super().aget(*args, **kwargs)
+
+
+class SlowStore(InMemoryStore):
+    """A store that lets others go on while it reads."""
+
+    async def aget(self, *args: Any, **kwargs: Any) -> Any:
+        item = await super().aget(*args, **kwargs)
+        await asyncio.sleep(0)
+        return item
+
+
+async def test_in_one_process_no_put_overwrites_another_on_a_store_without_guarded_writes() -> None:
+    store = SlowStore()
+    put = await asyncio.gather(*(PromptVersions(store).put(NAME, f"{TEXT} {n}") for n in range(4)))
+    assert sorted(one.version for one in put) == [1, 2, 3, 4]
+    assert len({one.text for one in await PromptVersions(store).list(NAME)}) == 5
 
 
 @pytest.mark.parametrize(("ttl", "version"), [(1000.0, FILE), (0.0, 1)], ids=["kept", "no longer kept"])
