@@ -14,7 +14,7 @@ from react_mem.memory.index.over import as_read, is_over, only
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
-from react_mem.memory.merging.concepts.records import Concept
+from react_mem.memory.merging.concepts.concept import Concept
 from react_mem.memory.merging.facts import fact_changes, write_facts
 from react_mem.memory.merging.knowledge import Knowledge
 from react_mem.memory.merging.reconcile import retire

@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.graph.documents import Direction, Document, Line, Stored, read_stored
 from react_mem.memory.graph.links import node_of
 from react_mem.memory.graph.relinking import MOST_LINKS, MOST_OTHERS
-from react_mem.memory.merging.concepts.records import Alias, Concept
+from react_mem.memory.merging.concepts.concept import Alias, Concept
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import links_namespace

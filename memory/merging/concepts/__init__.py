@@ -3,7 +3,8 @@
 They follow the facts in the same batch; what names alone do not tell, a background run settles.
 """
 
-from react_mem.memory.merging.concepts.keeping import (
+from react_mem.memory.merging.concepts.concept import Alias, Concept, Merge
+from react_mem.memory.merging.concepts.concept_store import (
     concept_changes,
     concepts_without,
     find_concepts,
@@ -12,7 +13,6 @@ from react_mem.memory.merging.concepts.keeping import (
     refresh_concepts,
     unmerge,
 )
-from react_mem.memory.merging.concepts.records import Alias, Concept, Merge
 from react_mem.memory.merging.concepts.settling import settle_concepts
 
 __all__ = [

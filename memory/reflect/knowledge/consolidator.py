@@ -19,7 +19,7 @@ from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.knowledge.counting import Drawn, counted
-from react_mem.memory.reflect.knowledge.evidence import Memories, digest, groups, read_memories
+from react_mem.memory.reflect.knowledge.memory_groups import Memories, digest, groups, read_memories
 from react_mem.memory.reflect.knowledge.proposing import propose
 from react_mem.memory.store.transactions import transact
 

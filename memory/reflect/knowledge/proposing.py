@@ -15,7 +15,7 @@ from react_mem.memory.llm.asking import Asker, as_lines, objects
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.knowledge import MIN_SOURCES, Form
 from react_mem.memory.reflect.knowledge.counting import Drawn
-from react_mem.memory.reflect.knowledge.evidence import Evidence
+from react_mem.memory.reflect.knowledge.memory_groups import Evidence
 
 MAX_CHARS = 300
 """Of one text: it is a line of the prompt."""

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from react_mem.memory.model.records import ToolUse
-from react_mem.memory.reflect.skills.checks import Evidence
-from react_mem.memory.reflect.skills.drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
 from react_mem.memory.reflect.skills.lessons import Lesson, lessons
+from react_mem.memory.reflect.skills.plain_words import actions, use_when, vocabulary
 from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures
 from react_mem.memory.reflect.skills.proposals import Proposals, Wording
+from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
+from react_mem.memory.reflect.skills.text_checks import Evidence
 from react_mem.memory.reflect.skills.traces import Trace, match
-from react_mem.memory.reflect.skills.wording import actions, use_when, vocabulary
 
 _MAX_PREFERENCES = 3
 

@@ -14,9 +14,9 @@ from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import Skill
 from react_mem.memory.reflect.skills.distilling import Checked, Findings, distil, find
-from react_mem.memory.reflect.skills.drafts import procedure_id
 from react_mem.memory.reflect.skills.merging import Known
 from react_mem.memory.reflect.skills.proposals import Proposals, Proposer
+from react_mem.memory.reflect.skills.skill_drafts import procedure_id
 from react_mem.memory.reflect.skills.traces import Trace, read_experience
 from react_mem.memory.store.transactions import transact
 

@@ -12,8 +12,8 @@ from langchain_core.language_models import BaseChatModel
 
 from react_mem.memory.llm.form import FormModel
 from react_mem.memory.llm.schema import object_schema
-from react_mem.memory.reflect.skills.checks import SECRET
 from react_mem.memory.reflect.skills.procedures import Procedure
+from react_mem.memory.reflect.skills.text_checks import SECRET
 from react_mem.memory.reflect.skills.traces import Trace, values
 from react_mem.prompts import load_prompt
 

@@ -21,8 +21,8 @@ from react_mem.memory.merging.concepts import (
     refresh_concepts,
     unmerge,
 )
+from react_mem.memory.merging.concepts.concept import Alias, Concept, alias_id
 from react_mem.memory.merging.concepts.names import Names
-from react_mem.memory.merging.concepts.records import Alias, Concept, alias_id
 from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace

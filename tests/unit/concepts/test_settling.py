@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.concepts import load_concepts, settle_concepts, unmerge
-from react_mem.memory.merging.concepts.doubts import doubts
+from react_mem.memory.merging.concepts.candidate_pairs import doubts
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.model.records import Fact
 from react_mem.memory.store.calibration import Calibration

@@ -23,7 +23,7 @@ from react_mem.memory.reflect.tasks import (
     parse,
     woven,
 )
-from react_mem.memory.reflect.tasks.cues import meant
+from react_mem.memory.reflect.tasks.resuming import meant
 
 FEW = settings(deadline=None, max_examples=60)
 

@@ -15,7 +15,7 @@ from react_mem.memory.language.indexed_words import terms
 from react_mem.memory.language.periods import asks_about_the_past
 from react_mem.memory.language.terms import terms as telling
 from react_mem.memory.language.times import asks_when, named_periods, tells_when, time_of_day
-from react_mem.memory.reflect.tasks.cues import asks_to_go_on, meant
+from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
 
 NOW = datetime(2024, 5, 15, 12)
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from react_mem.memory.reflect.skills.checks import MAX_CHARS, Evidence
 from react_mem.memory.reflect.skills.distilling import distil, find, problem_with
+from react_mem.memory.reflect.skills.plain_words import vocabulary
 from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, procedures
 from react_mem.memory.reflect.skills.proposals import Proposals, Wording
+from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, Evidence
 from react_mem.memory.reflect.skills.traces import Trace
-from react_mem.memory.reflect.skills.wording import vocabulary
 from tests.support.learning import TOOLS, trace
 
 BUYING = "search compare stock order"

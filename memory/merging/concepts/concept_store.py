@@ -8,9 +8,9 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, Item, PutOp, SearchItem, SearchOp
 
-from react_mem.memory.merging.concepts.mentions import mentions
+from react_mem.memory.merging.concepts.concept import Concept, Decider, Merge
+from react_mem.memory.merging.concepts.named_entities import mentions
 from react_mem.memory.merging.concepts.names import Names
-from react_mem.memory.merging.concepts.records import Concept, Decider, Merge
 from react_mem.memory.merging.concepts.resolution import related
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope

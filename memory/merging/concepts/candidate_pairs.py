@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
+from react_mem.memory.merging.concepts.concept import Alias, Concept
 from react_mem.memory.merging.concepts.naming import (
     grams,
     is_initials,
@@ -18,7 +19,6 @@ from react_mem.memory.merging.concepts.naming import (
     numbers,
     spelling,
 )
-from react_mem.memory.merging.concepts.records import Alias, Concept
 
 _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""

@@ -15,8 +15,8 @@ from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Task, TaskStep, now
-from react_mem.memory.reflect.tasks.cues import meant
-from react_mem.memory.reflect.tasks.graph import MAX_STEPS, Step, TaskGraph, woven
+from react_mem.memory.reflect.tasks.resuming import meant
+from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, woven
 from react_mem.memory.store.transactions import transact
 
 _MAX_OPEN = 50

@@ -14,8 +14,8 @@ from react_mem.memory.llm.fencing import flat
 from react_mem.memory.llm.form import FormModel
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.reflect.tasks.graph import MAX_STEPS, TaskGraph
 from react_mem.memory.reflect.tasks.reading import Plan, Refusal, parse
+from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, TaskGraph
 from react_mem.prompts import load_prompt
 
 _MAX_REQUEST = 2_000
