@@ -63,8 +63,8 @@ class Language:
         asks_time: Find questions for the time or the date.
         sum_words: What may stand around a sum.
         number_words: The words for 0, 1, 2 and so on, each in its forms.
-        stop: Words that tell nothing about what a question is after.
-        unsearched: Words that tell nothing about what a text is of: no search goes by them.
+        stop: Stop words of questions.
+        unsearched: Stop words of searches by words.
         stemmer: The name of its Snowball stemmer; empty where it has none.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
@@ -262,9 +262,9 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
         asks_time=one_of("asks_time"),
         sum_words=tuple(data.get("sum_words") or ()),
         number_words=tuple(number_words(data)),
-        stop=listed("stop") | listed("stop_in_questions"),
-        # words of one language are names and things in another: a file says so itself
-        unsearched=listed("stop") | listed("stop_in_search") if "stop_in_search" in data else frozenset(),
+        # a ? marks those of questions only, a * those of searches only
+        stop=frozenset(word.rstrip("?") for word in listed("stop") if not word.endswith("*")),
+        unsearched=frozenset(word.rstrip("*") for word in listed("stop") if not word.endswith("?")),
         stemmer=str(data.get("stemmer") or ""),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 import react_mem.memory.language as room
-from react_mem.memory.language import LANGUAGES, Language
+from react_mem.memory.language import FILES, LANGUAGES, Language
 
 ROOT = Path(room.__file__).parents[2]
 _TOLD_BY_LETTERS = re.compile(
@@ -49,16 +50,28 @@ def test_the_words_of_a_language_stand_in_its_file() -> None:
     assert found - EXAMPLES == set()
 
 
+def test_a_language_has_one_list_of_stop_words_marked_by_use() -> None:
+    english = LANGUAGES[0]
+    assert {"remind", "the"} <= english.stop
+    assert {"about", "the"} <= english.unsearched
+    assert "about" not in english.stop
+    assert "remind" not in english.unsearched
+    assert not any(name.startswith("stop_") for data in FILES.values() for name in data)
+    marked = "".join(word for one in LANGUAGES for word in one.stop | one.unsearched)
+    assert not {"?", "*"} & set(marked)
+
+
+@pytest.mark.parametrize("code", FILES)
+def test_a_file_is_read_without_the_loader_in_c(code: str) -> None:
+    text = (ROOT / "memory" / "language" / f"{code}.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text) == FILES[code]
+
+
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.code)
 def test_a_language_has_all_that_the_others_have(language: Language) -> None:
     english = LANGUAGES[0]
     assert language.wording.keys() == english.wording.keys()
-    assert english.cues.keys() - language.cues.keys() <= {
-        "no_past",
-        "past_of_a_thing",
-        "weak_in_questions",
-        "about_oneself",
-    }
+    assert english.cues.keys() - language.cues.keys() <= OF_GRAMMAR
     assert all((language.stop, language.same, language.single, language.number_words))
     # how words of times are put together in a language with spaces is code
     assert language.times or not language.unspaced
