@@ -24,9 +24,17 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from react_mem.agents.quoting import SAID, Quote, Remembered, all_told, best_quote, read_lines, read_memories
-from react_mem.agents.wording import OWN_ANSWER, wording_for
-from react_mem.memory.language import LANGUAGES, languages_of
+from react_mem.agents.quoting import (
+    OWN_ANSWER,
+    SAID,
+    Quote,
+    Remembered,
+    all_told,
+    best_quote,
+    read_lines,
+    read_memories,
+)
+from react_mem.memory.language import LANGUAGES, language_of, languages_of
 from react_mem.memory.language.own_words import own_words
 from react_mem.memory.language.statements import (
     asks_for_overview,
@@ -191,7 +199,7 @@ class _Turn:
         self.unseen = isinstance(human.content, list) and any(
             isinstance(block, dict) and block.get("type", "text") != "text" for block in human.content
         )
-        self.phrases = wording_for(self.text)
+        self.phrases = language_of(self.text).wording
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
         self.said = statements(self.text)
         said = sentences(self.text)

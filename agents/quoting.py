@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from react_mem.memory.language import UNSPACED
+from react_mem.memory.language import LANGUAGES, UNSPACED
 from react_mem.memory.language.statements import (
     is_pleasantry,
     is_question,
@@ -24,6 +24,20 @@ _LINE = re.compile(
     r"^- \[(?P<kind>\w+)(?: (?P<date>\d{4}-\d{2}-\d{2})(?: (?P<time>\d{2}:\d{2}:\d{2}(?:\.\d+)?))?)?"
     r"(?:, (?P<role>\w+))?(?:, [a-z]+ \d{4}-\d{2}-\d{2})*\] (?:\((?P<label>[a-z]+)\) )?(?P<text>.+)$"
 )
+
+_PARTS = {"banner", "stands_in", "more", "overview_more", "looking", "sum"}
+"""Phrases that are no answer by themselves."""
+
+OWN_ANSWER = re.compile(
+    "|".join(
+        re.escape(phrase.partition("{")[0])
+        for language in LANGUAGES
+        for name, phrase in language.wording.items()
+        if name not in _PARTS
+    )
+    + r"|\[extractive: "
+)
+"""Beginnings of the model's own answers: one from an earlier conversation is no memory of the user."""
 
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from react_mem.agents.terminal.column import Column, one_line
 from react_mem.agents.terminal.render import TurnView
-from react_mem.agents.wording import wording_for
+from react_mem.memory.language import language_of
 
 DUMB = {"TERM": "dumb"}
 """A terminal without a spinner, whose frames depend on time."""
@@ -214,4 +214,4 @@ def test_colours_are_on_the_labels_and_the_text_is_the_same_without() -> None:
     ],
 )
 def test_a_language_is_told_by_its_words_not_by_names(text: str, vietnamese: bool) -> None:
-    assert (wording_for(text) is wording_for("Tôi ở đâu?")) is vietnamese
+    assert (language_of(text).code == "vi") is vietnamese

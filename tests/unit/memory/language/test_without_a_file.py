@@ -6,10 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from react_mem.agents.wording import wording_for
 from react_mem.memory.index.entries import entries, says_i
 from react_mem.memory.index.question import read_question
-from react_mem.memory.language import DEFAULT, LANGUAGES, denial_of, language_of, length
+from react_mem.memory.language import DEFAULT, denial_of, language_of, length
 from react_mem.memory.language.comparison import content_words, names
 from react_mem.memory.language.indexed_words import terms
 from react_mem.memory.language.periods import asks_about_the_past
@@ -40,7 +39,6 @@ def test_what_is_told_is_found_by_what_is_asked(told: str, asked: str) -> None:
 def test_nothing_is_taken_for_what_a_file_is_about(told: str, asked: str) -> None:
     for text in (told, asked):
         assert language_of(text).code == DEFAULT
-        assert wording_for(text) is LANGUAGES[0].wording
         assert denial_of(text) is None
         assert not any(found(text) for found in (says_i, asks_when, tells_when, asks_to_go_on, asks_about_the_past))
         assert named_periods(text, NOW) == ()
