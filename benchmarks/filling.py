@@ -60,7 +60,7 @@ def memories(user_id: str, number: int) -> Iterator[tuple[MemoryScope, Record]]:
 
 async def fill(memory: MemoryFacade, user_id: str, number: int) -> None:
     """Let a user have so many memories."""
-    changes: Iterator[Change] = (put(user_id, scope, record) for scope, record in memories(user_id, number))
+    changes: Iterator[Change] = (put(user_id, record) for _scope, record in memories(user_id, number))
     for batch in in_batches(changes):
         await memory.apply(batch)
 

@@ -34,17 +34,8 @@ from react_mem.memory.graph.traverse import page_rank
 from react_mem.memory.graph.upkeep import link_changes, upkeep
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import (
-    Episode,
-    Fact,
-    Level,
-    Message,
-    Record,
-    Skill,
-    StepExperience,
-    Summary,
-    record_id,
-)
+from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary, record_id
+from react_mem.memory.model.skills import Skill, StepExperience
 from react_mem.memory.opening import open_storage
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.retrieval.graph_rebuilding import relink
@@ -151,7 +142,7 @@ def turn(number: int) -> list[Change]:
         (MemoryScope.EPISODIC, episode(f"new-{number}", [asked.id, answered.id], at)),
         (MemoryScope.DIALOG, summary(f"new-{number}", [asked.id, answered.id], at)),
     ]
-    return [put(USER, scope, record, indexed=False) for scope, record in drawn]
+    return [put(USER, record, indexed=False) for _scope, record in drawn]
 
 
 async def timed(name: str, call: Callable[[Any], Awaitable[Any]], about: Sequence[Any]) -> dict[str, float]:
@@ -176,7 +167,7 @@ async def measure(store: MemoryStore, url: str, count: int, reads: int) -> dict[
     """
     chance = random.Random(1)  # noqa: S311 - no secret
     records = list(memories(count, chance))
-    changes = [put(USER, scope, record, indexed=False) for scope, record in records]
+    changes = [put(USER, record, indexed=False) for _scope, record in records]
     for start in range(0, len(changes), WRITTEN_AT_ONCE):
         await store.abatch(changes[start : start + WRITTEN_AT_ONCE])
     before = await disk_bytes(url)

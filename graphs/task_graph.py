@@ -25,7 +25,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.records import Task
+from react_mem.memory.model.states import Task
 from react_mem.memory.reflect.tasks import (
     SAID,
     KeptTask,

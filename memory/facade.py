@@ -292,7 +292,7 @@ class MemoryFacade:
         Raises:
             ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
         """
-        return await portability.import_user(self.store, self._scopes, user_id, lines)
+        return await portability.import_user(self.store, user_id, lines)
 
     async def list_records(
         self, user_id: str, scopes: Sequence[MemoryScope] = tuple(MemoryScope)

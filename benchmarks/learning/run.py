@@ -13,7 +13,8 @@ from benchmarks.learning.world import TOOLS, Episode, Task, bad_procedure, tasks
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.records import Skill, record_id
+from react_mem.memory.model.records import record_id
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills import learn, record_turn
 from react_mem.memory.scopes import steps_to_experience
 
@@ -146,7 +147,7 @@ class Run:
         done = steps_to_experience(
             attempt.steps, session_id=session_id, agent_id=AGENT, turn_id=turn_id, task_type=task.name
         )
-        await self._memory.apply([put(self._user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done])
+        await self._memory.apply([put(self._user_id, step, indexed=False) for step in done])
         started = time.perf_counter()
         used = await record_turn(
             self._memory,

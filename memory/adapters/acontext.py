@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self
 from react_mem.memory.adapters.skill_files import NAME, read_skills, skill_name, write_skill
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 
 _MARK = "react_mem"
 """Where in a skill's metadata stands which of our skills it is."""

@@ -12,7 +12,7 @@ from pydantic import Field, SkipValidation
 from react_mem.memory.adapters.blocking import run_blocking
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, OwnerId
-from react_mem.memory.model.records import origin_of
+from react_mem.memory.model.kinds import origin_of
 
 
 class MemoryRetriever(BaseRetriever):

@@ -20,7 +20,7 @@ import yaml
 
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 
 NAME = "SKILL.md"
 

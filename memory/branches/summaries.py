@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.summaries.chain import MASTER, MAX_WAITING, ChainEntry, ContextChain
+from react_mem.memory.summaries.chain import MASTER, MAX_WAITING
 
 
 def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequence[Message]) -> ContextChain:
@@ -35,7 +36,6 @@ def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequenc
 def _entry(summary: Summary) -> ChainEntry:
     return ChainEntry(
         id=summary.id,
-        kind="summary",
         level=summary.level,
         text=summary.text,
         at=summary.created_at,

@@ -14,9 +14,10 @@ from react_mem.memory.context.web_pages import PageBlock, render_pages
 from react_mem.memory.llm.budget import Section, allocate
 from react_mem.memory.llm.tokens import count_lines, count_tokens
 from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.summaries.chain import ContextChain, shown
+from react_mem.memory.summaries.chain import shown
 from react_mem.prompts import load_prompt
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}

@@ -9,8 +9,8 @@ from react_mem.memory.language import length
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.model.interface import Doubt
+from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.origins import LABELS, Origin
-from react_mem.memory.model.records import origin_of
 
 MAX_LINE_CHARS = 600
 """A memory's share of the prompt; the whole text stays in the store."""

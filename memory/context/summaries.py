@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from react_mem.memory.context.lines import render_message
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryResultItem
 from react_mem.memory.model.origins import LABELS
-from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 
 CHAIN = "chain"
 """The `source` of the result that is a conversation's chain: no memory to show, but what sums the conversation up."""
@@ -87,7 +87,7 @@ def render_summaries(entries: Sequence[ChainEntry], max_tokens: int) -> SummaryB
 
 def _line(entry: ChainEntry) -> str:
     date = entry.at.date().isoformat()
-    if entry.kind == "message":
+    if entry.is_message:
         payload = entry.model_dump(mode="json") | {"created_at": entry.at.isoformat()}
         return render_message(payload, entry.text, _MAX_CHARS)
     level = "master" if entry.level == "master" else f"level {entry.level}"

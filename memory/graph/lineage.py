@@ -8,9 +8,10 @@ from typing import cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import AnyRecord, origin_of, with_origin
+from react_mem.memory.model.records import AnyRecord, with_origin
 
 _SOURCES = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.EXPERIENCE)
 """Where the records live that others name as their sources."""

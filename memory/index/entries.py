@@ -15,9 +15,7 @@ from react_mem.memory.language.folding import fold
 from react_mem.memory.language.indexed_words import terms
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import tells_when
-
-FILTERED = ("kind", "current", "status", "task_type", "role")
-"""Fields of a record that a recall may filter by."""
+from react_mem.memory.model.kinds import filter_marks
 
 TERM_NUMBERS = 1_000_000_000
 """Terms are numbered from 1 to this by a hash: of a million words, one in two thousand shares its number."""
@@ -135,7 +133,7 @@ def term_number(term: str) -> int:
 
 
 def _marks(value: Mapping[str, Any]) -> set[str]:
-    found = {mark(name, value[name]) for name in FILTERED if isinstance(value.get(name), str | bool)}
+    found = {mark(name, value[name]) for name in filter_marks() if isinstance(value.get(name), str | bool)}
     if value.get("speaker"):
         found.add(mark("speaker", value["speaker"]))
     return found

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from react_mem.memory.index.recall import Recall
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.records import with_zone
 
 
@@ -21,7 +22,7 @@ def is_over(value: Mapping[str, Any], at: datetime) -> bool:
         at: The time; one with a zone.
     """
     until = value.get("valid_to")
-    if value.get("kind") != "fact" or not value.get("current", True) or not until:
+    if not FACT.matches(value) or not value.get("current", True) or not until:
         return False
     return with_zone(datetime.fromisoformat(str(until))) < at
 

@@ -21,7 +21,7 @@ class RecallOp(NamedTuple):
         namespace: The namespace itself; those below it are not searched.
         question: What is asked.
         conditions: What a field must hold, or must not: {"kind": "fact"}, {"status": {"$ne": "archived"}}; of the
-            fields that the index knows (`memory.index.entries.FILTERED`).
+            fields that the index knows (`memory.model.kinds.filter_marks`).
         limit: How many items.
         without: Keys that the caller has already.
         similarity: How similar, from 0 to 1, a text must be for the vector arm to propose it.

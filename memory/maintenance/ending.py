@@ -7,7 +7,8 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.model.changes import write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Conversation, now, record_id
+from react_mem.memory.model.records import now, record_id
+from react_mem.memory.model.states import Conversation
 from react_mem.memory.work.items import Work, announce, put_work
 
 

@@ -12,7 +12,8 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.maintenance.reflecting import Reflecting, reflect, repair
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import MAX_FAILURES, Conversation, PendingTurn, now
+from react_mem.memory.model.records import now
+from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.claims import next_due
 from react_mem.memory.write.conversations import end_conversation

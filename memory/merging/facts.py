@@ -81,7 +81,7 @@ async def fact_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) ->
     in_doubt = doubted([*dependants.values(), *facts], facts)
     written = list({**in_batch, **{fact.id: fact for fact in in_doubt}}.values())
     return [
-        *(put(user_id, MemoryScope.SEMANTIC, fact) for fact in written),
+        *(put(user_id, fact) for fact in written),
         *await concept_changes(store, user_id, facts),
         *await stale_knowledge(store, user_id, facts),
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import comb, sqrt
 
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 
 PRIOR_SUCCESSES, PRIOR_FAILURES = 2, 1
 """A skill is learnt from three successes or given by somebody who knows: that is credit, worth one use more than the

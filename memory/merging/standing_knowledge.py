@@ -8,9 +8,9 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing
-from react_mem.memory.merging.knowledge import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.knowledge import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
 
@@ -52,7 +52,7 @@ async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact])
         if left is None:
             changes.append(delete(user_id, MemoryScope.SEMANTIC, one.id))
         elif left != one:
-            changes.append(put(user_id, MemoryScope.SEMANTIC, left))
+            changes.append(put(user_id, left))
     return changes
 
 

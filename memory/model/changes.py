@@ -9,6 +9,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory import telemetry
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import kind_named
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
 from react_mem.memory.model.records import Record
 
@@ -16,29 +17,22 @@ Change = PutOp
 """One write of a batch: a record, or the removal of one."""
 
 
-def put(user_id: str, scope: MemoryScope, record: Record, *, indexed: bool = True) -> Change:
-    """Return the write of a record into its scope.
+def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
+    """Return the write of a record to where its kind is kept.
 
     Args:
         user_id: The owner.
-        scope: The scope.
         record: The record.
-        indexed: Whether it is found by meaning; without, nothing has to be embedded, and it can be indexed later.
+        indexed: Whether it is found by meaning, where its kind is; without, nothing has to be embedded, and it can be
+            indexed later.
     """
-    namespace, value = scope_namespace(user_id, scope), record.to_value()
-    if indexed and scope is not MemoryScope.STATE:
-        return PutOp(namespace, record.id, value)
-    return PutOp(namespace, record.id, value, index=False)
+    kind, value = kind_named(record.kind), record.to_value()
+    return PutOp(kind.namespace(user_id), record.id, value, index=kind.index(value) if indexed else False)
 
 
 def delete(user_id: str, scope: MemoryScope, id_: str) -> Change:
     """Return the removal of a record from its scope."""
     return PutOp(scope_namespace(user_id, scope), id_, None)
-
-
-def put_pending(user_id: str, record: Record) -> Change:
-    """Return the write of a turn that waits to be extracted; it is not indexed: nobody searches it by meaning."""
-    return PutOp(pending_namespace(user_id), record.id, record.to_value(), index=False)
 
 
 def delete_pending(user_id: str, id_: str) -> Change:

@@ -90,6 +90,20 @@ class Record(BaseModel):
         """Read a record back from the store."""
         return cls.model_validate(value)
 
+    @classmethod
+    def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a record, as JSON, with all that it holds as taken in from a file, which is trusted least.
+
+        >>> Record.as_imported({"kind": "fact", "text": "I live in Hue", "origin": "user"})["origin"]
+        'import'
+        """
+        return imported(value)
+
+
+def imported(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record, or a part of one, as taken in from a file."""
+    return {**part, "origin": Origin.IMPORT.value}
+
 
 Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
@@ -118,10 +132,15 @@ class Message(Record):
         """Set the origin of a message from who says it, where it is not given."""
         if not isinstance(data, dict) or "origin" in data:
             return data
-        return {**data, "origin": _ORIGINS.get(str(data.get("role")), Origin.ASSISTANT)}
+        return {**data, "origin": origin_of_role(data.get("role"))}
 
 
 _ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL, "system": Origin.IMPORT}
+
+
+def origin_of_role(role: Any) -> Origin:
+    """Return who vouches for what is said in a role."""
+    return _ORIGINS.get(str(role), Origin.ASSISTANT)
 
 
 _TRIPLE = frozenset({"subject", "predicate", "object", "slot", "object_key", "affirmed", "exclusive"})
@@ -331,43 +350,6 @@ class Document(Record):
         return record_id("document", uri, text)
 
 
-class FlowState(Record):
-    """Where a flow stands in one conversation; looked up, never searched, so that its text is empty."""
-
-    kind: Literal["state"] = "state"
-    text: str = ""
-    flow_id: str
-    state: dict[str, Any]
-
-    @staticmethod
-    def identity(flow_id: str, session_id: str) -> str:
-        """Return the id of a flow's state in a conversation."""
-        return record_id("state", flow_id, session_id)
-
-
-_DERIVED = {
-    "summary": Origin.ASSISTANT,
-    "episode": Origin.ASSISTANT,
-    "document": Origin.IMPORT,
-    "experience": Origin.TOOL,
-    "task": Origin.ASSISTANT,
-    "task_step": Origin.ASSISTANT,
-}
-
-
-def origin_of(value: Mapping[str, Any]) -> Origin:
-    """Return who vouches for a record that is given as JSON: what was stored before records said so follows its kind.
-
-    >>> origin_of({"kind": "message", "role": "assistant"}).value
-    'assistant'
-    """
-    if "origin" in value:
-        return Origin(value["origin"])
-    if "role" in value:
-        return _ORIGINS.get(str(value["role"]), Origin.ASSISTANT)
-    return _DERIVED.get(str(value.get("kind")), Origin.USER)
-
-
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
@@ -380,84 +362,6 @@ def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
     """
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})
-
-
-TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
-
-
-class Task(Record):
-    """Something of several steps that the user wants done; `text` is the goal."""
-
-    kind: Literal["task"] = "task"
-    origin: Origin = Origin.ASSISTANT
-    steps: tuple[str, ...] = Field((), description="The records of its steps, in order.")
-    open: bool = Field(True, description="Whether something is left to do; stored so that a search can filter.")
-    worked_at: datetime = Field(default_factory=now, description="When it was last worked on.")
-
-    @staticmethod
-    def identity(session_id: str, asked: str) -> str:
-        """Return the id of a task that was set in a conversation, by a message or, without one, in these words."""
-        return record_id("task", session_id, normalise(asked))
-
-
-class TaskStep(Record):
-    """One step of a task, and how far it is; `text` says what the step is."""
-
-    kind: Literal["task_step"] = "task_step"
-    origin: Origin = Origin.ASSISTANT
-    task_id: str
-    status: TaskStatus
-    error: str = ""
-    name: str = Field("", description="What its task graph calls it.")
-    depends_on: tuple[str, ...] = Field((), description="The records of the steps that come first.")
-    tool: str = Field("", description="The tool that takes it, if one does.")
-
-    @staticmethod
-    def identity(session_id: str, task_id: str, step: str) -> str:
-        """Return the id of a step of a task in a conversation."""
-        return record_id("task_step", session_id, task_id, normalise(step))
-
-
-class ToolUse(BaseModel):
-    """One step of a skill: a tool, and what to do with it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    tool: str
-    action: str
-
-
-class Skill(Record):
-    """A standard procedure: when to use it and which tools to use how; `text` is what search finds it by."""
-
-    kind: Literal["skill"] = "skill"
-    task_type: str = ""
-    use_when: str
-    tool_sops: tuple[ToolUse, ...] = ()
-    preferences: tuple[str, ...] = ()
-    status: Literal["probation", "active", "archived"] = "probation"
-    trials: int = Field(0, ge=0)
-    successes: int = Field(0, ge=0)
-
-    @staticmethod
-    def identity(task_type: str, use_when: str) -> str:
-        """Return the id of the skill for this kind of task and occasion."""
-        return record_id("skill", normalise(task_type), normalise(use_when))
-
-
-class StepExperience(Record):
-    """One step that an agent took, and how it went; read by kind of task, never searched."""
-
-    kind: Literal["experience"] = "experience"
-    origin: Origin = Origin.TOOL
-    task_type: str = ""
-    tool: str
-    input: dict[str, Any] = Field(default_factory=dict)
-    output: str = ""
-    error: str = ""
-    success: bool
-    cost: float | None = Field(None, ge=0, description="In the currency of whoever logs it.")
-    latency: float | None = Field(None, ge=0, description="In seconds.")
 
 
 class ProfileValue(BaseModel):
@@ -483,34 +387,11 @@ class Profile(Record):
     kind: Literal["profile"] = "profile"
     fields: dict[str, ProfileField] = Field(default_factory=dict)
 
-
-MAX_FAILURES = 5
-"""A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""
-
-
-class PendingTurn(Record):
-    """A turn whose messages are durable but from which nothing has been drawn yet.
-
-    A worker claims it before it asks a model, so that two of them do not draw from it at once.
-    """
-
-    kind: Literal["pending"] = "pending"
-    chained: bool = Field(False, description="Whether its messages have joined the conversation's chain.")
-    context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
-    steps: tuple[str, ...] = ()
-    task_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
-    attempts: int = 0
-    last_error: str = ""
-    failures: int = Field(0, description="Attempts that failed for what the turn is, not for an outage.")
-    retry_at: datetime | None = Field(None, description="Not before; None for at once.")
-    claimed_by: str = ""
-    claimed_until: datetime | None = None
-    forked: bool = Field(False, description="Whether it may have left a branch of the conversation behind.")
-
-
-class Conversation(Record):
-    """A conversation as a whole: when something was last said in it, and whether it has been concluded."""
-
-    kind: Literal["conversation"] = "conversation"
-    last_said_at: datetime
-    ended: bool = Field(False, description="Concluded, and nothing said since; stored so that a search can filter.")
+    @classmethod
+    def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a profile as taken in from a file, with all that its fields hold and held."""
+        fields = {
+            name: imported(entry) | {"previous": [*map(imported, entry.get("previous", ()))]}
+            for name, entry in value.get("fields", {}).items()
+        }
+        return super().as_imported({**value, "fields": fields})

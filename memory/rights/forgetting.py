@@ -20,7 +20,6 @@ from react_mem.memory.language.terms import terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.standing_knowledge import stale_knowledge
 from react_mem.memory.model.changes import Change, put
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, Profile, ProfileValue, fact_id, now
@@ -212,7 +211,7 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
     for change in await stale_knowledge(store, user_id, ended):
         changes.setdefault((change.namespace, change.key), change)
     for kept in _rests(unsaid, wish.instead):
-        change = put(user_id, MemoryScope.SEMANTIC, kept)
+        change = put(user_id, kept)
         changes[change.namespace, change.key] = change
     gone = {change.key for change in changes.values() if change.value is None}
     texts_left = {id_: unsaid.text_left(id_) for id_ in unsaid.cut - gone}

@@ -10,19 +10,15 @@ import asyncio
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from langgraph.store.base import BaseStore, GetOp, Item
-from pydantic import ValidationError
 
 from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.model.changes import Change, put_pending
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import PENDING
-from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message, PendingTurn, Record
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.records import Message, Record
 from react_mem.memory.retrieval.graph_rebuilding import relink
-from react_mem.memory.scopes.scope import ScopeStore, explain
+from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.transactions import transact
 
@@ -34,13 +30,8 @@ _BATCH = 1_000
 six a record."""
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A record of an export; without a scope it is a turn that waits to be extracted."""
-
-    scope: MemoryScope | None
-    record: Record
-    value: dict[str, Any]
+_Line: TypeAlias = tuple[Record, dict[str, Any]]
+"""A record of an export, and how it stands there."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +63,7 @@ async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
             yield line
 
 
-async def import_user(
-    store: BaseStore,
-    scopes: Mapping[MemoryScope, ScopeStore],
-    user_id: str,
-    lines: Iterable[str] | AsyncIterable[str],
-) -> ImportReport:
+async def import_user(store: BaseStore, user_id: str, lines: Iterable[str] | AsyncIterable[str]) -> ImportReport:
     """Bring an export back, for the same user or for another one.
 
     Nothing is overwritten: a record that is there already may be newer than the export. Whatever is added is marked as
@@ -87,7 +73,6 @@ async def import_user(
 
     Args:
         store: The store.
-        scopes: The scope stores, which know their records.
         user_id: The owner of what is imported.
         lines: What `export_user` yielded.
 
@@ -100,65 +85,30 @@ async def import_user(
     numbered = [(number, line) async for number, line in _numbered(lines) if line.strip()]
     if not numbered or _object(*numbered[0]) != _HEADER:
         raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
-    records = [_record(number, line, scopes) for number, line in numbered[1:]]
+    records = [_record(number, line) for number, line in numbered[1:]]
     added = 0
     for start in range(0, len(records), _BATCH):
-        added += await _add(store, scopes, user_id, records[start : start + _BATCH])
+        added += await _add(store, user_id, records[start : start + _BATCH])
     if added:
         # in whatever order they came: each message after the one before it
         await relink(store, user_id)
     return ImportReport(added, len(records) - added)
 
 
-async def _add(
-    store: BaseStore,
-    scopes: Mapping[MemoryScope, ScopeStore],
-    user_id: str,
-    lines: Sequence[_Line],
-) -> int:
+async def _add(store: BaseStore, user_id: str, lines: Sequence[_Line]) -> int:
     writes = [
         # as it was exported, not as this version would write it, but for who vouches for it
-        (scopes[line.scope].put(user_id, line.record) if line.scope else put_pending(user_id, line.record))._replace(
-            value=_taken_in({**line.value, "kind": line.record.kind})
-        )
-        for line in lines
+        put(user_id, record)._replace(value=record.as_imported({**value, "kind": record.kind}))
+        for record, value in lines
     ]
 
     async def step() -> tuple[int, list[Change]]:
         found = await store.abatch([GetOp(write.namespace, write.key) for write in writes])
         changes = {(write.namespace, write.key): write for write, known in zip(writes, found, strict=True) if not known}
-        messages = [line.record for line in lines if isinstance(line.record, Message)]
+        messages = [record for record, _ in lines if isinstance(record, Message)]
         return len(changes), [*changes.values(), *speaker_changes(store, user_id, messages)]
 
     return await transact(store, user_id, step)
-
-
-def _taken_in(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with all that it holds as taken in from a file, which is the lowest there is.
-
-    >>> _taken_in({"kind": "fact", "text": "I live in Hue", "origin": "user"})["origin"]
-    'import'
-    """
-    value = {**value, "origin": Origin.IMPORT.value}
-    match value["kind"]:
-        case "profile":
-            fields = value.get("fields", {})
-            value["fields"] = {
-                name: {**_vouched(entry), "previous": [_vouched(one) for one in entry.get("previous", ())]}
-                for name, entry in fields.items()
-            }
-        case "chain":
-            value["entries"] = [_vouched(entry) for entry in value.get("entries", ())]
-        case "concept":
-            value["aliases"] = [
-                {**alias, "origins": dict.fromkeys(alias["source_ids"], Origin.IMPORT.value)}
-                for alias in value["aliases"]
-            ]
-    return value
-
-
-def _vouched(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {**part, "origin": Origin.IMPORT.value}
 
 
 def _lines(items: Iterable[Item]) -> list[str]:
@@ -194,19 +144,12 @@ def _object(number: int, line: str) -> dict[str, Any]:
     return value
 
 
-def _record(number: int, line: str, scopes: Mapping[MemoryScope, ScopeStore]) -> _Line:
+def _record(number: int, line: str) -> _Line:
     value = _object(number, line)
     if value.keys() != {"in", "record"} or not isinstance(value["record"], dict):
         raise ValueError(f'line {number}: must be {{"in": scope, "record": {{...}}}}, got {line.strip()[:60]!r}')
     place, data = value["in"], value["record"]
     try:
-        if place == PENDING:
-            return _Line(None, PendingTurn.model_validate(data), data)
-        if place not in list(MemoryScope):
-            raise ValueError(f"there is no memory scope {place!r}; there are {', '.join([*MemoryScope, PENDING])}")
-        scope = MemoryScope(place)
-        return _Line(scope, scopes[scope].checked(data), data)
-    except ValidationError as error:
-        raise ValueError(f"line {number}: {explain(error, PendingTurn)}") from None
+        return checked(place, data), data
     except ValueError as error:
         raise ValueError(f"line {number}: {error}") from None

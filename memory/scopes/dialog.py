@@ -15,12 +15,13 @@ from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import misdated, to_records
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import write
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
-from react_mem.memory.model.records import Message, Record, Summary, record_id
+from react_mem.memory.model.records import Message, Record, Summary
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
-from react_mem.memory.summaries.chain import ContextChain
 
 MAX_FRESH = 3
 """Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""
@@ -44,7 +45,6 @@ class DialogMemoryStore(ScopeStore):
     """The dialog scope."""
 
     scope = MemoryScope.DIALOG
-    records = (Message, Summary)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search all conversations of the owner, take the turns that are too new to be found by a search, and look the
@@ -71,7 +71,7 @@ class DialogMemoryStore(ScopeStore):
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a message, summary or note as it was; a chain says where its conversation stands now, and was not."""
-        return None if value.get("kind") == "chain" else super().as_of(value, at)
+        return None if CHAIN.matches(value) else super().as_of(value, at)
 
     def _memories(self, found: Any, fresh: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
         known = super().results([found], query)
@@ -95,7 +95,7 @@ class DialogMemoryStore(ScopeStore):
         messages: list[Message] = []
         summaries: list[Summary] = []
         async for value in self._all(user_id, session_id=session_id):
-            if value["kind"] == "message":
+            if MESSAGE.matches(value):
                 messages.append(Message.from_value(value))
             elif not value.get("chain"):
                 summaries.append(Summary.from_value(value))
@@ -130,7 +130,7 @@ class DialogMemoryStore(ScopeStore):
             if not message.id:
                 raise ValueError(f"messages[{place}] has no id: give each an id, so that it is stored once")
         known = {
-            value["id"]: value["turn"] async for value in self._all(user_id, session_id=session_id, kind="message")
+            value["id"]: value["turn"] async for value in self._all(user_id, session_id=session_id, kind=MESSAGE.name)
         }
         first = max(known.values(), default=-1) + 1
         records = to_records(messages, first=first, session_id=session_id, agent_id=agent_id)
@@ -163,7 +163,7 @@ class DialogMemoryStore(ScopeStore):
             source_ids: The messages it sums up; without any, the conversation as a whole.
         """
         summary = Summary(
-            id=record_id("summary", *(source_ids or (session_id,))),
+            id=SUMMARY.id(*(source_ids or (session_id,))),
             text=text[:MAX_INDEXED_CHARS],
             session_id=session_id,
             agent_id=agent_id,

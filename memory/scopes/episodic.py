@@ -13,9 +13,10 @@ from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
-from react_mem.memory.model.changes import Change
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.records import Episode, Level, Record, record_id
+from react_mem.memory.model.kinds import EPISODE
+from react_mem.memory.model.records import Episode, Level, Record
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
 from react_mem.memory.store.transactions import transact
 
@@ -27,7 +28,6 @@ class EpisodicMemoryStore(ScopeStore):
     """The episodic scope."""
 
     scope = MemoryScope.EPISODIC
-    records = (Episode,)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search the owner's episodes."""
@@ -126,7 +126,7 @@ class EpisodicMemoryStore(ScopeStore):
         async def step() -> tuple[Episode, list[Change]]:
             [kept] = await capped(self._store, user_id, [await self.told_before(user_id, episode)])
             stored = await self._get(user_id, [kept.id])
-            return kept, [self.put(user_id, kept)] if kept.to_value() != stored.get(kept.id) else []
+            return kept, [put(user_id, kept)] if kept.to_value() != stored.get(kept.id) else []
 
         return await transact(self._store, user_id, step)
 
@@ -151,4 +151,4 @@ def _complete(data: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("memory scope episodic: goal: is missing; give what was wanted")
     what = data.get("source_ids") or (str(data["session_id"]), normalise(goal))
     parts = (data.get("milestone_title", ""), goal, data.get("outcome", ""), data.get("lessons", ()))
-    return {"id": record_id("episode", *what), "text": episode_text(*parts), **data}
+    return {"id": EPISODE.id(*what), "text": episode_text(*parts), **data}

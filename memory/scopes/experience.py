@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.store.base import Op, SearchOp
 from langgraph.store.memory import InMemoryStore
-from pydantic import Field
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.kinds import EXPERIENCE, OUTCOME
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Record, StepExperience, now, record_id
+from react_mem.memory.model.records import now
+from react_mem.memory.model.skills import StepExperience, TurnOutcome
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.owned import WHOLE
 
@@ -26,24 +27,6 @@ MAX_OUTPUT_CHARS = 4_000
 _A_STEP = timedelta(microseconds=1)
 
 
-class TurnOutcome(Record):
-    """What became of a turn, and of the skills that were offered in it; one a turn, `text` is what was asked for."""
-
-    kind: Literal["outcome"] = "outcome"
-    task_type: str = ""
-    turn_id: str
-    success: bool
-    offered: tuple[str, ...] = ()
-    followed: dict[str, bool] = Field(
-        default_factory=dict, description="The skills whose steps the agent took, and whether that went well."
-    )
-
-    @staticmethod
-    def identity(session_id: str, turn_id: str) -> str:
-        """Return the id of what became of a turn."""
-        return record_id("outcome", session_id, turn_id)
-
-
 class ExperienceMemoryStore(ScopeStore):
     """The experience scope: read by kind of task, the latest first, never searched by meaning.
 
@@ -51,12 +34,10 @@ class ExperienceMemoryStore(ScopeStore):
     """
 
     scope = MemoryScope.EXPERIENCE
-    records = (StepExperience, TurnOutcome)
-    indexed = False
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Return the latest steps, those of the kind of task if one is named."""
-        conditions = {"kind": "experience", **({"task_type": query.task_type} if query.task_type else {})}
+        conditions = {"kind": EXPERIENCE.name, **({"task_type": query.task_type} if query.task_type else {})}
         return [SearchOp(self.namespace(query.user_id), conditions, self._policy.max_memories)]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
@@ -123,7 +104,7 @@ class ExperienceMemoryStore(ScopeStore):
             agent_id: The agent.
             limit: How many.
         """
-        found = await self._latest(user_id, limit, kind="experience", agent_id=agent_id)
+        found = await self._latest(user_id, limit, kind=EXPERIENCE.name, agent_id=agent_id)
         return [StepExperience.from_value(value) for value in found]
 
     async def latest_outcomes(self, user_id: str, agent_id: str, limit: int) -> list[TurnOutcome]:
@@ -134,7 +115,7 @@ class ExperienceMemoryStore(ScopeStore):
             agent_id: The agent.
             limit: How many.
         """
-        found = await self._latest(user_id, limit, kind="outcome", agent_id=agent_id)
+        found = await self._latest(user_id, limit, kind=OUTCOME.name, agent_id=agent_id)
         return [TurnOutcome.from_value(value) for value in found]
 
     async def agents(self, user_id: str, limit: int) -> list[str]:
@@ -144,7 +125,7 @@ class ExperienceMemoryStore(ScopeStore):
             user_id: The owner.
             limit: How many steps to look at.
         """
-        found = await self._latest(user_id, limit, kind="experience")
+        found = await self._latest(user_id, limit, kind=EXPERIENCE.name)
         return list(dict.fromkeys(str(value["agent_id"]) for value in found))
 
     async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
@@ -154,7 +135,7 @@ class ExperienceMemoryStore(ScopeStore):
         return sorted((item.value for item in found), key=_taken_at)[-limit:]
 
     async def _steps(self, user_id: str, task_type: str, **conditions: Any) -> list[StepExperience]:
-        conditions["kind"] = "experience"
+        conditions["kind"] = EXPERIENCE.name
         if task_type:
             conditions["task_type"] = task_type
         steps = [StepExperience.from_value(value) async for value in self._all(user_id, **conditions)]
@@ -168,7 +149,7 @@ class ExperienceMemoryStore(ScopeStore):
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive what an event need not say; the kind of task is by default its flow."""
-        if data.get("kind") == "outcome":
+        if OUTCOME.matches(data):
             return data
         return _complete({"task_type": event.flow_id or "", **data})
 
@@ -215,7 +196,7 @@ def step_id(session_id: str, turn_id: str, place: int) -> str:
         turn_id: The message that the turn answers.
         place: Which of the turn's steps, from 0.
     """
-    return record_id("experience", session_id, turn_id, str(place))
+    return EXPERIENCE.id(session_id, turn_id, str(place))
 
 
 def _taken_at(value: Mapping[str, Any]) -> datetime:
@@ -233,7 +214,7 @@ def _complete(data: dict[str, Any]) -> dict[str, Any]:
     said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))
     cut: dict[str, Any] = {name: str(data[name])[:MAX_OUTPUT_CHARS] for name in ("output", "error") if name in data}
     derived: dict[str, Any] = {
-        "id": record_id("experience", text, *said),
+        "id": EXPERIENCE.id(text, *said),
         "text": text,
         "success": not data.get("error"),
     }

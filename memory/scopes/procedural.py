@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langgraph.store.base import Op, PutOp, SearchOp
+from langgraph.store.base import Op, SearchOp
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.merging.skill_life import promise
-from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.records import Record, Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
 
 _IN_USE = {"status": {"$ne": "archived"}}
@@ -25,7 +24,6 @@ class ProceduralMemoryStore(ScopeStore):
     """The procedural scope. Archived skills are kept and no longer found."""
 
     scope = MemoryScope.PROCEDURAL
-    records = (Skill,)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search the owner's skills, those for the kind of task if one is named.
@@ -88,12 +86,6 @@ class ProceduralMemoryStore(ScopeStore):
             skill = checked
         await self._keep(user_id, [skill], dated=False)
         return skill
-
-    def put(self, user_id: str, record: Record) -> Change:
-        """Return the write of a skill; an archived one leaves the index: nobody is to find it."""
-        if isinstance(record, Skill) and record.status == "archived":
-            return PutOp(self.namespace(user_id), record.id, record.to_value(), index=False)
-        return super().put(user_id, record)
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive id and text from when the skill is used and how."""

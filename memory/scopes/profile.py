@@ -13,7 +13,7 @@ from react_mem.memory.graph.lineage import of_sources, origins_of
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.changes import Change
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
@@ -39,7 +39,6 @@ class ProfileMemoryStore(ScopeStore):
     """The profile scope."""
 
     scope = MemoryScope.PROFILE
-    records = (Profile,)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Get the owner's profile."""
@@ -105,7 +104,7 @@ class ProfileMemoryStore(ScopeStore):
                 agent_id=agent_id,
             )
             changed = update.profile is not None and update.profile != before
-            return update, [self.put(user_id, update.profile)] if changed and update.profile else []
+            return update, [put(user_id, update.profile)] if changed and update.profile else []
 
         return await transact(self._store, user_id, step)
 

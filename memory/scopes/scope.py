@@ -9,16 +9,16 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, ClassVar, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 from pydantic import ValidationError
 
 from react_mem.memory.graph.lineage import capped
-from react_mem.memory.index.entries import FILTERED
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, Recalled, RecallOp
 from react_mem.memory.merging.speakers import speakers_of
-from react_mem.memory.model.changes import Change
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.records import Record, now, with_zone
 from react_mem.memory.retrieval.any_store import recall
@@ -46,10 +46,6 @@ class ScopeStore:
     """
 
     scope: ClassVar[MemoryScope]
-    records: ClassVar[tuple[type[Record], ...]]
-    """What is kept here; data without a `kind` is the first."""
-    indexed: ClassVar[bool] = True
-    """Whether it can be searched by meaning, which costs an embedding at every write."""
 
     def __init__(self, store: BaseStore, policy: MemoryPolicy) -> None:
         self._store = store
@@ -171,18 +167,7 @@ class ScopeStore:
         Raises:
             ValueError: If it is none; the message names the field and the fix.
         """
-        kinds = {str(kind.model_fields["kind"].default): kind for kind in self.records}
-        kind = kinds.get(str(data.get("kind", next(iter(kinds)))))
-        if kind is None:
-            raise ValueError(f"memory scope {self.scope}: kind: {data['kind']!r} is none of {', '.join(kinds)}")
-        try:
-            return kind.model_validate(dict(data))
-        except ValidationError as error:
-            raise ValueError(f"memory scope {self.scope}: {explain(error, kind)}") from None
-
-    def put(self, user_id: str, record: Record) -> Change:
-        """Return the write of a record of this scope, for a batch."""
-        return PutOp(self.namespace(user_id), record.id, record.to_value(), index=None if self.indexed else False)
+        return checked(self.scope, data)
 
     def namespace(self, user_id: str) -> Namespace:
         """Return where this scope of an owner lives."""
@@ -207,7 +192,7 @@ class ScopeStore:
                 if before is not None and not dated:
                     value["created_at"] = before["created_at"]
                 if value != before:
-                    changes.append(self.put(user_id, record.from_value(value)))
+                    changes.append(put(user_id, record.from_value(value)))
             return None, changes
 
         await transact(self._store, user_id, step)
@@ -239,7 +224,9 @@ class ScopeStore:
     async def _find(
         self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
     ) -> list[MemoryResultItem]:
-        if not query.strip() or not all(name in FILTERED and _is_marked(value) for name, value in conditions.items()):
+        if not query.strip() or not all(
+            name in filter_marks() and _is_marked(value) for name, value in conditions.items()
+        ):
             found = await self._store.asearch(
                 self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
             )
@@ -265,6 +252,26 @@ class ScopeStore:
             if len(page) < PAGE:
                 return
             offset += PAGE
+
+
+def checked(place: str, data: Mapping[str, Any]) -> Record:
+    """Return data as a record of a scope, or of where turns wait; without a `kind`, as the first that is kept there.
+
+    Raises:
+        ValueError: If it is none; the message names the field and the fix.
+    """
+    kinds = {kind.name: kind.record for kind in kinds_of(place)}
+    if not kinds:
+        places = dict.fromkeys(kind.place for kind in KINDS.values())
+        raise ValueError(f"there is no memory scope {place!r}; there are {', '.join(sorted(places))}")
+    record = kinds.get(str(data.get("kind", next(iter(kinds)))))
+    if record is None:
+        raise ValueError(f"memory scope {place}: kind: {data['kind']!r} is none of {', '.join(kinds)}")
+    try:
+        return record.model_validate(dict(data))
+    except ValidationError as error:
+        where = f"memory scope {place}: " if place in set(MemoryScope) else ""
+        raise ValueError(f"{where}{explain(error, record)}") from None
 
 
 def _created_at(value: Mapping[str, Any]) -> datetime:

@@ -14,15 +14,14 @@ from react_mem.memory.index.over import as_read, is_over, only
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
-from react_mem.memory.merging.concepts.concept import Concept
 from react_mem.memory.merging.facts import fact_changes, write_facts
-from react_mem.memory.merging.knowledge import Knowledge
 from react_mem.memory.merging.reconcile import retire
-from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.kinds import DOCUMENT, FACT
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Document, Fact, Record, now, with_zone
+from react_mem.memory.model.records import Document, Fact, now, with_zone
 from react_mem.memory.retrieval.as_of import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
 from react_mem.memory.store.transactions import transact
@@ -32,7 +31,7 @@ _FORMER = {"subject", "predicate", "object"}
 
 _GIVEN = {"text", "about", *_FORMER}
 
-_BELIEVED: dict[str, Any] = {"kind": {"$ne": "document"}, "current": True}
+_BELIEVED: dict[str, Any] = {"kind": {"$ne": DOCUMENT.name}, "current": True}
 """Facts and knowledge in one search, which costs what one for facts alone does. Concepts are never `current`."""
 
 
@@ -40,7 +39,6 @@ class SemanticMemoryStore(ScopeStore):
     """The semantic scope. Reads return what is current; `history` returns what no longer is, too."""
 
     scope = MemoryScope.SEMANTIC
-    records = (Fact, Document, Knowledge, Concept)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search current facts and knowledge, and documents beside them, so that neither starves the other.
@@ -50,16 +48,16 @@ class SemanticMemoryStore(ScopeStore):
         """
         if not self._policy.use_semantic:
             return []
-        former = [self._search(query, question, SPARE * self._policy.max_memories, kind="fact", current=False)]
+        former = [self._search(query, question, SPARE * self._policy.max_memories, kind=FACT.name, current=False)]
         return [
             self._search(query, question, SPARE * self._policy.max_memories, **_BELIEVED),
-            self._search(query, question, SPARE * self._policy.max_docs, kind="document"),
+            self._search(query, question, SPARE * self._policy.max_docs, kind=DOCUMENT.name),
             *(former if query.extra.get("history") or query.as_of else []),
         ]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a fact as it was believed at a time, or what else was there; None where it was not."""
-        if value.get("kind") != "fact":
+        if not FACT.matches(value):
             return super().as_of(value, at)
         then = believed_as_of(Fact.from_value(dict(value)), at)
         return None if then is None else then.to_value()
@@ -154,7 +152,7 @@ class SemanticMemoryStore(ScopeStore):
 
         async def step() -> tuple[list[Fact], list[Change]]:
             at = now()
-            stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if v["kind"] == "fact"]
+            stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if FACT.matches(v)]
             retired = [retire(fact, at, at, ended_by=source_ids) for fact in stored if fact.current]
             return retired, await fact_changes(self._store, user_id, retired)
 
@@ -180,9 +178,9 @@ class SemanticMemoryStore(ScopeStore):
         """
         if query_text:
             wide = limit if as_of is None else max(limit, MAX_AS_OF)
-            found = [item.payload for item in await self._find(user_id, query_text, wide, {"kind": "fact"})]
+            found = [item.payload for item in await self._find(user_id, query_text, wide, {"kind": FACT.name})]
         else:
-            found = [value async for value in self._all(user_id, kind="fact")]
+            found = [value async for value in self._all(user_id, kind=FACT.name)]
         facts = [Fact.from_value(value) for value in found]
         if as_of is not None:
             # the nearest come first
@@ -197,18 +195,14 @@ class SemanticMemoryStore(ScopeStore):
         Raises:
             ValueError: If the data is neither; the message names the field and the fix.
         """
-        if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and event.data.get("kind", "fact") == "fact":
+        if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and event.data.get("kind", FACT.name) == FACT.name:
             await self.add([event.data], user_id=event.user_id, session_id=event.session_id, agent_id=event.agent_id)
         else:
             await super().write(event)
 
-    def put(self, user_id: str, record: Record) -> Change:
-        """Return the write of a record; concepts are looked up, and would only be in the way of a search."""
-        return put(user_id, self.scope, record, indexed=not isinstance(record, Concept))
-
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive a document's id."""
-        if data.get("kind") != "document":
+        if not DOCUMENT.matches(data):
             return data
         return {"id": Document.identity(str(data.get("uri", "")), str(data.get("text", ""))), **data}
 

@@ -10,17 +10,15 @@ from langgraph.store.base import GetOp, Op
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.records import Conversation, FlowState, Task, TaskStatus, TaskStep
+from react_mem.memory.model.kinds import TASK, TASK_STEP
+from react_mem.memory.model.states import FlowState, Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.scope import ScopeStore
-from react_mem.memory.summaries.chain import ContextChain
 
 
 class StateMemoryStore(ScopeStore):
     """The state scope: looked up by flow and conversation, never searched by meaning."""
 
     scope = MemoryScope.STATE
-    records = (FlowState, Task, TaskStep, Conversation, ContextChain)
-    indexed = False
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Look the flow's state up; a query without a flow has none."""
@@ -83,7 +81,7 @@ class StateMemoryStore(ScopeStore):
         """
         record = self.checked(
             {
-                "kind": "task_step",
+                "kind": TASK_STEP.name,
                 "id": TaskStep.identity(session_id, task_id, step),
                 "text": step,
                 "task_id": task_id,
@@ -105,15 +103,15 @@ class StateMemoryStore(ScopeStore):
             user_id: The owner.
             session_id: The conversation.
         """
-        found = self._all(user_id, kind="task_step", task_id=task_id, session_id=session_id)
+        found = self._all(user_id, kind=TASK_STEP.name, task_id=task_id, session_id=session_id)
         return sorted([TaskStep.from_value(value) async for value in found], key=lambda step: step.created_at)
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
         """Derive what an event need not say: {"state": ...} of its flow, a task, or {"task_id", "text", "status"}."""
         if "task_id" in data:
             id_ = TaskStep.identity(data["session_id"], str(data["task_id"]), str(data.get("text", "")))
-            return {"kind": "task_step", "id": id_, **data}
-        if data.get("kind") == "task":
+            return {"kind": TASK_STEP.name, "id": id_, **data}
+        if TASK.matches(data):
             return {"id": Task.identity(data["session_id"], str(data.get("text", ""))), **data}
         flow_id = data.get("flow_id", event.flow_id)
         if flow_id is None:

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import PENDING, ROOT, owner_namespace
-from react_mem.memory.model.records import MAX_FAILURES
+from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding, table_exists
 
 _TABLES = {

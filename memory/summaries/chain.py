@@ -8,112 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, Self, cast
+from typing import Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-
+from react_mem.memory.model.chain import ChainEntry, ContextChain
+from react_mem.memory.model.kinds import SUMMARY
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Message, Record, Summary, SummaryLevel, origin_of, record_id
+from react_mem.memory.model.records import Summary, SummaryLevel
 from react_mem.memory.model.summary_settings import SummarySettings
 
 MASTER: Literal["master"] = "master"
 
-MAX_TEXT = 600
-"""Characters of a message that the chain carries, the beginning: the share of the prompt that any memory has."""
-
 MAX_WAITING = 200
 """Messages that wait in a chain at once, as many as `n_sum` may be: the chain is read in every turn. What else a
 conversation has joins once these have been summed up."""
-
-_LATEST = 16
-"""Ids that tell what has joined last: eight turns, as many as are drawn from at once."""
-
-
-class ChainEntry(BaseModel):
-    """One link of a chain.
-
-    Args:
-        id: The record of the message or the summary.
-        kind: Which of the two it is.
-        level: A summary's level; empty for a message.
-        role: Who said a message; empty for a summary.
-        text: A summary, or the beginning of a message.
-        at: When the last of it was said.
-        first_turn: The place in the conversation of the first message that it covers.
-        last_turn: The place of the last one.
-        covers: How many messages it stands for.
-        origin: Who vouches for it.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: str
-    kind: Literal["message", "summary"]
-    level: SummaryLevel | Literal[""] = ""
-    role: str = ""
-    text: str
-    at: datetime
-    first_turn: int
-    last_turn: int
-    covers: int = Field(1, ge=1)
-    origin: Origin = Origin.ASSISTANT
-
-    @model_validator(mode="before")
-    @classmethod
-    def _vouched(cls, data: Any) -> Any:
-        """Set the origin of a message from who says it, where it is not given."""
-        if not isinstance(data, dict) or "origin" in data or data.get("kind") != "message":
-            return data
-        return {**data, "origin": origin_of(data)}
-
-
-class ContextChain(Record):
-    """The chain of one conversation; looked up, never searched, so that its text is empty.
-
-    Folded until nothing is due, it has at most (n_sum - 1) messages, (n_sum_sum - 1) summaries of each level below
-    max_sum_lvl, (sum_window - 1) of that level, and one master.
-
-    Args:
-        entries: Its links, in the order of the conversation.
-        latest: The messages that joined last, the newest at the end, whether or not they have been summed up since.
-        behind: Whether messages of the conversation have yet to join.
-    """
-
-    kind: Literal["chain"] = "chain"
-    text: str = ""
-    entries: tuple[ChainEntry, ...] = ()
-    latest: tuple[str, ...] = ()
-    behind: bool = False
-
-    @staticmethod
-    def identity(session_id: str) -> str:
-        """Return the id of a conversation's chain."""
-        return record_id("chain", session_id)
-
-    @classmethod
-    def begin(cls, session_id: str, agent_id: str) -> Self:
-        """Return the empty chain of a conversation."""
-        return cls(id=cls.identity(session_id), session_id=session_id, agent_id=agent_id)
-
-    @property
-    def waiting(self) -> int:
-        """How many messages have not been summed up."""
-        return sum(entry.kind == "message" for entry in self.entries)
-
-    def has(self, message_id: str) -> bool:
-        """Return whether a message waits in the chain, or was one of the last to join it."""
-        return message_id in self.latest or any(entry.id == message_id for entry in self.entries)
-
-    def append(self, messages: Sequence[Message]) -> Self:
-        """Return the chain with messages at its end; those that it has already are left out.
-
-        Args:
-            messages: Messages of the conversation, in order.
-        """
-        known = {*self.latest, *(entry.id for entry in self.entries)}
-        new = [message for message in messages if message.id not in known]
-        latest = (*self.latest, *(message.id for message in new))[-_LATEST:]
-        return self.model_copy(update={"entries": (*self.entries, *map(_link, new)), "latest": latest})
 
 
 @dataclass(frozen=True)
@@ -162,7 +69,7 @@ class Fold:
     def summary_id(self, session_id: str) -> str:
         """Return the id of the summary: of the same sources always the same, and of the master one a conversation."""
         sources = (session_id,) if self.level == MASTER else self.source_ids
-        return record_id("summary", self.level, *sources)
+        return SUMMARY.id(self.level, *sources)
 
     def is_of(self, chain: ContextChain) -> bool:
         """Return whether a chain still holds all of this as it was."""
@@ -187,7 +94,7 @@ def next_fold(chain: ContextChain, settings: SummarySettings) -> Fold | None:
         same = [entry for entry in chain.entries if _number(entry) == level]
         if len(same) >= settings.n_sum_sum:
             return Fold(tuple(same[: settings.n_sum_sum]), cast("SummaryLevel", str(level + 1)))
-    messages = [entry for entry in chain.entries if entry.kind == "message"][: settings.n_sum]
+    messages = [entry for entry in chain.entries if entry.is_message][: settings.n_sum]
     if len(messages) < settings.n_sum:
         return None
     window = settings.sum_window
@@ -204,7 +111,6 @@ def applied(chain: ContextChain, fold: Fold, summary: Summary) -> ContextChain:
     """
     made = ChainEntry(
         id=summary.id,
-        kind="summary",
         level=fold.level,
         text=summary.text,
         at=fold.at,
@@ -239,16 +145,3 @@ def shown(chain: ContextChain, first_turn: int) -> list[ChainEntry]:
 def _number(entry: ChainEntry) -> int:
     """Return the level of a summary; 0 for a message, and for the master, which is above all levels."""
     return int(entry.level) if entry.level.isdecimal() else 0
-
-
-def _link(message: Message) -> ChainEntry:
-    return ChainEntry(
-        id=message.id,
-        kind="message",
-        role=message.role,
-        text=message.text[:MAX_TEXT],
-        at=message.created_at,
-        first_turn=message.turn,
-        last_turn=message.turn,
-        origin=message.origin,
-    )

@@ -7,7 +7,8 @@ from typing import Any
 
 from react_mem.errors import ExtractionError, ModelUnavailable
 from react_mem.memory.llm.causes import cause_of, scrub
-from react_mem.memory.model.records import MAX_FAILURES, PendingTurn, now
+from react_mem.memory.model.records import now
+from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.work.workers import is_dead
 
 _FIRST_RETRY = 15.0

@@ -18,7 +18,8 @@ from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import TranscriptMessage
-from react_mem.memory.model.records import Conversation, Level, Message, now, record_id
+from react_mem.memory.model.records import Level, Message, now, record_id
+from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
 from react_mem.memory.write.drafts import Stamp, settle_verbatim
@@ -50,7 +51,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
     first = await turns.extract()
     messages = (await _messages(turns))[-MAX_MESSAGES:]
     if turns.extractor is None or not messages or not turns.memory.policy.extracts:
-        await turns.memory.apply([put(turns.user_id, MemoryScope.STATE, record)])
+        await turns.memory.apply([put(turns.user_id, record)])
         return first
     transcript = [
         TranscriptMessage(id=m.id, role=m.role, text=whole_text(vars(m)), at=m.created_at, origin=m.origin)
@@ -98,8 +99,8 @@ async def end_conversation(turns: Turns) -> TurnReport:
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
             whole = made.model_copy(update={"id": id_, "level": Level.CONVERSATION})
-            changes.append(put(turns.user_id, MemoryScope.EPISODIC, whole))
-        changes.append(put(turns.user_id, MemoryScope.STATE, record))
+            changes.append(put(turns.user_id, whole))
+        changes.append(put(turns.user_id, record))
         return [fact.text for fact in facts if fact.current], changes
 
     stored = await transact(turns.memory.store, turns.user_id, step)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import Summary
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.chain import ChainEntry, ContextChain, Fold, applied, next_fold, without
+from react_mem.memory.summaries.chain import Fold, applied, next_fold, without
 from react_mem.memory.summaries.extractive import MADE_BY
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Made, Summariser, Task
@@ -89,26 +90,26 @@ async def _current(memory: MemoryFacade, user_id: str, session_id: str, agent_id
         before = await load_chain(memory, user_id, session_id)
         after = await caught_up(memory, user_id, before or ContextChain.begin(session_id, agent_id))
         changed = after != before and bool(after.entries)
-        return after if after.entries else None, [put(user_id, MemoryScope.STATE, after)] if changed else []
+        return after if after.entries else None, [put(user_id, after)] if changed else []
 
     return await transact(memory.store, user_id, step)
 
 
 async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> Task | None:
     """Return what is to be summed up; None where a message of it is gone, and so leaves the chain."""
-    waiting = [entry.id for entry in due.entries if entry.kind == "message"]
+    waiting = [entry.id for entry in due.entries if entry.is_message]
     said = await memory.records(user_id, MemoryScope.DIALOG, waiting) if waiting else {}
     if gone := [id_ for id_ in waiting if id_ not in said]:
 
         async def step() -> tuple[None, list[Change]]:
             now = await load_chain(memory, user_id, chain.session_id)
-            return None, [put(user_id, MemoryScope.STATE, without(now, gone))] if now else []
+            return None, [put(user_id, without(now, gone))] if now else []
 
         await transact(memory.store, user_id, step)
         return None
     texts = {id_: whole_text(value) for id_, value in said.items()}
     begin = chain.entries.index(due.entries[0])
-    earlier = [entry for entry in chain.entries[:begin] if entry.kind == "summary"]
+    earlier = [entry for entry in chain.entries[:begin] if not entry.is_message]
     return Task(
         level=due.level,
         sources=tuple(_source(entry, texts) for entry in due.entries),
@@ -144,8 +145,8 @@ async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, 
             agent_id=agent_id,
             source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
         )
-        changes = [put(user_id, MemoryScope.DIALOG, summary)]
-        return True, [*changes, put(user_id, MemoryScope.STATE, applied(chain, due, summary))]
+        changes = [put(user_id, summary)]
+        return True, [*changes, put(user_id, applied(chain, due, summary))]
 
     return await transact(memory.store, user_id, step)
 

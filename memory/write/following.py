@@ -21,6 +21,7 @@ from react_mem.memory.branches.summaries import regrown
 from react_mem.memory.branches.tree import following, left_behind, root_of, with_trunk
 from react_mem.memory.graph.dependents import SUPPORTED, fall
 from react_mem.memory.merging.facts import fact_changes
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import (
@@ -31,11 +32,12 @@ from react_mem.memory.model.namespaces import (
     owner_namespace,
     scope_namespace,
 )
-from react_mem.memory.model.records import PROFILE_KEY, Fact, Message, PendingTurn, Profile, Summary, now, record_id
+from react_mem.memory.model.records import PROFILE_KEY, Fact, Message, Profile, Summary, now, record_id
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.chain import MASTER, ContextChain
+from react_mem.memory.summaries.chain import MASTER
 
 _STAND_ON_ANY = SUPPORTED | {"task", "task_step"}
 """What goes with the last of its messages: a task is worked on in many."""
@@ -257,7 +259,7 @@ def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[
         return []
     if not after.entries:
         return [delete(user_id, MemoryScope.STATE, before.id)]
-    return [put(user_id, MemoryScope.STATE, after)]
+    return [put(user_id, after)]
 
 
 def _profile(

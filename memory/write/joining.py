@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Message, PendingTurn
+from react_mem.memory.model.records import Message
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
-from react_mem.memory.summaries.chain import MAX_WAITING, ContextChain
+from react_mem.memory.summaries.chain import MAX_WAITING
 
 
 async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:
@@ -94,4 +96,4 @@ def _followed(chain: ContextChain, turn: PendingTurn, said: dict[str, Message]) 
 
 
 def _write(user_id: str, before: ContextChain | None, after: ContextChain) -> list[Change]:
-    return [put(user_id, MemoryScope.STATE, after)] if after != before and after.entries else []
+    return [put(user_id, after)] if after != before and after.entries else []

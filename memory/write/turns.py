@@ -32,22 +32,14 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile, said_again, ways
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
-from react_mem.memory.model.changes import Change, delete, delete_pending, put, put_pending
+from react_mem.memory.model.changes import Change, delete, delete_pending, put
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import (
-    MAX_FAILURES,
-    Conversation,
-    Fact,
-    Message,
-    PendingTurn,
-    ProfileValue,
-    now,
-    record_id,
-)
+from react_mem.memory.model.records import Fact, Message, ProfileValue, now, record_id
+from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.scopes.experience import step_id
@@ -314,7 +306,7 @@ class Turns:
     async def _release(self, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None) -> None:
         async def step() -> tuple[None, list[Change]]:
             mine = await self._still_mine(due, worker)
-            return None, [put_pending(self.user_id, freed(turn, failure)) for turn in mine]
+            return None, [put(self.user_id, freed(turn, failure)) for turn in mine]
 
         await transact(self.memory.store, self.user_id, step)
         _count_parked(due, failure)
@@ -339,12 +331,12 @@ class Turns:
         async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message]], list[Change]]:
             mine = await self._still_mine(due, worker)
             messages = await self._messages_of(_sources(mine))
-            changes = [put(self.user_id, MemoryScope.DIALOG, message) for message in messages]
+            changes = [put(self.user_id, message) for message in messages]
             if not joins or not mine:
                 return (mine, messages), changes
             changes += await join(self.memory, self.user_id, mine, messages)
             joined = [turn.model_copy(update={"chained": True}) for turn in mine]
-            return (joined, messages), [*changes, *(put_pending(self.user_id, turn) for turn in joined)]
+            return (joined, messages), [*changes, *(put(self.user_id, turn) for turn in joined)]
 
         steps = [
             (MemoryScope.EXPERIENCE, step_id(turn.session_id, turn.source_ids[0], place))
@@ -399,7 +391,7 @@ class Turns:
         new = conversation.linked(records, new, since, found=since is None or first > 0)
         forked, marks = await conversation.reached(thread[:start], records[-1].id, since) if ends else (False, [])
         # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
-        changes = [put(self.user_id, MemoryScope.DIALOG, record, indexed=False) for record in new]
+        changes = [put(self.user_id, record, indexed=False) for record in new]
         said = " ".join(record.text for record in records if record.role == "user")
         ids = tuple(record.id for record in records)
         pending = PendingTurn(
@@ -413,15 +405,15 @@ class Turns:
             source_ids=ids,
             forked=forked,
         )
-        changes += [put_pending(self.user_id, pending), *marks]
+        changes += [put(self.user_id, pending), *marks]
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= asked for record in records)
         changes += [delete_pending(self.user_id, _note_id(ids[:end])) for end in range(asking, len(ids))]
         if self.memory.policy.write_experience:
             asked_id = message_record_id(self.session_id, thread[asked])
             done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
-            changes += [put(self.user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in done]
-        changes.append(put(self.user_id, MemoryScope.STATE, self.conversation(ended=False)))
+            changes += [put(self.user_id, step, indexed=False) for step in done]
+        changes.append(put(self.user_id, self.conversation(ended=False)))
         changes += speaker_changes(store, self.user_id, new)
         changes += [put_work(self.user_id, work) for work in works]
         if guarded is None:
@@ -493,7 +485,7 @@ class Turns:
             claim = {"claimed_by": worker, "claimed_until": until}
             due = [turn.model_copy(update=claim) for turn in group[:_BATCH]]
             more = len(mine) + len(left) > len(due)
-            return (due, more), [put_pending(self.user_id, turn) for turn in due]
+            return (due, more), [put(self.user_id, turn) for turn in due]
 
         return await transact(self.memory.store, self.user_id, step)
 
@@ -606,10 +598,10 @@ class Turns:
                 sources = tuple(message.id for message in messages)
                 made = drafts.episode(extraction.episode, sources, stamp, steps)
                 made = await self.memory.episodic.told_before(self.user_id, made)
-                changes.append(put(self.user_id, MemoryScope.EPISODIC, made))
+                changes.append(put(self.user_id, made))
             if extraction.summary:
                 made_summary = drafts.summary(extraction.summary, messages, stamp)
-                changes.append(put(self.user_id, MemoryScope.DIALOG, made_summary))
+                changes.append(put(self.user_id, made_summary))
             learnt, refused = await self._profile(extraction, stamp, said)
             changes += [*learnt, *wished]
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
@@ -656,9 +648,9 @@ class Turns:
                 # without a model nobody has read it; once there is one, it is offered (see `memory.write.unread`)
                 new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
                 kept |= new
-            changes = [put(self.user_id, MemoryScope.SEMANTIC, f) for f in kept.values() if f != stored.get(f.id)]
+            changes = [put(self.user_id, f) for f in kept.values() if f != stored.get(f.id)]
             for turn in mine:
-                again = put_pending(self.user_id, freed(turn, failure))
+                again = put(self.user_id, freed(turn, failure))
                 changes.append(again if failure else delete_pending(self.user_id, turn.id))
             added = [fact.text for id_, fact in kept.items() if id_ not in stored]
             problem = "; ".join(filter(None, [error, more]))
@@ -689,7 +681,7 @@ class Turns:
         refused = [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
         if update.profile is None or update.profile == before:
             return [], refused
-        return [put(self.user_id, MemoryScope.PROFILE, update.profile)], refused
+        return [put(self.user_id, update.profile)], refused
 
 
 _MORE_SAID = (

@@ -75,7 +75,7 @@ async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name
         name: The id, or at least its first six characters.
     """
     chain = await load_chain(memory, user_id, session_id)
-    entries = [entry.id for entry in chain.entries if entry.kind == "summary"] if chain else []
+    entries = [entry.id for entry in chain.entries if not entry.is_message] if chain else []
     matching = [id_ for id_ in entries if len(name) >= MIN_PREFIX and id_.startswith(name)]
     if len(matching) == 1:
         return matching[0]

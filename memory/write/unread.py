@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.changes import Change, put, put_pending
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Fact, Message, PendingTurn, now, record_id
+from react_mem.memory.model.records import Fact, Message, now, record_id
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
 
@@ -43,8 +44,8 @@ async def offer_unread(memory: MemoryFacade, user_id: str, agent_id: str) -> int
         ids = [id_ for fact in facts for id_ in fact.source_ids if id_ not in waiting]
         values = (await memory.records(user_id, MemoryScope.DIALOG, ids)).values()
         said = [Message.from_value(value) for value in values if value["kind"] == "message"]
-        changes = [put(user_id, MemoryScope.SEMANTIC, fact.model_copy(update={"unread": False})) for fact in facts]
-        changes += [put_pending(user_id, _waiting(message, agent_id)) for message in said]
+        changes = [put(user_id, fact.model_copy(update={"unread": False})) for fact in facts]
+        changes += [put(user_id, _waiting(message, agent_id)) for message in said]
         at = int(now().timestamp() * 1000)
         for session_id in dict.fromkeys(message.session_id for message in said):
             work = Work(kind="extract", agent=agent_id, session=session_id, due_at=at)

@@ -18,7 +18,6 @@ from react_mem.agents.cli import main
 from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.write.turns import Turns
@@ -115,7 +114,7 @@ async def test_a_list_begins_with_facts_and_a_search_ends_with_questions(
         said = [HumanMessage("Do I keep a cat?", id="1"), HumanMessage("My cat sleeps all day.", id="2")]
         turns = Turns(memory, None, "ann", "monday", "assistant")
         await memory.dialog.append("ann", "monday", said, agent_id="assistant")
-        await memory.apply([put("ann", MemoryScope.STATE, turns.conversation(ended=False))])
+        await memory.apply([put("ann", turns.conversation(ended=False))])
     listed = [item["source"] for item in await read("list")]
     assert listed == ["fact", "message", "message"]
     assert "conversation" in [item["source"] for item in await read("list", "--all")]

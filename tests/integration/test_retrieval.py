@@ -23,6 +23,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.speakers import forget_speakers
 from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
@@ -282,7 +283,7 @@ class TestGarbage:
         words = " ".join(f"word{number}" for number in range(30_000))
         conversation = await memory.dialog.append("ann", "k", [HumanMessage("hm", id="1")], agent_id="tester")
         with_words = conversation[0].model_copy(update={"keywords": f"giraffe {words}"})
-        await memory.apply([memory.dialog.put("ann", with_words)])
+        await memory.apply([put("ann", with_words)])
         assert "hm" in texts(await memory.read(query("giraffe", DIALOG)))
 
 

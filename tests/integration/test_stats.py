@@ -23,7 +23,7 @@ from react_mem.agents.terminal.scrape import work_out
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.namespaces import pending_namespace
-from react_mem.memory.model.records import PendingTurn
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.server import connected
 from react_mem.memory.store.settings import StorageSettings

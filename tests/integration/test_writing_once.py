@@ -25,7 +25,8 @@ from react_mem.memory.model.operations import (
     TranscriptMessage,
     Unread,
 )
-from react_mem.memory.model.records import MAX_FAILURES, now
+from react_mem.memory.model.records import now
+from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.drafts import MAX_VERBATIM

@@ -8,7 +8,7 @@ from typing import Any
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills import record_turn
 from react_mem.memory.reflect.skills.traces import Trace, to_traces
 from react_mem.memory.scopes import steps_to_experience
@@ -57,7 +57,7 @@ async def did(
     turn_id = f"turn of {session_id}"
     taken = steps(said, **arguments)
     logged = steps_to_experience(taken, session_id=session_id, agent_id=AGENT, turn_id=turn_id, task_type=task_type)
-    await memory.apply([put(user_id, MemoryScope.EXPERIENCE, step, indexed=False) for step in logged])
+    await memory.apply([put(user_id, step, indexed=False) for step in logged])
     return await record_turn(
         memory,
         user_id,

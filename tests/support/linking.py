@@ -12,21 +12,13 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.graph.documents import Direction, Document, Line, Stored, read_stored
 from react_mem.memory.graph.links import node_of
 from react_mem.memory.graph.relinking import MOST_LINKS, MOST_OTHERS
-from react_mem.memory.merging.concepts.concept import Alias, Concept
 from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import links_namespace
-from react_mem.memory.model.records import (
-    Episode,
-    Fact,
-    Level,
-    Message,
-    Record,
-    Skill,
-    StepExperience,
-    Summary,
-    TaskStep,
-)
+from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
+from react_mem.memory.model.skills import Skill, StepExperience
+from react_mem.memory.model.states import TaskStep
 from react_mem.memory.store.owned import WHOLE, everything
 from react_mem.memory.store.transactions import transact
 
@@ -75,7 +67,7 @@ def record(kind: str, id_: str, *sources: str, session: str = "monday", minute: 
 
 async def store_records(store: BaseStore, *records: Record, gone: Sequence[Record] = (), user_id: str = "ann") -> None:
     """Write and remove records in one step, as everybody does who writes memories."""
-    changes: list[Change] = [put(user_id, SCOPES[one.kind], one, indexed=False) for one in records]
+    changes: list[Change] = [put(user_id, one, indexed=False) for one in records]
     changes += [delete(user_id, SCOPES[one.kind], one.id) for one in gone]
 
     async def step() -> tuple[None, list[Change]]:

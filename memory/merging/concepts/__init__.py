@@ -3,7 +3,6 @@
 They follow the facts in the same batch; what names alone do not tell, a background run settles.
 """
 
-from react_mem.memory.merging.concepts.concept import Alias, Concept, Merge
 from react_mem.memory.merging.concepts.concept_store import (
     concept_changes,
     concepts_without,
@@ -14,6 +13,7 @@ from react_mem.memory.merging.concepts.concept_store import (
     unmerge,
 )
 from react_mem.memory.merging.concepts.settling import settle_concepts
+from react_mem.memory.model.concepts import Alias, Concept, Merge
 
 __all__ = [
     "Alias",

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from react_mem.memory.merging.concepts.concept import Alias, Concept
-from react_mem.memory.merging.concepts.naming import (
+from react_mem.memory.language.names import (
     grams,
     is_initials,
     is_marked,
@@ -19,6 +18,7 @@ from react_mem.memory.merging.concepts.naming import (
     numbers,
     spelling,
 )
+from react_mem.memory.model.concepts import Alias, Concept
 
 _ALIKE = 0.5
 """Schwarzenegger and Schwarzeneger: 0.75; Christina and Christine: 0.6; Katherine and Catherine Johnson: 0.6."""

@@ -8,11 +8,11 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, Item, PutOp, SearchItem, SearchOp
 
-from react_mem.memory.merging.concepts.concept import Concept, Decider, Merge
 from react_mem.memory.merging.concepts.named_entities import mentions
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.merging.concepts.resolution import related
 from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.concepts import Concept, Decider, Merge
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
@@ -226,7 +226,7 @@ def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Con
     now_ = {concept.id: concept for concept in after}
     gone = [delete(user_id, MemoryScope.SEMANTIC, id_) for id_ in before if id_ not in now_]
     written = [concept for id_, concept in now_.items() if before.get(id_) != concept]
-    return [*gone, *(put(user_id, MemoryScope.SEMANTIC, concept, indexed=False) for concept in written)]
+    return [*gone, *(put(user_id, concept, indexed=False) for concept in written)]
 
 
 def _merge_of(names: Names, whole: Concept, leaving: set[str]) -> Merge | None:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from react_mem.memory.merging.concepts.concept import Alias, Concept, Merge, Pair, alias_id, renewed
 from react_mem.memory.merging.concepts.named_entities import mentions
 from react_mem.memory.merging.concepts.resolution import Decisions, resolve
+from react_mem.memory.model.concepts import Alias, Concept, Merge, Pair, alias_id, renewed
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact
 

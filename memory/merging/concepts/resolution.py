@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from react_mem.memory.merging.concepts.concept import Alias, Decider, Merge
-from react_mem.memory.merging.concepts.naming import is_marked, joined, name_key, spelling
+from react_mem.memory.language.names import is_marked, joined, name_key, spelling
+from react_mem.memory.model.concepts import Alias, Decider, Merge
 
 _Group = frozenset[str]
 

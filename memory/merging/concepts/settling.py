@@ -21,9 +21,9 @@ from react_mem.memory.llm.asking import Asker, as_lines
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.concepts.candidate_pairs import Doubt, doubts, initials, may_be_one
-from react_mem.memory.merging.concepts.concept import Concept
 from react_mem.memory.merging.concepts.concept_store import load_concepts, merge, refresh_concepts, set_apart
 from react_mem.memory.model.changes import write
+from react_mem.memory.model.concepts import Concept
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Fact, now

@@ -11,10 +11,10 @@ from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.knowledge import Knowledge, Reference, confidence
 from react_mem.memory.merging.standing_knowledge import load_knowledge, sources_of, without
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.knowledge import Knowledge, Reference, confidence
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.records import Fact, now
@@ -96,7 +96,7 @@ async def consolidate(
         done = ConsolidationReport(
             [one.text for one in changed], len(gone), report.calls, report.refused, report.problem
         )
-        changes = [put(user_id, MemoryScope.SEMANTIC, one) for one in changed]
+        changes = [put(user_id, one) for one in changed]
         changes += [delete(user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         if looked_at is not None and looked_at != await _looked_at(store, user_id):
             changes.append(PutOp(meta_namespace(user_id), _LOOKED_AT, {"groups": looked_at}, index=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from react_mem.memory.model.records import ToolUse
+from react_mem.memory.model.skills import ToolUse
 from react_mem.memory.reflect.skills.lessons import Lesson, lessons
 from react_mem.memory.reflect.skills.plain_words import actions, use_when, vocabulary
 from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.merging.skill_life import is_outdone
-from react_mem.memory.model.changes import Change
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.distilling import Checked, Findings, distil, find
 from react_mem.memory.reflect.skills.merging import Known
 from react_mem.memory.reflect.skills.proposals import Proposals, Proposer
@@ -101,7 +101,7 @@ async def learn(
         for id_, skill in after.items():
             _tell(done, before.get(id_), skill)
         changed = [skill for id_, skill in after.items() if skill != before.get(id_)]
-        return done, [memory.procedural.put(user_id, skill) for skill in changed]
+        return done, [put(user_id, skill) for skill in changed]
 
     return await transact(memory.store, user_id, step)
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from react_mem.memory.language.indexed_words import terms
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
 from react_mem.memory.reflect.skills.skill_drafts import Draft, origin, sources
 from react_mem.memory.reflect.skills.text_checks import Evidence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from react_mem.memory.merging.skill_life import after_use
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import Skill, now
+from react_mem.memory.model.records import now
+from react_mem.memory.model.skills import Skill, TurnOutcome
 from react_mem.memory.reflect.skills.traces import match
-from react_mem.memory.scopes.experience import TurnOutcome
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, announce, put_work
 
@@ -77,9 +77,9 @@ async def record_turn(
             source_ids=(turn_id,),
         )
         used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
-        changes = [put(user_id, MemoryScope.EXPERIENCE, outcome, indexed=False)]
+        changes = [put(user_id, outcome, indexed=False)]
         changes.append(put_work(user_id, learning))
-        return used, [*changes, *(memory.procedural.put(user_id, skill) for skill in used)]
+        return used, [*changes, *(put(user_id, skill) for skill in used)]
 
     # what was done is learnt from once it is quiet; a flow has no conversation that would be concluded then
     due_at = int((now().timestamp() + memory.policy.quiet_after) * 1000)

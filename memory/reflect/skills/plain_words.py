@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from react_mem.memory.language.indexed_words import terms
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import StepExperience
+from react_mem.memory.model.skills import StepExperience
 from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, Evidence
 from react_mem.memory.reflect.skills.traces import Trace, match, plain_words, values
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Skill, ToolUse, record_id
+from react_mem.memory.model.records import record_id
+from react_mem.memory.model.skills import Skill, ToolUse
 from react_mem.memory.reflect.skills.traces import Trace
 from react_mem.memory.scopes.procedural import skill_text
 

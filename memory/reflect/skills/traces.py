@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.language.indexed_words import terms
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import StepExperience
-from react_mem.memory.scopes.experience import TurnOutcome
+from react_mem.memory.model.skills import StepExperience, TurnOutcome
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade

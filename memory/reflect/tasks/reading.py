@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import first_object
-from react_mem.memory.model.records import TaskStatus
+from react_mem.memory.model.states import TaskStatus
 from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, woven
 
 MAX_CHARS = 200

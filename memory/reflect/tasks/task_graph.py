@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.records import TaskStatus
+from react_mem.memory.model.states import TaskStatus
 
 MAX_STEPS = 20
 """Steps of a task. What a small model plans beyond that repeats itself; as lines they take some 400 tokens."""

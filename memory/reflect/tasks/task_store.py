@@ -14,7 +14,8 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Task, TaskStep, now
+from react_mem.memory.model.records import now
+from react_mem.memory.model.states import Task, TaskStep
 from react_mem.memory.reflect.tasks.resuming import meant
 from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, woven
 from react_mem.memory.store.transactions import transact
@@ -102,7 +103,7 @@ class TaskKeeper:
                 created_at=before.created_at if before else now(),
             )
             moved = [made for made in records if made != kept.get(made.name)]
-            changes = [put(self.user_id, MemoryScope.STATE, made) for made in [record, *moved]]
+            changes = [put(self.user_id, made) for made in [record, *moved]]
             left = {step.id for step in kept.values()} - set(record.steps)
             changes += [delete(self.user_id, MemoryScope.STATE, id_) for id_ in sorted(left)]
             return {step.name: step.id for step in records}, changes

@@ -20,7 +20,7 @@ from react_mem.agents.resolve import resolve_agent
 from react_mem.graphs.smart_buyer import FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills import learn
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore

@@ -57,7 +57,7 @@ async def say(store: BaseStore, session_id: str, *said: str, about: str = "user"
         message = Message(
             id=id_, text=text, content=text, role="user", turn=place, session_id=session_id, agent_id="assistant"
         )
-        await write(store, [put(USER, MemoryScope.DIALOG, message)])
+        await write(store, [put(USER, message)])
         fact = Operation("new", text, about=about, source_ids=(id_,))
         await write_facts(store, USER, [fact], at=now(), session_id=session_id, agent_id="assistant")
 

@@ -12,11 +12,12 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
-from react_mem.memory.model.changes import put_pending
+from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import terminal_namespace
 from react_mem.memory.model.operations import Operation
-from react_mem.memory.model.records import PendingTurn, Summary, now
+from react_mem.memory.model.records import Summary, now
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.erasure import forgetting
 from react_mem.memory.store.owned import everything
 from tests.integration.memory.test_scopes import fill
@@ -50,7 +51,7 @@ class TestExport:
         for word in ("tea", "cà phê", 'a "quoted" \u2028 word'):
             await fill(memory, "ann", word)
         waiting = PendingTurn(id="p", text="", session_id="monday", agent_id="assistant", source_ids=("m",))
-        await memory.apply([put_pending("ann", waiting)])
+        await memory.apply([put("ann", waiting)])
         await memory.semantic.retire([item.id for item in await memory.list_records("ann")][:3], user_id="ann")
         exported = await lines(memory)
         assert {line.split('"')[3] for line in exported[1:]} == {*MemoryScope, "pending"}
@@ -134,7 +135,7 @@ class TestDeleteSession:
         await memory.state.save_state("trip", "monday", {"secret": 1}, user_id="ann", agent_id="assistant")
         await memory.experience.log_step({"tool": "secret"}, **MONDAY)
         waiting = PendingTurn(id="p", text="", session_id="monday", agent_id="secret", source_ids=(only,))
-        await memory.apply([put_pending("ann", waiting)])
+        await memory.apply([put("ann", waiting)])
         await memory.import_user("bob", await lines(memory))
         bobs = await lines(memory, "bob")
 
@@ -174,7 +175,7 @@ class TestDeleteSession:
         low = Summary(id="low", text="secret", source_ids=(monday,), **origin)
         other = Summary(id="other", text="tea", source_ids=(tuesday,), **origin)
         high = Summary(id="high", text="secret tea", level="2", source_ids=("low", "other"), **origin)
-        await memory.apply([memory.dialog.put("ann", summary) for summary in (high, low, other)])
+        await memory.apply([put("ann", summary) for summary in (high, low, other)])
         await memory.delete_session("ann", "monday")
         assert {item.key for item in await everything(store, "ann")} == {tuesday, "other"}
         assert forgetting(await everything(store, "ann"), "monday") == []

@@ -11,10 +11,12 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import ProfileValue, Skill, now
+from react_mem.memory.model.records import ProfileValue, now
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open
 
@@ -293,7 +295,7 @@ class TestExperience:
                 steps, session_id=session, agent_id="assistant", turn_id="m1", task_type="trip"
             )
             for _ in range(2):
-                await memory.apply([memory.experience.put("ann", step) for step in logged])
+                await memory.apply([put("ann", step) for step in logged])
         [failure] = await memory.experience.get_failures("trip", user_id="ann")
         assert (failure.tool, failure.error, failure.input) == ("book", "no room", {"id": 1})
         [trace] = await memory.experience.get_successful_traces("trip", user_id="ann")

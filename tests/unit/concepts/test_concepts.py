@@ -21,9 +21,9 @@ from react_mem.memory.merging.concepts import (
     refresh_concepts,
     unmerge,
 )
-from react_mem.memory.merging.concepts.concept import Alias, Concept, alias_id
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.model.changes import put, write
+from react_mem.memory.model.concepts import Alias, Concept, alias_id
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
@@ -37,7 +37,7 @@ SCHMIDT = fact("I work with Anna Schmidt")
 
 async def write_facts(store: InMemoryStore, *facts: Fact, user: str = "ann") -> None:
     async def step() -> tuple[None, list[object]]:
-        changes = [put(user, MemoryScope.SEMANTIC, one) for one in facts]
+        changes = [put(user, one) for one in facts]
         return None, [*changes, *await concept_changes(store, user, facts)]
 
     await transact(store, user, step)  # type: ignore[arg-type]
@@ -244,7 +244,7 @@ class TestFromWhenNamesHadTypes:
         return PutOp(scope_namespace("ann", MemoryScope.SEMANTIC), id_, _plain(value), index=False)
 
     async def kept(self, store: InMemoryStore, *changes: Any) -> None:
-        puts = [put("ann", MemoryScope.SEMANTIC, one) for one in (self.LIZ, self.ELIZABETH, self.PARIS)]
+        puts = [put("ann", one) for one in (self.LIZ, self.ELIZABETH, self.PARIS)]
         await write(store, [*puts, *changes])
 
     @pytest.mark.parametrize("by", ["user", "model", "said"])
@@ -269,7 +269,7 @@ class TestFromWhenNamesHadTypes:
         store = InMemoryStore()
         ids = alias_id("VinFast", "organisation"), alias_id("Vin Fast", "")
         one, other = fact("I own a VinFast"), fact("I sold a Vin Fast")
-        await write(store, [put("ann", MemoryScope.SEMANTIC, told) for told in (one, other)])
+        await write(store, [put("ann", told) for told in (one, other)])
         kept = [
             self.concept(("VinFast", "organisation", one), apart=[sorted(ids)]),
             self.concept(("Vin Fast", "", other), apart=[sorted(ids)]),
@@ -283,7 +283,7 @@ class TestFromWhenNamesHadTypes:
     async def test_one_name_of_two_is_one_with_the_facts_of_both(self) -> None:
         store = InMemoryStore()
         other = fact("my daughter is Paris")
-        await write(store, [put("ann", MemoryScope.SEMANTIC, other)])
+        await write(store, [put("ann", other)])
         await self.kept(store, self.concept(("Paris", "place", self.PARIS)), self.concept(("Paris", "person", other)))
 
         await write_facts(store, fact("I miss Paris"))

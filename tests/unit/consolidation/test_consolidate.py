@@ -14,10 +14,10 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.comparison import share
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.knowledge import Knowledge
 from react_mem.memory.merging.standing_knowledge import load_knowledge, stale_knowledge
 from react_mem.memory.model.changes import delete, put, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
 from react_mem.memory.reflect.knowledge.consolidator import consolidate
@@ -59,7 +59,7 @@ WITHOUT_DAIRY = "I drink and cook without milk and butter."
 
 
 async def keep(store: InMemoryStore, *records: Fact | Episode, user: str = "ann") -> None:
-    await write(store, [put(user, SEMANTIC if isinstance(one, Fact) else EPISODIC, one) for one in records])
+    await write(store, [put(user, one) for one in records])
 
 
 def episode(number: int, goal: str, outcome: str, *lessons: str) -> Episode:
@@ -91,7 +91,7 @@ async def texts(store: InMemoryStore, user: str = "ann") -> list[str]:
 async def ended(store: InMemoryStore, fact: Fact) -> None:
     """End a fact as a turn does: with what hangs on it, in one batch."""
     over = fact.model_copy(update={"current": False, "retired_at": START, "valid_to": START})
-    await write(store, [put("ann", SEMANTIC, over), *await stale_knowledge(store, "ann", [over])])
+    await write(store, [put("ann", over), *await stale_knowledge(store, "ann", [over])])
 
 
 async def test_words_that_begin_alike_are_a_pattern(store: InMemoryStore) -> None:

@@ -19,10 +19,10 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import encode, scope_namespace
 from react_mem.memory.model.records import now
-from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 from react_mem.tools.memory_tools import forget, retrieve_facts
 from tests.contract.conftest import memory_store
 from tests.support.scripted_model import ScriptedModel, calls

@@ -16,10 +16,10 @@ from pydantic import Field
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.tokens import message_tokens
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import now
-from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 from tests.contract.conftest import memory_store
 from tests.contract.test_loop import thread
 from tests.support.scripted_model import ScriptedModel, calls

@@ -19,7 +19,7 @@ REFUSED: list[tuple[MemoryScope, dict[str, Any], str]] = [
     (MemoryScope.SEMANTIC, {"about": "Linh"}, "semantic: text: is missing"),
     (MemoryScope.SEMANTIC, {"text": "x", "about": ["Linh"]}, "semantic: about: must be text"),
     (MemoryScope.SEMANTIC, {"text": "x", "abuot": "Linh"}, "abuot: is no field of a fact; did you mean 'about'"),
-    (MemoryScope.SEMANTIC, {"text": "x", "kind": "fax"}, "semantic: kind: 'fax' is none of fact, document"),
+    (MemoryScope.SEMANTIC, {"text": "x", "kind": "fax"}, "semantic: kind: 'fax' is none of fact, knowledge"),
     (
         MemoryScope.SEMANTIC,
         {"kind": "document", "text": "x", "tittle": "y"},

@@ -17,9 +17,10 @@ from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Message, ProfileValue, origin_of, record_id
+from react_mem.memory.model.records import Message, ProfileValue, record_id
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.reflect.knowledge.consolidator import consolidate
 from react_mem.memory.reflect.skills import learn
@@ -85,7 +86,7 @@ async def live(
         )
         for place, (role, origin) in enumerate(told)
     ]
-    await memory.apply([put("ann", MemoryScope.DIALOG, record) for record in records])
+    await memory.apply([put("ann", record) for record in records])
     said = {record.id: record for record in records}
 
     def ids(places: Sequence[int]) -> tuple[str, ...]:
@@ -112,7 +113,7 @@ async def live(
     for turn in range(3):
         taken = [{"action": tool, "arguments": {"what": "tea"}, "observation": "x", "error": ""} for tool in done]
         steps = steps_to_experience(taken, session_id=f"s{turn}", agent_id="a", turn_id=f"t{turn}", task_type="shop")
-        await memory.apply([put("ann", MemoryScope.EXPERIENCE, step, indexed=False) for step in steps])
+        await memory.apply([put("ann", step, indexed=False) for step in steps])
     await learn(memory, "ann", "a", tools=["look", "web_search", "order"])
 
 
@@ -154,7 +155,6 @@ async def test_what_an_application_writes_is_trusted_no_more_than_its_sources(sa
         [
             put(
                 "ann",
-                MemoryScope.DIALOG,
                 Message(**WHO, id="m", text="x", content="x", role="user", turn=0, origin=said),
             )
         ]

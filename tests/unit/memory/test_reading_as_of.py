@@ -40,7 +40,7 @@ async def _memory(*, more: int = 0) -> MemoryFacade:
         (MemoryScope.SEMANTIC, Document(id="d", text="I live by the sea", **STAMP)),
     ]
     dated = [(scope, record.model_copy(update={"created_at": START + 3 * DAY})) for scope, record in records]
-    await memory.apply([put("ann", scope, record) for scope, record in dated])
+    await memory.apply([put("ann", record) for _scope, record in dated])
     for day, city in ((0, "Hue"), (2, "Hanoi")):
         await memory.profile.update_profile("ann", {"city": city}, at=START + day * DAY)
     return memory

@@ -27,7 +27,7 @@ from react_mem.memory.model.operations import (
     ProfileChange,
     TranscriptMessage,
 )
-from react_mem.memory.model.records import MAX_FAILURES
+from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.turns import Turns
 

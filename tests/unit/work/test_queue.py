@@ -17,7 +17,8 @@ from react_mem.memory.maintenance.queue import Held, WorkQueue
 from react_mem.memory.maintenance.sweep import sweep
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace, work_namespace
-from react_mem.memory.model.records import Conversation, PendingTurn, now
+from react_mem.memory.model.records import now
+from react_mem.memory.model.states import Conversation, PendingTurn
 from react_mem.memory.work.items import Work, put_work
 
 NAMES = ("tester",)

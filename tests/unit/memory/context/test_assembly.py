@@ -13,12 +13,13 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out
 from react_mem.memory.llm.tokens import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryPolicy, MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.summary_settings import SummarySettings
-from react_mem.memory.summaries.chain import ChainEntry, ContextChain, applied, next_fold, shown
+from react_mem.memory.summaries.chain import applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 ANN = Identity("ann", "s")

@@ -14,10 +14,11 @@ import react_mem.memory.facade  # noqa: F401 - every kind of record is defined o
 from react_mem.memory.context import render_line, render_memories
 from react_mem.memory.context.summaries import render_summaries
 from react_mem.memory.language.own_words import parts
+from react_mem.memory.model.chain import ChainEntry
 from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.origins import LABELS, Origin
-from react_mem.memory.model.records import Record, origin_of
-from react_mem.memory.summaries.chain import ChainEntry
+from react_mem.memory.model.records import Record
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 BASE: dict[str, Any] = {"text": "I live in Hue", "created_at": AT.isoformat(), "about": "user"}

@@ -14,10 +14,10 @@ import react_mem.memory.language.folding as folding
 from react_mem.memory.adapters.skill_files import skill_name
 from react_mem.memory.language.comparison import same_word
 from react_mem.memory.language.folding import fold, unmarked
+from react_mem.memory.language.names import spelling
 from react_mem.memory.language.terms import terms as telling
 from react_mem.memory.language.times.folding import for_times
-from react_mem.memory.merging.concepts.naming import spelling
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.write.customers import Customer, customer_of
 
 ROOT = Path(folding.__file__).parents[2]

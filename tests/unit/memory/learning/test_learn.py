@@ -13,7 +13,7 @@ from react_mem.memory.model.changes import put
 from react_mem.memory.model.external import WEB_SEARCH
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills import LearningReport, Proposer, learn, record_turn
 from react_mem.memory.scopes import steps_to_experience
 from tests.support.imported import but_for_origin
@@ -291,7 +291,7 @@ async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade
         ]
         who = {"session_id": session, "agent_id": AGENT, "turn_id": f"t{session}"}
         logged = steps_to_experience(taken, **who, task_type="shop")
-        await memory.apply([put("ann", MemoryScope.EXPERIENCE, step, indexed=False) for step in logged])
+        await memory.apply([put("ann", step, indexed=False) for step in logged])
         await record_turn(memory, "ann", **who, offered=(), steps=taken, task_type="shop", goal="please buy tea")
     said = {
         "use_when": "buying",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from react_mem.memory.merging.skill_life import WINDOW, after_use, is_outdone, promise
-from react_mem.memory.model.records import Skill
+from react_mem.memory.model.skills import Skill
 
 NEW = Skill(id="1", text="", use_when="", task_type="shop", session_id="", agent_id="")
 

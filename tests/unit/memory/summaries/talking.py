@@ -11,9 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.summaries.chain import ChainEntry, ContextChain
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.joining import load_chain
 from react_mem.memory.write.turns import TurnReport, Turns

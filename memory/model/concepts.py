@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from react_mem.memory.merging.concepts.naming import is_marked, joined, name_key
+from react_mem.memory.language.names import is_marked, joined, name_key
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Record, now, record_id
 
@@ -138,6 +138,14 @@ class Concept(Record):
             source_ids=tuple(sorted({source for alias in named for source in alias.source_ids})),
             origin=lowest(origin for alias in named for origin in alias.origins.values()),
         )
+
+    @classmethod
+    def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a concept as taken in from a file, with all uses of its names."""
+        aliases = [
+            {**alias, "origins": dict.fromkeys(alias["source_ids"], Origin.IMPORT.value)} for alias in value["aliases"]
+        ]
+        return super().as_imported({**value, "aliases": aliases})
 
     def named(self, name: str) -> list[Alias]:
         """Return its aliases that are this name."""

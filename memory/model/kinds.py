@@ -1,0 +1,292 @@
+"""The one table of kinds: what a record is, where it is kept, how it is found, shown, taken in and forgotten.
+
+Whoever keeps, searches, lists, exports or erases records asks this table. A new kind is its record and one `declare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any, Literal
+
+from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.concepts import Concept
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.knowledge import Knowledge
+from react_mem.memory.model.namespaces import PENDING as WAITING
+from react_mem.memory.model.namespaces import Namespace, owner_namespace
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import (
+    Document,
+    Episode,
+    Fact,
+    Message,
+    Profile,
+    Record,
+    Summary,
+    origin_of_role,
+    record_id,
+)
+from react_mem.memory.model.skills import Skill, StepExperience, TurnOutcome
+from react_mem.memory.model.states import Conversation, FlowState, PendingTurn, Task, TaskStep
+
+
+class WhenUnsaid(Enum):
+    """What becomes of a record that is about something that is to be forgotten."""
+
+    GONE = "it goes as a whole"
+    GONE_IF_TOLD = "it goes as a whole, if its own words say it"
+    REWRITTEN = "it is rewritten without it"
+    STAYS = "it stays: it has no words of its own, or goes with what it is made of"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of record.
+
+    Args:
+        record: Its model, whose `kind` names it.
+        place: Where an owner's are kept: a scope, or where turns wait.
+        indexed: Whether it is found by meaning and words; each costs an embedding when it is written.
+        unindexed_if: A field and its value that take a record out of the index.
+        marks: Fields by which a search can filter beside the kind.
+        title: Fields that say in short what it is, the first that says something.
+        listed: Whether a list shows it where its scope is not named: what memory writes for itself is not.
+        node: Whether it is a node of the graph: how things stand, and bookkeeping, are none.
+        refers: Fields with ids of other records, which leave when those are erased.
+        supported: Whether it keeps standing on those of its sources that are left. Any other was made of all of them
+            at once, and goes with the first.
+        worked_on: Whether a branch that is left takes it only with the last of its sources.
+        set_aside: Whether a branch that is left takes it at all: else it has rules of its own, or names no messages.
+        made_anew: Whether it is made anew, under the same id, of what a branch leaves.
+        told_in: Fields that retell in sentences what its sources say.
+        listed_in: Fields that retell it in lists.
+        when_unsaid: What becomes of it where what it is about is to be forgotten.
+    """
+
+    record: type[Record]
+    place: str = ""
+    indexed: bool = True
+    unindexed_if: tuple[str, str] | None = None
+    marks: tuple[str, ...] = ()
+    title: tuple[str, ...] = ("text",)
+    listed: bool = True
+    node: bool = True
+    refers: tuple[str, ...] = ()
+    supported: bool = False
+    worked_on: bool = False
+    set_aside: bool = True
+    made_anew: bool = False
+    told_in: tuple[str, ...] = ()
+    listed_in: tuple[str, ...] = ()
+    when_unsaid: WhenUnsaid = WhenUnsaid.GONE
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the kind, as its records and filters have it; empty of no kind in particular."""
+        name = self.record.model_fields["kind"].default
+        return name if isinstance(name, str) else ""
+
+    def matches(self, value: Mapping[str, Any]) -> bool:
+        """Return whether a record, as JSON, is of this kind.
+
+        >>> FACT.matches({"kind": "fact"}), FACT.matches({})
+        (True, False)
+        """
+        return value.get("kind") == self.name
+
+    def id(self, *parts: str) -> str:
+        """Return the id of the record of this kind that these parts identify."""
+        return record_id(self.name, *parts)
+
+    def namespace(self, user_id: str) -> Namespace:
+        """Return where an owner's records of this kind are kept."""
+        return (*owner_namespace(user_id), self.place)
+
+    def index(self, value: Mapping[str, Any]) -> Literal[False] | None:
+        """Return how a store is to index a record of this kind: None for what it indexes, False for not at all."""
+        left = self.unindexed_if is not None and value.get(self.unindexed_if[0]) == self.unindexed_if[1]
+        return False if left or not self.indexed else None
+
+
+KINDS: dict[str, Kind] = {}
+"""All kinds by name, in the order in which their records are listed; the first of a scope is what data without a `kind`
+is."""
+
+OTHER = Kind(Record)
+"""What stands for a kind that is not in the table: of a later version, or of whoever else uses the store."""
+
+
+def declare(kind: Kind) -> Kind:
+    """Put a kind into the table."""
+    KINDS[kind.name] = kind
+    return kind
+
+
+FACT = declare(
+    Kind(
+        Fact,
+        MemoryScope.SEMANTIC,
+        marks=("current",),
+        refers=("needs", "needed_by", "doubts"),
+        supported=True,
+        set_aside=False,
+        when_unsaid=WhenUnsaid.REWRITTEN,
+    )
+)
+PROFILE = declare(
+    Kind(Profile, MemoryScope.PROFILE, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS),
+)
+KNOWLEDGE = declare(Kind(Knowledge, MemoryScope.SEMANTIC, marks=("current",), made_anew=True))
+SKILL = declare(
+    Kind(
+        Skill,
+        MemoryScope.PROCEDURAL,
+        unindexed_if=("status", "archived"),
+        marks=("status", "task_type"),
+        supported=True,
+        when_unsaid=WhenUnsaid.GONE_IF_TOLD,
+    )
+)
+STATE = declare(
+    Kind(
+        FlowState,
+        MemoryScope.STATE,
+        indexed=False,
+        title=("state",),
+        listed=False,
+        node=False,
+        set_aside=False,
+        when_unsaid=WhenUnsaid.STAYS,
+    )
+)
+TASK = declare(Kind(Task, MemoryScope.STATE, indexed=False, refers=("steps",), worked_on=True))
+DOCUMENT = declare(
+    Kind(
+        Document,
+        MemoryScope.SEMANTIC,
+        marks=("current",),
+        title=("title", "text"),
+        when_unsaid=WhenUnsaid.STAYS,
+    )
+)
+EPISODE = declare(
+    Kind(
+        Episode,
+        MemoryScope.EPISODIC,
+        title=("milestone_title", "goal", "text"),
+        refers=("linked_steps",),
+        told_in=("goal", "situation", "outcome", "milestone_title", "text"),
+        listed_in=("steps", "lessons"),
+        when_unsaid=WhenUnsaid.REWRITTEN,
+    )
+)
+MESSAGE = declare(
+    Kind(Message, MemoryScope.DIALOG, marks=("role",), set_aside=False, when_unsaid=WhenUnsaid.REWRITTEN),
+)
+SUMMARY = declare(Kind(Summary, MemoryScope.DIALOG, told_in=("text",), when_unsaid=WhenUnsaid.REWRITTEN))
+TASK_STEP = declare(
+    Kind(
+        TaskStep,
+        MemoryScope.STATE,
+        indexed=False,
+        title=("name", "text"),
+        refers=("depends_on",),
+        worked_on=True,
+    )
+)
+EXPERIENCE = declare(
+    Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False),
+)
+OUTCOME = declare(Kind(TurnOutcome, MemoryScope.EXPERIENCE, indexed=False, listed=False, node=False))
+CONCEPT = declare(
+    Kind(
+        Concept,
+        MemoryScope.SEMANTIC,
+        indexed=False,
+        title=("name", "text"),
+        listed=False,
+        set_aside=False,
+        when_unsaid=WhenUnsaid.STAYS,
+    )
+)
+CONVERSATION = declare(
+    Kind(
+        Conversation,
+        MemoryScope.STATE,
+        indexed=False,
+        listed=False,
+        node=False,
+        set_aside=False,
+        when_unsaid=WhenUnsaid.STAYS,
+    )
+)
+CHAIN = declare(
+    Kind(
+        ContextChain,
+        MemoryScope.STATE,
+        indexed=False,
+        listed=False,
+        node=False,
+        set_aside=False,
+        when_unsaid=WhenUnsaid.STAYS,
+    )
+)
+PENDING = declare(
+    Kind(
+        PendingTurn,
+        WAITING,
+        indexed=False,
+        listed=False,
+        node=False,
+        set_aside=False,
+        when_unsaid=WhenUnsaid.REWRITTEN,
+    )
+)
+
+
+def kind_named(name: Any) -> Kind:
+    """Return the kind of this name; `OTHER` where there is none."""
+    return KINDS.get(name, OTHER) if isinstance(name, str) else OTHER
+
+
+def kind_of(value: Mapping[str, Any]) -> Kind:
+    """Return the kind of a record that is given as JSON; `OTHER` where it is none of the table."""
+    return kind_named(value.get("kind"))
+
+
+def kinds_of(place: str) -> list[Kind]:
+    """Return the kinds that are kept in a scope, or where turns wait."""
+    return [kind for kind in KINDS.values() if kind.place == place]
+
+
+def searched_scopes() -> list[MemoryScope]:
+    """Return the scopes in which something is found by meaning."""
+    return [scope for scope in MemoryScope if any(kind.indexed for kind in kinds_of(scope))]
+
+
+def filter_marks() -> set[str]:
+    """Return the fields by which a search can filter."""
+    return {"kind", *(mark for kind in KINDS.values() for mark in kind.marks)}
+
+
+def title_of(value: Mapping[str, Any]) -> Any:
+    """Return what says in short what a record is; empty where nothing does."""
+    return next((value[name] for name in kind_of(value).title if value.get(name)), "")
+
+
+def origin_of(value: Mapping[str, Any]) -> Origin:
+    """Return who vouches for a record that is given as JSON: what was stored before records said so follows its kind.
+
+    >>> origin_of({"kind": "message", "role": "assistant"}).value
+    'assistant'
+    """
+    if "origin" in value:
+        return Origin(value["origin"])
+    if "role" in value:
+        return origin_of_role(value["role"])
+    origin = kind_of(value).record.model_fields["origin"].default
+    assert isinstance(origin, Origin)  # noqa: S101 - narrows for the type checker
+    return origin

@@ -1,0 +1,94 @@
+"""Records of how things stand: flows, tasks and their steps, conversations, and turns that wait."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Record, now, record_id
+
+
+class FlowState(Record):
+    """Where a flow stands in one conversation; looked up, never searched, so that its text is empty."""
+
+    kind: Literal["state"] = "state"
+    text: str = ""
+    flow_id: str
+    state: dict[str, Any]
+
+    @staticmethod
+    def identity(flow_id: str, session_id: str) -> str:
+        """Return the id of a flow's state in a conversation."""
+        return record_id("state", flow_id, session_id)
+
+
+TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
+
+
+class Task(Record):
+    """Something of several steps that the user wants done; `text` is the goal."""
+
+    kind: Literal["task"] = "task"
+    origin: Origin = Origin.ASSISTANT
+    steps: tuple[str, ...] = Field((), description="The records of its steps, in order.")
+    open: bool = Field(True, description="Whether something is left to do; stored so that a search can filter.")
+    worked_at: datetime = Field(default_factory=now, description="When it was last worked on.")
+
+    @staticmethod
+    def identity(session_id: str, asked: str) -> str:
+        """Return the id of a task that was set in a conversation, by a message or, without one, in these words."""
+        return record_id("task", session_id, normalise(asked))
+
+
+class TaskStep(Record):
+    """One step of a task, and how far it is; `text` says what the step is."""
+
+    kind: Literal["task_step"] = "task_step"
+    origin: Origin = Origin.ASSISTANT
+    task_id: str
+    status: TaskStatus
+    error: str = ""
+    name: str = Field("", description="What its task graph calls it.")
+    depends_on: tuple[str, ...] = Field((), description="The records of the steps that come first.")
+    tool: str = Field("", description="The tool that takes it, if one does.")
+
+    @staticmethod
+    def identity(session_id: str, task_id: str, step: str) -> str:
+        """Return the id of a step of a task in a conversation."""
+        return record_id("task_step", session_id, task_id, normalise(step))
+
+
+MAX_FAILURES = 5
+"""A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""
+
+
+class PendingTurn(Record):
+    """A turn whose messages are durable but from which nothing has been drawn yet.
+
+    A worker claims it before it asks a model, so that two of them do not draw from it at once.
+    """
+
+    kind: Literal["pending"] = "pending"
+    chained: bool = Field(False, description="Whether its messages have joined the conversation's chain.")
+    context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
+    steps: tuple[str, ...] = ()
+    task_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
+    attempts: int = 0
+    last_error: str = ""
+    failures: int = Field(0, description="Attempts that failed for what the turn is, not for an outage.")
+    retry_at: datetime | None = Field(None, description="Not before; None for at once.")
+    claimed_by: str = ""
+    claimed_until: datetime | None = None
+    forked: bool = Field(False, description="Whether it may have left a branch of the conversation behind.")
+
+
+class Conversation(Record):
+    """A conversation as a whole: when something was last said in it, and whether it has been concluded."""
+
+    kind: Literal["conversation"] = "conversation"
+    last_said_at: datetime
+    ended: bool = Field(False, description="Concluded, and nothing said since; stored so that a search can filter.")
