@@ -65,11 +65,16 @@ class Language:
         number_words: The words for 0, 1, 2 and so on, each in its forms.
         stop: Stop words of questions.
         unsearched: Stop words of searches by words.
+        abbreviations: Words before a full stop that ends no sentence.
+        abbreviations_before_numbers: Those that are abbreviated before a number only.
+        endings: Endings that forms of one word differ in, in the order in which they are tried.
         stemmer: The name of its Snowball stemmer; empty where it has none.
         same: A word -> the first word of its group, whose words answer each other's questions.
         single: The first words of groups of which a person has one at a time.
         times: The words for times of a script without spaces; `memory.language.times.unspaced` reads them.
         cues: Phrases by what they show, as patterns; `memory.language.cues` reads them.
+        web: Patterns by their part in a question for the web; `memory.language.cues` reads them.
+        fields: Names of a profile's fields by what they hold, folded.
         customer: What a customer and the fields known of them are called in a summary.
         wording: The phrases of the keyless model.
     """
@@ -105,11 +110,16 @@ class Language:
     number_words: tuple[tuple[str, ...], ...]
     stop: frozenset[str]
     unsearched: frozenset[str]
+    abbreviations: frozenset[str]
+    abbreviations_before_numbers: frozenset[str]
+    endings: tuple[str, ...]
     stemmer: str
     same: Mapping[str, str]
     single: frozenset[str]
     times: Mapping[str, Any]
     cues: Mapping[str, list[str]]
+    web: Mapping[str, Any]
+    fields: Mapping[str, Any]
     customer: Mapping[str, str]
     wording: Mapping[str, str]
 
@@ -265,11 +275,16 @@ def _load(code: str, data: Mapping[str, Any]) -> Language:
         # a ? marks those of questions only, a * those of searches only
         stop=frozenset(word.rstrip("?") for word in listed("stop") if not word.endswith("*")),
         unsearched=frozenset(word.rstrip("*") for word in listed("stop") if not word.endswith("?")),
+        abbreviations=listed("abbreviations"),
+        abbreviations_before_numbers=listed("abbreviations_before_numbers"),
+        endings=tuple(str(data.get("endings") or "").split()),
         stemmer=str(data.get("stemmer") or ""),
         same={word: group[0] for group in (*groups, *single) for word in group},
         single=frozenset(group[0] for group in single),
         times=data.get("times") or {},
         cues=data.get("cues") or {},
+        web=data.get("web") or {},
+        fields=data.get("fields") or {},
         customer=data.get("customer") or {},
         wording=data["wording"],
     )

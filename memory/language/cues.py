@@ -1,8 +1,9 @@
-"""Phrases that show how a text is meant, as the `cues` of every language's file list them."""
+"""Phrases that show how a text is meant, as every language's file lists them."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from react_mem.memory.language import LANGUAGES
 
@@ -33,3 +34,9 @@ def cue(name: str) -> re.Pattern[str]:
 def cue_words(name: str) -> str:
     """Return the words of a name, of all languages, as one text."""
     return " ".join(word for one in LANGUAGES for word in one.cues.get(name, ()))
+
+
+def listed(topic: Literal["web", "fields"], name: str) -> list[str]:
+    """Return what the files list under a topic: patterns, or lines of words; empty where no file does."""
+    found = [getattr(one, topic).get(name, ()) for one in LANGUAGES]
+    return [entry for one in found for entry in ([one] if isinstance(one, str) else one)]

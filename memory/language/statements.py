@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 
-from react_mem.memory.language import languages_of, length
+from react_mem.memory.language import LANGUAGES, languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.own_words import own_words
@@ -17,9 +17,10 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
 _SENTENCE_END = re.compile(r"\n|[.!?…]\s|[。！？]")
 # A full stop after one of these, or after a single letter ("U.S.", "p.m.", "J. Smith"), does not end a sentence.
+_ABBREVIATED = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations)) or "(?!)"
+_BEFORE_NUMBERS = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations_before_numbers)) or "(?!)"
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'“‘.])(?:[^\W\d]|mr|mrs|ms|dr|prof|st|vs|ths|ts|gs|pgs|bs|tp|(?P<before_number>no|fig|approx))$",
-    re.IGNORECASE,
+    rf"(?:^|[\s(\"'“‘.])(?:[^\W\d]|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
 )
 _SOMETHING = re.compile(r"\S")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")

@@ -15,15 +15,18 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _HAN = re.compile("[\u3400-\u9fff]")
 
 
+_ENDINGS = tuple(ending for language in LANGUAGES for ending in language.endings)
+
+
 def _stem(word: str) -> str:
-    """Cut what varies at the end of an English word; short words, such as Vietnamese syllables, stay as they are.
+    """Cut what varies at the end of a word; short words, such as Vietnamese syllables, stay as they are.
 
     >>> _stem("lives") == _stem("living") == _stem("live"), _stem("allergic") == _stem("allergies")
     (True, True)
     """
     if not word.isascii():
         return word
-    for ending in ("ing", "ed", "es", "s", "e"):
+    for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word.removesuffix(ending)
             break

@@ -14,7 +14,7 @@ _OPEN_THOUGHTS = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
 _TAG = re.compile(r"</?(?:summary|summaries|master|before|conversation)>", re.IGNORECASE)
 _LABEL = re.compile(
-    r"\A\W*(?:(?:sure|certainly|of course|okay|ok)\b[^\n]{0,40}?\W+)?"
+    rf"\A\W*(?:{phrases('summary_preface')}[^\n]{{0,40}}?\W+)?"
     rf"(?:{phrases('summary_lead')}[^\n:：]{{0,80}}[:：]|{phrases('summary_name')}(?:[^\n:：]{{0,40}}[:：]|\s*\n))\W*",
     re.IGNORECASE,
 )

@@ -28,6 +28,7 @@ from typing import Annotated, Any, Protocol, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
 
 from react_mem.errors import CustomerLookupError
+from react_mem.memory.language.cues import listed
 from react_mem.memory.language.folding import fold
 from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryResults, MemoryScope
 
@@ -158,7 +159,7 @@ def customer_of(fields: Mapping[str, Any]) -> Customer:
         field = _FIELD_OF.get(_folded(name))
         value = entry.get("value") if isinstance(entry, Mapping) else None
         # the plain name comes first in the tuples below: "name" counts more than "nickname"
-        if field and value and isinstance(value, str) and (field not in known or _folded(name) == _NAMES[field][0]):
+        if field and value and isinstance(value, str) and (field not in known or _folded(name) == _folded(field)):
             known[field] = value[:MAX_VALUE_CHARS]
     return Customer.model_validate(known)
 
@@ -213,13 +214,10 @@ def _folded(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", fold(name))
 
 
-# How profiles call these fields, folded: agents name their own, and where they do not, the extraction model does.
-_NAMES: dict[str, tuple[str, ...]] = {
-    "name": ("name", "fullname", "customername", "username", "hoten", "hovaten", "ten", "tenkhachhang"),
-    "phone": ("phone", "phonenumber", "telephone", "mobile", "mobilephone", "tel", "sodienthoai", "dienthoai", "sdt"),
-    "email": ("email", "emailaddress", "mail", "thudientu"),
-    "address": ("address", "homeaddress", "shippingaddress", "deliveryaddress", "diachi", "diachigiaohang"),
-    "gender": ("gender", "sex", "gioitinh"),
-    "form_of_address": ("formofaddress", "salutation", "pronoun", "xungho", "cachxungho", "danhxung"),
+_FIELD_OF = {
+    name: field
+    for field in Customer.model_fields
+    for line in listed("fields", f"customer_{field}")
+    for name in line.split()
 }
-_FIELD_OF = {name: field for field, names in _NAMES.items() for name in names}
+"""Names of profiles' fields -> fields of a customer: agents name their own, else the extraction model does."""

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from react_mem.memory.language.cues import listed
 from react_mem.memory.language.indexed_words import terms, words
 from react_mem.tools.web.names import Span
 from react_mem.tools.web.private_values import private_spans
@@ -25,41 +26,20 @@ MAX_QUERY_CHARS = 400
 
 _MAX_READ = 4000
 
-_ASKING = frozenset(
-    words(
-        """
-        search google look lookup find web internet online net tell know who whose which what where how is are does
-        number phone telephone mobile cell email mail e address id card account name named called person belong owner
-        please latest newest current recent news today now information info detail details about called calls calling
-        want need
-        tim kiem tra cuu mang giup biet thong tin tin tuc moi nhat hom hien tai so dien thoai ten dia chi the tai khoan
-        cua la ai nao ve ho muon can nguoi dung goi hoi xem email mail
-        """
-    )
-)
+
+def _any(name: str, begin: str, end: str) -> re.Pattern[str]:
+    return re.compile(rf"{begin}(?:{'|'.join(listed('web', name)) or '(?!)'}){end}", re.IGNORECASE)
+
+
+_ASKING = frozenset(words(" ".join(listed("web", "asking"))))
 """Words of a question that say that and how something is asked for, not what."""
 
-_SEARCHES = re.compile(r"(?<!\S)(?:search|google|look (?:\S+ )?up|find|tim|tra(?: cuu)?|kiem|search for)(?!\S)")
-_BEFORE = re.compile(
-    r"(?<!\S)(?:who(?: is| are| was)?|whose|what is|search|google|up|find|about|for|on|of|named|called|number|phone"
-    r"|email|mail|address|id|does|is|news|tim(?: kiem)?|tra(?: cuu)?|kiem|ve|cua|so|thoai|ten|tin)$"
-)
-_AFTER = re.compile(
-    r"(?:la (?:ai|cua|so)|cua ai|who|belongs?|is who|on (?:the )?(?:web|internet|google)|latest|news|moi)(?!\S)"
-)
-_ENOUGH = re.compile(r"(?<!\S)(?:news|headlines?|tin (?:tuc|moi|nong)|thoi su)(?!\S)")
-"""What can be searched for with nothing said beside it."""
-
-_INTRODUCTION = re.compile(
-    r"(?<!\w)(?:my name is|i am|i['’]?m|this is|call me|(?:tôi|toi) (?:tên|ten) (?:là |la )?"
-    r"|(?:tên|ten) (?:tôi|toi) (?:là|la)"
-    r"|(?:tôi|toi|mình|minh|em|tên|ten) (?:là|la))\s*$",
-    re.IGNORECASE,
-)
-_INTRODUCES = re.compile(
-    r"(?<!\S)(?:i am|i m|im|me|this is|my(?: \S+){1,3}(?: is)?|call me|for me|(?:ten )?(?:toi|minh|em|anh|chi)(?: \S+)?"
-    r"(?: la)?|(?:cua|cho) (?:toi|minh|em))$"
-)
+_SEARCHES = _any("searches", r"(?<!\S)", r"(?!\S)")
+_BEFORE = _any("before", r"(?<!\S)", "$")
+_BEHIND = _any("behind", "", r"(?!\S)")
+_ENOUGH = _any("enough", r"(?<!\S)", r"(?!\S)")
+_INTRODUCTION = _any("introduction", r"(?<!\w)", r"\s*$")
+_INTRODUCES = _any("introduces", r"(?<!\S)", "$")
 _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "’"}
 
 
@@ -124,7 +104,9 @@ def _is_object(message: str, span: Span) -> bool:
     if _INTRODUCES.search(before):
         return False
     # a number or a name with nothing beside it is what is looked for, too
-    return bool(_BEFORE.search(before) or _AFTER.match(after)) or not words(message[: span.start] + message[span.end :])
+    return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not words(
+        message[: span.start] + message[span.end :]
+    )
 
 
 def _is_quoted(message: str, span: Span) -> bool:

@@ -6,36 +6,19 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
+from react_mem.memory.language.cues import listed
 from react_mem.memory.language.folding import fold
 from react_mem.tools.web.names import Kind, Span, named
 
 
-def _fields(words: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(words.split())})\b".replace("_", " "))
+def _fields(name: str) -> re.Pattern[str]:
+    names = " ".join(listed("fields", name)).split()
+    return re.compile(rf"\b(?:{'|'.join(names) or '(?!)'})\b".replace("_", " "))
 
 
-# What the folded name of a profile's field says that it holds.
-_NAME_FIELD = _fields(
-    """
-    (?:full|first|last|middle|maiden)?_?name surname nick(?:name)? alias spouse wife husband partner
-    girlfriend boyfriend fiancee? child(?:ren)? kids? sons? daughters? mother father parents? brothers? sisters?
-    siblings? friends? boss manager colleagues? doctor emergency_contact (?:ho_)?(?:va_)?ten biet_danh vo chong con
-    con_(?:trai|gai) me bo cha ban_(?:trai|gai|than) nguoi_yeu sep
-    """
-)
-_NOT_OF_PEOPLE = _fields(
-    "company employer city country town product project team brand pet dog cat school model app job favou?rite "
-    "cong_ty thanh_pho du_an thuong_hieu truong thu_cung san_pham"
-)
-_ADDRESS_FIELD = _fields("address street dia_chi nha_rieng")
-_NUMBER_FIELD = _fields(
-    """
-    phone telephone mobile cell tel sdt dien_thoai fax id uid passport ho_chieu ssn cccd cmnd cmt can_cuoc tax mst
-    ma_so_thue vat account tai_khoan iban card the licen[cs]e bang_lai plate bien_so customer member(?:ship)? insurance
-    bao_hiem policy birthday birthdate dob date_of_birth ngay_sinh zip postcode
-    """
-)
-_HANDLE_FIELD = _fields("username login handle zalo whatsapp skype telegram facebook instagram tiktok twitter github")
+_NAME_FIELD, _NOT_OF_PEOPLE = _fields("name"), _fields("not_of_people")
+_ADDRESS_FIELD, _NUMBER_FIELD, _HANDLE_FIELD = map(_fields, ("address", "number", "handle"))
+_BETWEEN_NAMES = re.compile(rf"\s*(?:[,;/&\n()]|{_fields('joined').pattern})\s*")
 
 _EMAIL = re.compile(r"[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}\w{2,24}")
 _DATE_OR_TIME = re.compile(
@@ -109,7 +92,7 @@ def _known(text: str, profile_values: Mapping[str, str]) -> Iterator[Span]:
         value = unicodedata.normalize("NFKC", str(value)).strip()
         kind = _kind(field, value)
         if kind == "name":
-            for name in re.split(r"\s*(?:[,;/&\n()]|\b(?:and|và)\b)\s*", value):
+            for name in _BETWEEN_NAMES.split(value):
                 yield from named(text, name)
         elif kind is not None:
             yield from _verbatim(letters, value, kind)
