@@ -42,7 +42,8 @@ def _of_a_language(text: str) -> bool:
     """Return whether a pattern lists words of a language: alternatives with a small word."""
     listed = {word for part in text.split("|") for word in _WORD.findall(part)} if text.count("|") > 1 else set()
     small = frozenset[str]().union(*(map(fold, one.small_words | one.stop) for one in LANGUAGES))
-    return not listed.isdisjoint(small)
+    # the name of a role in a transcript, too
+    return not listed.isdisjoint(small - {"user"})
 
 
 def _modules() -> Iterator[Path]:
