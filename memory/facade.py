@@ -88,7 +88,8 @@ class MemoryFacade:
         self.profile = ProfileMemoryStore(store, self.policy)
         self.experience = ExperienceMemoryStore(store, self.policy)
         self.graph = MemoryGraph(store)
-        self._scopes = {scope.scope: scope for scope in vars(self).values() if isinstance(scope, ScopeStore)}
+        own = {scope.scope: scope for scope in vars(self).values() if isinstance(scope, ScopeStore)}
+        self._scopes = {scope: own.get(scope) or ScopeStore(store, self.policy, scope) for scope in MemoryScope}
 
     async def read(self, query: MemoryQuery) -> MemoryResults:
         """Return what is remembered for the query, scope by scope, the most relevant first within a scope.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from react_mem.memory.model.chain import ContextChain
@@ -125,6 +125,9 @@ def declare(kind: Kind) -> Kind:
     return kind
 
 
+_internal = partial(Kind, indexed=False, listed=False, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS)
+"""How things stand, and what memory notes for itself: looked up, and neither searched nor listed."""
+
 FACT = declare(
     Kind(
         Fact,
@@ -136,9 +139,7 @@ FACT = declare(
         when_unsaid=WhenUnsaid.REWRITTEN,
     )
 )
-PROFILE = declare(
-    Kind(Profile, MemoryScope.PROFILE, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS),
-)
+PROFILE = declare(Kind(Profile, MemoryScope.PROFILE, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS))
 KNOWLEDGE = declare(Kind(Knowledge, MemoryScope.SEMANTIC, marks=("current",), made_anew=True))
 SKILL = declare(
     Kind(
@@ -150,18 +151,7 @@ SKILL = declare(
         when_unsaid=WhenUnsaid.GONE_IF_TOLD,
     )
 )
-STATE = declare(
-    Kind(
-        FlowState,
-        MemoryScope.STATE,
-        indexed=False,
-        title=("state",),
-        listed=False,
-        node=False,
-        set_aside=False,
-        when_unsaid=WhenUnsaid.STAYS,
-    )
-)
+STATE = declare(_internal(FlowState, MemoryScope.STATE, title=("state",)))
 TASK = declare(Kind(Task, MemoryScope.STATE, indexed=False, refers=("steps",), worked_on=True))
 DOCUMENT = declare(
     Kind(
@@ -183,9 +173,7 @@ EPISODE = declare(
         when_unsaid=WhenUnsaid.REWRITTEN,
     )
 )
-MESSAGE = declare(
-    Kind(Message, MemoryScope.DIALOG, marks=("role",), set_aside=False, when_unsaid=WhenUnsaid.REWRITTEN),
-)
+MESSAGE = declare(Kind(Message, MemoryScope.DIALOG, marks=("role",), set_aside=False, when_unsaid=WhenUnsaid.REWRITTEN))
 SUMMARY = declare(Kind(Summary, MemoryScope.DIALOG, told_in=("text",), when_unsaid=WhenUnsaid.REWRITTEN))
 TASK_STEP = declare(
     Kind(
@@ -197,54 +185,12 @@ TASK_STEP = declare(
         worked_on=True,
     )
 )
-EXPERIENCE = declare(
-    Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False),
-)
+EXPERIENCE = declare(Kind(StepExperience, MemoryScope.EXPERIENCE, indexed=False, title=("text", "tool"), listed=False))
 OUTCOME = declare(Kind(TurnOutcome, MemoryScope.EXPERIENCE, indexed=False, listed=False, node=False))
-CONCEPT = declare(
-    Kind(
-        Concept,
-        MemoryScope.SEMANTIC,
-        indexed=False,
-        title=("name", "text"),
-        listed=False,
-        set_aside=False,
-        when_unsaid=WhenUnsaid.STAYS,
-    )
-)
-CONVERSATION = declare(
-    Kind(
-        Conversation,
-        MemoryScope.STATE,
-        indexed=False,
-        listed=False,
-        node=False,
-        set_aside=False,
-        when_unsaid=WhenUnsaid.STAYS,
-    )
-)
-CHAIN = declare(
-    Kind(
-        ContextChain,
-        MemoryScope.STATE,
-        indexed=False,
-        listed=False,
-        node=False,
-        set_aside=False,
-        when_unsaid=WhenUnsaid.STAYS,
-    )
-)
-PENDING = declare(
-    Kind(
-        PendingTurn,
-        WAITING,
-        indexed=False,
-        listed=False,
-        node=False,
-        set_aside=False,
-        when_unsaid=WhenUnsaid.REWRITTEN,
-    )
-)
+CONCEPT = declare(_internal(Concept, MemoryScope.SEMANTIC, title=("name", "text"), node=True))
+CONVERSATION = declare(_internal(Conversation, MemoryScope.STATE))
+CHAIN = declare(_internal(ContextChain, MemoryScope.STATE))
+PENDING = declare(_internal(PendingTurn, WAITING, when_unsaid=WhenUnsaid.REWRITTEN))
 
 
 def kind_named(name: Any) -> Kind:

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 from pydantic import ValidationError
@@ -43,24 +43,26 @@ class ScopeStore:
     Args:
         store: Where records live.
         policy: What a read may return, and what a record may hold.
+        scope: The scope, of one that is read and written like any other.
     """
 
-    scope: ClassVar[MemoryScope]
+    scope: MemoryScope
 
-    def __init__(self, store: BaseStore, policy: MemoryPolicy) -> None:
+    def __init__(self, store: BaseStore, policy: MemoryPolicy, scope: MemoryScope | None = None) -> None:
+        self.scope = scope or self.scope
         self._store = store
         self._policy = policy
 
     # What the combined read asks of a scope
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Return what to ask the store for a query; nothing where the policy turns the scope off.
+        """Return what to ask the store for a query, a search; nothing where the policy turns the scope off.
 
         Args:
             query: The query.
             question: What it asks, read; None where it asks nothing, and a scope answers with its latest.
         """
-        raise NotImplementedError
+        return [self._search(query, question, self._policy.max_memories)]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the answers to `operations` as results, the most relevant first.
