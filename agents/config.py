@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -15,8 +15,8 @@ from pydantic_core import ErrorDetails
 from react_mem.agents.managers import MANAGERS
 from react_mem.agents.models import EXTRACTIVE
 from react_mem.errors import AgentConfigError
-from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.memory.model.model_spec import ModelChoice, ModelEndpoint
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name
 from react_mem.tools.routing.settings import SwitchSettings, as_switch_settings
@@ -142,14 +142,12 @@ class AgentConfig(BaseModel):
         Args:
             flow_id: The flow; without it, or for one that `flows` does not name, `memory` alone.
 
-        >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(use_dialog=False)})
-        >>> config.policy("plan").use_dialog, config.policy("plan").use_semantic, config.policy().use_dialog
-        (False, True, True)
+        >>> config = AgentConfig(name="a", manager="react_mem", flows={"plan": MemoryPolicy(recall={"dialog": False})})
+        >>> [config.policy("plan").recall.dialog, config.policy("plan").recall.semantic, config.policy().recall.dialog]
+        [False, True, True]
         """
         own = self.flows.get(flow_id) if flow_id is not None else None
-        if own is None:
-            return self.memory
-        return self.memory.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
+        return self.memory if own is None else self.memory.model_copy(update=own.model_dump(exclude_unset=True))
 
 
 def available_agents() -> list[str]:
@@ -269,7 +267,7 @@ def _explain(details: ErrorDetails) -> str:
     fields = _fields_at(location[:-1])
     match details["type"]:
         case "extra_forbidden" if fields is not None:
-            return f"{key}: unknown key; {valid_names(str(location[-1]), fields)}"
+            return f"{key}: unknown key; {valid_names(str(location[-1]), fields, _below(fields))}"
         case "missing" if key == "manager":
             return f"{key}: is missing; {valid_names('', MANAGERS)}"
         case "missing":
@@ -314,6 +312,16 @@ def _endpoint_or(annotation: Any) -> Any:
     """Return the model that a key which also takes a name may hold; other annotations as they are."""
     options = [get_args(option)[0] for option in get_args(annotation) if get_origin(option) is Annotated]
     return ModelEndpoint if ModelEndpoint in options else annotation
+
+
+def _below(fields: Mapping[str, Any]) -> dict[str, str]:
+    """Return the keys of the models that fields hold, each with its place below the fields."""
+    places: dict[str, str] = {}
+    for name, field in fields.items():
+        if _is_model(field.annotation):
+            inner = field.annotation.model_fields
+            places |= {key: f"{name}.{place}" for key, place in ({one: one for one in inner} | _below(inner)).items()}
+    return places
 
 
 def _is_model(annotation: Any) -> bool:

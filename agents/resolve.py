@@ -65,7 +65,7 @@ class ResolvedAgent:
         summary_model: The model that sums conversations up, without a dialect; the small model unless the config's
             `memory.summaries.summary_model` names another.
         search_model: The model that decides whether a question needs the web, without a dialect; the small model unless
-            the config's `memory.external_search.slm_model` names another.
+            the config's `memory.web.slm_model` names another.
         tools: Its tools.
         provider_tools: Those that the model's provider runs, as it describes them.
         system_prompt: Its instructions.
@@ -174,7 +174,7 @@ def resolve_agent(
             "a tool that the provider runs needs native tool calls: use another model, or dialect: native"
         )
     given = [tool if isinstance(tool, BaseTool) else as_tool(tool) for tool in tools if not isinstance(tool, dict)]
-    sums_up, decides = config.memory.summaries.summary_model, config.memory.external_search.slm_model
+    sums_up, decides = config.memory.summaries.summary_model, config.memory.web.slm_model
     fallback, quotes = _fallback(config, chat)
     # it has no other way to do what it is told about its memory
     own = (forget_said, list_known) if isinstance(chat, ExtractiveChatModel) and config.manager == "react_mem" else ()

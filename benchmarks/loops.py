@@ -27,7 +27,7 @@ from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embedded import embedded_database
@@ -206,7 +206,7 @@ async def open_bench() -> AsyncIterator[Bench]:
 
 def _manager(name: str, storage: Storage, embedder: TimedEmbeddings) -> System:
     # what is done behind a turn waits until it is asked for
-    policy = MemoryPolicy.model_validate({"debounce": 3600})
+    policy = MemoryPolicy.model_validate({"extraction": {"debounce": 3600}})
     model, small = InstantModel(), InstantModel()
     config = AgentConfig(name="benchmark", manager=name, system_prompt=SYSTEM_PROMPT, memory=policy)
     agent = resolve_agent(config, model=model, small_model=small)

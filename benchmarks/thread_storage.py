@@ -38,7 +38,7 @@ from benchmarks.report import environment, print_table, write_json
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embedded import embedded_database
@@ -116,7 +116,7 @@ def build(name: str, storage: Storage) -> Graph:
             store=storage.store,
         )
         return cast("Graph", peer)
-    policy = MemoryPolicy.model_validate({"extraction": "off"})
+    policy = MemoryPolicy.model_validate({"extraction": {"mode": "off"}})
     config = AgentConfig(name="benchmark", manager=name, system_prompt=SYSTEM_PROMPT, memory=policy)
     agent = resolve_agent(config, model=ScriptedModel(), tools=[look_up])
     return build_agent(agent, checkpointer=storage.checkpointer, store=storage.store)

@@ -22,8 +22,8 @@ Each event is a dict with a `type`:
   `model` it is about; if degraded, which one is asked `instead`, the `kind` of failure, and the id of the message that
   the answer `replaces`: what was streamed of it before the model failed is withdrawn. Tokens of another message id
   follow, and the state never has the withdrawn one.
-- `task`: how far the task of the turn is, with `use_task_graph`: `status` (`ok` or `degraded`: no plan), `message`, and
-  its `goal` and `steps` (`id`, `description`, `depends_on`, `status`, `error`, `tool`)
+- `task`: how far the task of the turn is, with the policy's `tasks`: `status` (`ok` or `degraded`: no plan), `message`,
+  and its `goal` and `steps` (`id`, `description`, `depends_on`, `status`, `error`, `tool`)
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.model.identity import Identity, identify, why_off
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.policy import MemoryPolicy
 
 State = TypeVar("State", contravariant=True)
 
@@ -164,7 +165,7 @@ class _Hook:
             task_type=self.task_type,
         )
         try:
-            async with asyncio.timeout(self.policy.read_timeout):
+            async with asyncio.timeout(self.policy.recall.timeout):
                 found = await memory.read(query)
         except Exception as error:
             self._degrade(runtime, "retrieve", error)
@@ -194,7 +195,7 @@ class _Hook:
     ) -> None:
         """Write; where that fails, an event says so."""
         try:
-            async with asyncio.timeout(self.policy.read_timeout):
+            async with asyncio.timeout(self.policy.recall.timeout):
                 for one in kept():
                     event = MemoryWriteEvent(
                         user_id=identity.user_id,

@@ -33,7 +33,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.merging.transcript import NOTICE, message_record_id, text_of
-from react_mem.memory.model.external import ExternalSearch, WebAnswer
+from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.memory.model.identity import Identity, identify, why_off
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import Extractor
@@ -58,7 +58,7 @@ class MemState(SwitchState):
         layout: How the prompt of this turn is put together; None outside of one.
         working_memory: The agent's notes on this turn; None outside of one.
         remembered: The id of the last message of the thread that memory has stored.
-        task: The task that the conversation is about, with `use_task_graph`.
+        task: The task that the conversation is about, with `tasks: {enabled: true}`.
         offered: The ids of the skills that the prompt of this turn shows.
         searched: Whether the prompt of this turn shows pages of the web.
     """
@@ -83,7 +83,7 @@ class MemoryNodes:
         self._policy = agent.config.memory
         self._extractor = self._make_extractor()
         self._summariser = self._make_summariser()
-        self._web = _web_search(self._policy.external_search)
+        self._web = _web_search(self._policy.web)
         self._recalls = recall_step.name in {tool.name for tool in agent.tools}
         self._switching = Switching.of(agent)
         found = (self._switching.find_tools,) if self._switching else ()
@@ -105,7 +105,7 @@ class MemoryNodes:
             return None
         profile = {name: spec.description for name, spec in self._policy.profile.items()}
         small = self._agent.small_model
-        return create_extractor(self._policy.engine, small, profile, self._agent.stand_ins_for(small))
+        return create_extractor(self._policy.extraction.engine, small, profile, self._agent.stand_ins_for(small))
 
     def _make_summariser(self) -> Summariser:
         models = [self._agent.summary_model, *self._agent.stand_ins_for(self._agent.summary_model)]
@@ -177,7 +177,7 @@ class MemoryNodes:
         # a skill that takes a tool which the agent does not have is of no use to it
         query.extra["tools"] = [tool.name for tool in self._agent.tools]
         recalling = recall(turns, query, thread, remembered, writer)
-        if not self._policy.external_search.private_queries:
+        if not self._policy.web.private_queries:
             return await asyncio.gather(recalling, self._search(thread, {}, writer))
         # what is private is known once the profile has been read
         recalled = await recalling
@@ -207,7 +207,7 @@ class MemoryNodes:
         return Frame(
             thread=thread,
             policy=self._policy,
-            window=Window.of(self._policy.context_window, named.model),
+            window=Window.of(self._policy.context.window, named.model),
             instructions=context.system_prompt or _words(self._agent.system_prompt),
             tool_tokens=self._tool_tokens + self._task_tokens,
             times=isinstance(named.model, ExtractiveChatModel),
@@ -231,7 +231,7 @@ class MemoryNodes:
         The beginning stays the same, byte for byte, within an invocation, so that provider caches hit.
         """
         layout = state.get("layout")
-        laid_out = lay_out(state["messages"], layout, instructions, self._policy.max_message_chars)
+        laid_out = lay_out(state["messages"], layout, instructions, self._policy.context.message_chars)
         said = [message for message in laid_out if not _is_noise(message)]
         noted = with_compressed_steps(said, state.get("working_memory"), layout["result_tokens"] if layout else None)
         return with_task(noted, state.get("task")) if self._tasks else noted
@@ -255,8 +255,8 @@ class MemoryNodes:
         """Note what the last steps did, for the task as well."""
         notes, layout = state.get("working_memory"), state.get("layout")
         policy = self._policy
-        if layout is not None and layout["step_tokens"] < policy.compress_above:
-            policy = policy.model_copy(update={"compress_above": layout["step_tokens"]})
+        if layout is not None and layout["step_tokens"] < policy.context.compress_above:
+            policy = policy.model_copy(update={"context": {"compress_above": layout["step_tokens"]}})
         # long results take a while to read
         updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, policy)
         task = state.get("task")
@@ -283,7 +283,7 @@ class MemoryNodes:
             # a server has a worker for all agents
             self._agent.work.ensure(runtime.store)
         try:
-            async with asyncio.timeout(self._policy.read_timeout):
+            async with asyncio.timeout(self._policy.recall.timeout):
                 steps = notes["steps"] if notes else ()
                 await turns.close(
                     state["messages"],
@@ -294,7 +294,7 @@ class MemoryNodes:
                 )
                 await self._log_outcome(turns, state, steps)
             remembered = {**done, "remembered": last_id(state["messages"])}
-            if self._policy.extraction != "inline":
+            if self._policy.extraction.mode != "inline":
                 note = "What was said is stored, and read behind the turn."
                 events.memory(writer, "extract", "ok", note, stored=[], retired=[], waiting=1)
                 return remembered
@@ -316,7 +316,7 @@ class MemoryNodes:
 
     async def _log_outcome(self, turns: Turns, state: MemState, steps: Sequence[Mapping[str, Any]]) -> None:
         """Count what became of the turn for the skills that it was offered."""
-        if self._policy.learn == "off" or not steps:
+        if self._policy.learning.skills == "off" or not steps:
             return
         [asked, *_] = current_turn(state["messages"])
         # an answer that the runtime gave in the model's place, such as that it stopped, is no success
@@ -344,7 +344,7 @@ class MemoryNodes:
         )
 
 
-def _web_search(settings: ExternalSearch) -> WebSearch | None:
+def _web_search(settings: WebSettings) -> WebSearch | None:
     if not settings.enabled:
         return None
     # loaded where it is used: most agents never search; and now, not in a turn, since it takes a moment

@@ -146,7 +146,7 @@ async def _ask(
     """
     context = AgentContext.of(runtime.context, get_config().get("configurable"))
     instructions = [agent.config.system_prompt]
-    block = render_memories(memories, agent.config.policy(FLOW).memory_tokens)
+    block = render_memories(memories, agent.config.policy(FLOW).context.memory_tokens)
     if block.text:
         instructions.append(load_prompt("memories").format(memories=block.text).strip())
     done = [AIMessage(result) for result in before]

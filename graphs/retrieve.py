@@ -64,7 +64,7 @@ async def recall(
         writer: Where to say what is missing.
     """
     try:
-        async with asyncio.timeout(turns.memory.policy.read_timeout):
+        async with asyncio.timeout(turns.memory.policy.recall.timeout):
             results, opened = await asyncio.gather(
                 turns.memory.read(query), turns.open(thread, since), return_exceptions=True
             )
@@ -138,10 +138,10 @@ async def private_values(turns: Turns | None, recalled: Recalled) -> dict[str, s
         return {}
     if not recalled.read:
         return None
-    if not turns.memory.policy.use_profile:
+    if not turns.memory.policy.recall.profile:
         # not in the prompt, but private all the same
         try:
-            async with asyncio.timeout(turns.memory.policy.read_timeout):
+            async with asyncio.timeout(turns.memory.policy.recall.timeout):
                 profile = await turns.memory.profile.get_profile(turns.user_id)
         except Exception as error:
             log.warning("the profile cannot be read: %s", cause_of(error))

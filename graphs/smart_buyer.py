@@ -158,10 +158,10 @@ def build_graph(
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {last['error'] or 'the plan ends early'}."
         events.answer(runtime.stream_writer, answer)
         identity = identify(runtime, get_config())
-        if identity is not None and runtime.store is not None and policy.learn != "off":
+        if identity is not None and runtime.store is not None and policy.learning.skills != "off":
             asked = state["messages"][-1]
             try:
-                async with asyncio.timeout(policy.read_timeout):
+                async with asyncio.timeout(policy.recall.timeout):
                     await record_turn(
                         MemoryFacade(runtime.store, policy),
                         identity.user_id,

@@ -1,6 +1,6 @@
 """The task of a turn: planned before the answer, moved on as tools are called, kept for the conversation to come.
 
-On by the policy's `use_task_graph`. A plan that cannot be had costs the plan, not the turn: a `task` event says so.
+On by the policy's `tasks.enabled`. A plan that cannot be had costs the plan, not the turn: a `task` event says so.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class TaskGraphs:
     @classmethod
     def of(cls, agent: ResolvedAgent) -> TaskGraphs | None:
         """Return those of an agent, None where its policy has none."""
-        return cls(agent) if agent.config.memory.use_task_graph else None
+        return cls(agent) if agent.config.memory.tasks.enabled else None
 
     def __init__(self, agent: ResolvedAgent) -> None:
         self._agent_id = agent.config.name
@@ -132,7 +132,7 @@ class TaskGraphs:
             latest = await self._latest(keeper) if known is None else None
             offered = known or latest
             graph = offered.graph if offered else None
-            plan = await self._planner.plan(thread[:-1], request, graph, (), self._policy.read_timeout)
+            plan = await self._planner.plan(thread[:-1], request, graph, (), self._policy.recall.timeout)
             if latest is not None and continues(plan, latest.graph):
                 known = latest
             shown = thread[-SAID - 1 :]
@@ -204,7 +204,7 @@ class TaskGraphs:
     async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
         if keeper is None:
             return _as_kept(before) if before and not _as_kept(before).graph.is_over else None
-        async with asyncio.timeout(self._policy.read_timeout):
+        async with asyncio.timeout(self._policy.recall.timeout):
             # what was forgotten meanwhile must not come back from the checkpoint
             kept = await keeper.load(before["id"]) if before else None
             return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
@@ -212,7 +212,7 @@ class TaskGraphs:
     async def _latest(self, keeper: TaskKeeper | None) -> KeptTask | None:
         if keeper is None:
             return None
-        async with asyncio.timeout(self._policy.read_timeout):
+        async with asyncio.timeout(self._policy.recall.timeout):
             return await keeper.latest()
 
     async def _asked(
@@ -223,7 +223,7 @@ class TaskGraphs:
         if self._planner is None:
             return task, taken
         steps = working["steps"][-ASK_EVERY:]
-        plan = await self._planner.plan((), working["goal"], task, steps, self._policy.read_timeout)
+        plan = await self._planner.plan((), working["goal"], task, steps, self._policy.recall.timeout)
         plan, taken = await _proven(plan, task, current_turn(thread), taken)
         return merge(task, plan.graph) if plan.graph.steps else task, taken
 
@@ -257,7 +257,7 @@ class TaskGraphs:
     ) -> TaskNotes:
         if keeper is None:
             return notes
-        async with asyncio.timeout(self._policy.read_timeout):
+        async with asyncio.timeout(self._policy.recall.timeout):
             records = await keeper.save(_as_kept(notes), _source(thread, keeper), new=new)
         return {**notes, "records": records}
 

@@ -18,7 +18,7 @@ from react_mem.graphs.compression import Step, digest
 from react_mem.graphs.state import current_turn
 from react_mem.memory.context import count_tokens, squeezed_text
 from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory import compress_working_memory
 
@@ -79,10 +79,10 @@ def update_working_memory(
     compressed = before["compressed"] if before else None
     noted = len(before["steps"]) if before else 0
     done = compressed["steps"] if compressed else 0
-    raw = next((r for r in reversed(rounds) if r.start <= len(steps) - policy.keep_raw_steps), None)
+    raw = next((r for r in reversed(rounds) if r.start <= len(steps) - policy.context.keep_raw_steps), None)
     # a turn that no user began has no message for the notes to stand in
     if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, policy):
-        room = policy.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
+        room = policy.context.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
         short = digest(goal, steps, raw.start, room * _CHARS_PER_TOKEN - len(_FORM))
         compressed = Compressed(
             text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
@@ -152,7 +152,7 @@ def _step(thought: str, call: Any, result: ToolMessage | None) -> Step:
 
 def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, policy: MemoryPolicy) -> bool:
     total = rounds[-1].start + len(rounds[-1].steps)
-    if total // policy.compress_every > noted // policy.compress_every:
+    if total // policy.context.compress_every > noted // policy.context.compress_every:
         return True
     new = [step for round_ in rounds if round_.start >= noted for step in round_.steps]
     if any(step["action"] == compress_working_memory.name for step in new):
@@ -160,7 +160,7 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     done = compressed["steps"] if compressed else 0
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
-    return shown > policy.compress_above
+    return shown > policy.context.compress_above
 
 
 def _is_step(message: BaseMessage) -> bool:

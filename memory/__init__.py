@@ -1,7 +1,7 @@
 """The memory layer: one facade over seven scopes, a policy for each flow, on any LangGraph store.
 
 >>> from react_mem.memory import MemoryPolicy
->>> MemoryPolicy().use_semantic
+>>> MemoryPolicy().recall.semantic
 True
 """
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
     from react_mem.memory.model.interface import (
         Memory,
-        MemoryPolicy,
         MemoryQuery,
         MemoryResultItem,
         MemoryResults,
         MemoryScope,
         MemoryWriteEvent,
     )
+    from react_mem.memory.model.policy import MemoryPolicy
     from react_mem.memory.model.receipt import Receipt
     from react_mem.memory.model.records import Episode, Fact, Message, Profile, Record, Summary
     from react_mem.memory.opening import open_memory
@@ -57,7 +57,7 @@ __getattr__, __dir__ = door(
         "Memory": "react_mem.memory.model.interface",
         "MemoryFacade": "react_mem.memory.facade",
         "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryPolicy": "react_mem.memory.model.interface",
+        "MemoryPolicy": "react_mem.memory.model.policy",
         "MemoryQuery": "react_mem.memory.model.interface",
         "MemoryResultItem": "react_mem.memory.model.interface",
         "MemoryResults": "react_mem.memory.model.interface",

@@ -22,15 +22,9 @@ from react_mem.memory.merging.doubts import with_doubts
 from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import Change, write
-from react_mem.memory.model.interface import (
-    MemoryPolicy,
-    MemoryQuery,
-    MemoryResultItem,
-    MemoryResults,
-    MemoryScope,
-    MemoryWriteEvent,
-)
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.namespaces import meta_namespace, pending_namespace, scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
 from react_mem.memory.retrieval import last_known
@@ -135,7 +129,7 @@ class MemoryFacade:
         notes = [GetOp(bookkeeping, key(query.session_id)) for key in (branch_key, forgotten_key)]
         answers = await recall(self.store, [*operations, *notes] if operations else [])
         forgotten, branch = (answers.pop(), answers.pop()) if answers else (None, None)
-        if Arm.GRAPH in self.policy.arms:
+        if Arm.GRAPH in self.policy.recall.arms:
             answers = await with_links(self.store, operations, answers)
         results = MemoryResults(
             tip=tip_of(branch if isinstance(branch, Item) else None),
@@ -176,7 +170,7 @@ class MemoryFacade:
 
     async def _reranked(self, answers: list[Result | Recall], query: str) -> tuple[list[Result | Recall], str]:
         """Return the answers as the reranker orders them, and why it could not."""
-        path = self.policy.reranker
+        path = self.policy.recall.reranker
         if not path:
             return answers, ""
 
@@ -187,7 +181,7 @@ class MemoryFacade:
 
         try:
             # half of what the read may take: if it is late, there is still the order without it
-            async with asyncio.timeout(self.policy.read_timeout / 2):
+            async with asyncio.timeout(self.policy.recall.timeout / 2):
                 return await asyncio.gather(*map(ordered, answers)), ""
         except Exception as error:  # whatever it raises: it is somebody else's
             cause = cause_of(error)

@@ -19,7 +19,7 @@ from react_mem.errors import StorageError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.agent import CLOSING_SECONDS
 from react_mem.memory.maintenance.worker import close_workers
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.server import open_database

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
     from react_mem.memory.model.interface import (
         Memory,
-        MemoryPolicy,
         MemoryQuery,
         MemoryResultItem,
         MemoryResults,
         MemoryScope,
         MemoryWriteEvent,
     )
+    from react_mem.memory.model.policy import MemoryPolicy
     from react_mem.memory.opening import open_memory
     from react_mem.memory.store.settings import StorageSettings
 
@@ -68,7 +68,7 @@ __getattr__, __dir__ = door(
         "Memory": "react_mem.memory.model.interface",
         "MemoryFacade": "react_mem.memory.facade",
         "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryPolicy": "react_mem.memory.model.interface",
+        "MemoryPolicy": "react_mem.memory.model.policy",
         "MemoryQuery": "react_mem.memory.model.interface",
         "MemoryResultItem": "react_mem.memory.model.interface",
         "MemoryResults": "react_mem.memory.model.interface",

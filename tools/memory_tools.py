@@ -29,9 +29,10 @@ from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.identity import identify, why_off
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Operation
 from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Episode, Fact, Message, now, record_id
 from react_mem.memory.rights.forgetting import forget as forget_records
 from react_mem.memory.rights.forgetting import forget_said as forget_said_words
@@ -110,7 +111,7 @@ async def retrieve_facts(
     """
 
     async def search(access: _Access) -> str:
-        if not policy.use_semantic:
+        if not policy.recall.semantic:
             return _SWITCHED_OFF.format(what="facts")
         if include_history:
             facts = await access.memory.semantic.history(query, user_id=access.user_id, limit=_PAST_FACTS)
@@ -124,7 +125,7 @@ async def retrieve_facts(
                 query=query,
             )
         )
-        return render_memories(found, access.memory.policy.memory_tokens).text or "Nothing found."
+        return render_memories(found, access.memory.policy.context.memory_tokens).text or "Nothing found."
 
     return await _with_memory(runtime, policy, search)
 
@@ -139,9 +140,9 @@ async def recall_episodes(query: str, runtime: ToolRuntime[Any, Any], policy: Me
     """
 
     async def search(access: _Access) -> str:
-        if not policy.use_episodic:
+        if not policy.recall.episodic:
             return _SWITCHED_OFF.format(what="episodes")
-        limit = min(_EPISODES, policy.max_memories)
+        limit = min(_EPISODES, policy.recall.max_memories)
         found = await access.memory.episodic.recall(query, limit, user_id=access.user_id)
         episodes = [Episode.from_value(item.payload) for item in reversed(found)]
         return "\n".join(map(_told, episodes)) or "Nothing found."
@@ -304,7 +305,7 @@ async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> st
     """List all that is known of the user: the profile, and the facts that are believed, the newest first."""
 
     async def read(access: _Access) -> str:
-        scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.use_semantic else [])]
+        scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.recall.semantic else [])]
         records = [item.payload for item in await access.memory.list_records(access.user_id, scopes)]
         told = (as_read(record, now()) for record in records if record.get("kind") == "fact")
         facts = [Fact.from_value(record) for record in told if record["current"]]

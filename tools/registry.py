@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from react_mem.errors import ToolConfigError
-from react_mem.memory.model.external import ExternalSearch
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.external import WebSettings
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.governed import under_policy
 from react_mem.tools.suggest import valid_names
 
@@ -85,7 +85,7 @@ def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list
         check_tool_name(name)
         found = _load(name, BUILT_IN.get(name, name))
         if policy is not None:
-            found = _web_search(policy.external_search) if name == "web_search" else under_policy(found, policy)
+            found = _web_search(policy.web) if name == "web_search" else under_policy(found, policy)
         if found.name in loaded:
             raise ToolConfigError(
                 f"tools {origins[found.name]!r} and {name!r} are both called {found.name!r}; "
@@ -96,7 +96,7 @@ def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list
     return list(loaded.values())
 
 
-def _web_search(settings: ExternalSearch) -> BaseTool:
+def _web_search(settings: WebSettings) -> BaseTool:
     # here, as every tool's module is
     from react_mem.tools.web_search import create_web_search
 

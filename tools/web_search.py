@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 
 from react_mem.memory.context.web_pages import render_pages
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.external import WEB_SEARCH, ExternalSearch
+from react_mem.memory.model.external import WEB_SEARCH, WebSettings
 from react_mem.memory.model.identity import identify
 from react_mem.memory.model.records import Profile, now
 from react_mem.tools.web import WebSearch
@@ -29,7 +29,7 @@ _PROFILE_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-def create_web_search(settings: ExternalSearch, search: WebSearch | None = None) -> BaseTool:
+def create_web_search(settings: WebSettings, search: WebSearch | None = None) -> BaseTool:
     """Make the tool `web_search`.
 
     It searches whenever it is called: `settings.enabled` is about searching before an answer.
@@ -60,7 +60,7 @@ def create_web_search(settings: ExternalSearch, search: WebSearch | None = None)
     return search_the_web
 
 
-web_search = create_web_search(ExternalSearch.model_validate({}))
+web_search = create_web_search(WebSettings.model_validate({}))
 
 
 async def _profile_values(runtime: ToolRuntime[Any, Any]) -> Mapping[str, str]:

@@ -19,7 +19,8 @@ from react_mem.agents.terminal.sessions import Sessions, conversations_of
 from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
 from react_mem.memory.context import labelled
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import StorageSettings
 
 COMMANDS = ("/memory", "/threads", "/new", "/forget", "/help", "/exit", "/quit")
@@ -187,7 +188,7 @@ class Chat:
 
     async def _show_memory(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        facade = MemoryFacade(agent.store, MemoryPolicy.model_validate({"max_memories": _SHOWN}))
+        facade = MemoryFacade(agent.store, MemoryPolicy.model_validate({"recall": {"max_memories": _SHOWN}}))
         results = await facade.read(
             MemoryQuery(
                 user_id=self._user_id,

@@ -94,9 +94,9 @@ async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
         query.extra["seen"] += [message_record_id(identity.session_id, later) for later in messages[len(thread) :]]
         results = await MemoryFacade(storage.memory, config.memory).read(query)
     assembled = assemble(frame, results, session_id=identity.session_id, recalls=True)
-    prompt = lay_out(thread, assembled.layout, config.system_prompt, config.memory.max_message_chars)
+    prompt = lay_out(thread, assembled.layout, config.system_prompt, config.memory.context.message_chars)
     view = _View(console, frame, assembled, prompt)
-    view.json() if arguments.json else view.draw(searches=config.memory.external_search.enabled)
+    view.json() if arguments.json else view.draw(searches=config.memory.web.enabled)
     return 0
 
 
@@ -113,7 +113,7 @@ def _frame(agent: ResolvedAgent, thread: Sequence[AnyMessage]) -> Frame:
     return Frame(
         thread=thread,
         policy=policy,
-        window=Window.of(policy.context_window, agent.model),
+        window=Window.of(policy.context.window, agent.model),
         instructions=agent.config.system_prompt,
         tool_tokens=tool_tokens(agent.tools),
     )
@@ -170,7 +170,7 @@ class _View:
             numbers = (tokens.get(section, 0), budget.get(section, 0), dropped.get(section, 0))
             self._row(section.replace("_", " "), *(f"{number:,}" if number else "-" for number in numbers))
         window = self._frame.window
-        whose = "" if window.known else " (assumed: the model does not say; set memory.context_window)"
+        whose = "" if window.known else " (assumed: the model does not say; set memory.context.window)"
         self._row("together", f"{sum(tokens.values()):,}", f"{self._frame.available:,}", "")
         self._note(f"of a window of {window.tokens:,}{whose}, of which the answer may take the rest")
         if self._assembled.cut:

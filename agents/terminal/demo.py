@@ -88,7 +88,7 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
     code = 1
     config = await asyncio.to_thread(load_agent_config, AGENT)
     # what is stored is to be seen before the next message
-    memory = config.memory.model_copy(update={"extraction": "inline"})
+    memory = config.memory.model_copy(update={"extraction": {"mode": "inline"}})
     async with open_agent(config.model_copy(update={"memory": memory}), settings=settings) as agent:
         try:
             await _talk(agent, CONVERSATIONS[number - 1], user_id, f"{user_id}-{number}", console, outcome)

@@ -25,7 +25,8 @@ from react_mem.agents.terminal.sessions import conversations_of
 from react_mem.errors import MemoryCommandError
 from react_mem.memory.context import labelled
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
 from react_mem.memory.opening import open_storage
@@ -157,7 +158,7 @@ class _Command:
     def policy(self) -> MemoryPolicy:
         """Return the agent's policy, as wide as the command line asks for."""
         limit = getattr(self.arguments, "limit", None)
-        wide = {} if limit is None else dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit)
+        wide = {} if limit is None else {"recall": dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit)}
         return self._config.memory.model_copy(update=wide)
 
     def is_sure(self) -> bool:

@@ -84,7 +84,7 @@ async def collect(
         conversations: What to ask.
         progress: Called for each question.
     """
-    wide = memory.under(memory.policy.model_copy(update={"max_memories": WIDE}))
+    wide = memory.under(memory.policy.model_copy(update={"recall": {"max_memories": WIDE}}))
     found = []
     for conversation in conversations:
         for question in conversation.questions:

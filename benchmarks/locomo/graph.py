@@ -12,7 +12,6 @@ from benchmarks.locomo.metrics import Ranking, latency, quality, recall
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.run import ask
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import MemoryPolicy
 
 RESAMPLES = 10_000
 """Of the questions, with replacement: the ends of an interval are then stable to a tenth of a point."""
@@ -37,14 +36,14 @@ async def compare(
         Metrics `without` and `with` the arm, and their `difference` in recall@10, by category, with the ends of its
         95 % interval over questions.
     """
-    arms = memory.policy.arms
+    arms = memory.policy.recall.arms
     asked: dict[str, list[Ranking]] = {}
     for name, chosen in (("without", arms - {Arm.GRAPH}), ("with", arms | {Arm.GRAPH})):
         if name == "with":
             for conversation in conversations:
                 await memory.link(conversation)
                 progress()
-        policy = MemoryPolicy.model_validate({**memory.policy.model_dump(), "arms": sorted(chosen)})
+        policy = memory.policy.model_copy(update={"recall": {"arms": sorted(chosen)}})
         asked[name] = await ask(memory.under(policy), conversations, embeddings, progress)
     rows = {name: {**quality(rankings), **latency(rankings)} for name, rankings in asked.items()}
     return rows | {"difference": differences(asked["without"], asked["with"])}

@@ -15,7 +15,8 @@ from benchmarks.locomo.metrics import LIMIT
 from benchmarks.locomo.system import Hit, Setup
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import open_storage
 from react_mem.memory.retrieval.graph_rebuilding import link_alike, relink
 from react_mem.memory.store import StorageSettings
@@ -36,7 +37,7 @@ class ReactMem:
     """
 
     def __init__(self, store: BaseStore, policy: MemoryPolicy | None = None, database_url: str | None = None) -> None:
-        self.policy = policy or MemoryPolicy.model_validate({"max_memories": LIMIT})
+        self.policy = policy or MemoryPolicy.model_validate({"recall": {"max_memories": LIMIT}})
         self._facade = MemoryFacade(store, self.policy)
         self._database_url = database_url
         self._turn_ids: dict[str, str] = {}

@@ -13,7 +13,7 @@ from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.system import Hit, System
 from react_mem.memory.context import count_tokens, render_memories
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 
 Progress = Callable[[], None]
 
@@ -95,7 +95,7 @@ async def ablate(
     """
     found: dict[str, dict[str, float]] = {}
     for name, kept in ablations(arms).items():
-        policy = MemoryPolicy.model_validate({**memory.policy.model_dump(), "arms": sorted(kept)})
+        policy = memory.policy.model_copy(update={"recall": {"arms": sorted(kept)}})
         rankings = await ask(memory.under(policy), conversations, embeddings, progress)
         found[name] = {**quality(rankings), **latency(rankings)}
     return found

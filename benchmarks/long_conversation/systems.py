@@ -145,7 +145,9 @@ def in_process(storage: Storage, base_url: str) -> list[Talk]:
     for name, shipped in ((FULL, "plain"), (OURS, "assistant")):
         config = _shipped(shipped)
         # what is done behind a turn waits until it is asked for
-        config = config.model_copy(update={"memory": config.memory.model_copy(update={"debounce": 3600.0})})
+        config = config.model_copy(
+            update={"memory": config.memory.model_copy(update={"extraction": {"debounce": 3600.0}})}
+        )
         agent = resolve_agent(config, model=chat, small_model=small, tools=[look_up])
         talks.append(GraphTalk(name, build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)))
     plain = load_agent_config("plain")

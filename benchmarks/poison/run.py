@@ -19,9 +19,10 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import LABELS, Origin
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact, Profile
 from react_mem.memory.reflect.skills import learn
 
@@ -87,7 +88,7 @@ async def _run(store: BaseStore, attack: Attack, *, attacked: bool) -> tuple[_He
     manner: Manner = "hostile" if attacked else "correct"
     owner = f"{attack.id}/{manner}"
     model = ObedientChat(case=case, manner=manner, attack=attack)
-    policy = MemoryPolicy.model_validate({"extraction": "inline", "learn": "traces"})
+    policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline"}, "learning": {"skills": "traces"}})
     config = AgentConfig(name=_AGENT, manager="react_mem", memory=policy)
     agent = await asyncio.to_thread(resolve_agent, config, model=model, small_model=model, tools=case_tools(case))
     graph = await asyncio.to_thread(build_agent, agent, checkpointer=InMemorySaver(), store=store)

@@ -144,7 +144,7 @@ def _agents(folder: Path) -> Path:
     agents = folder / "agents"
     agents.mkdir()
     for name, extraction in _AGENTS.items():
-        config = {"manager": "react_mem", "memory": {"extraction": extraction, "debounce": 0.1}}
+        config = {"manager": "react_mem", "memory": {"extraction": {"mode": extraction, "debounce": 0.1}}}
         (agents / f"{name}.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
     return agents
 

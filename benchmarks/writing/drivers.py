@@ -25,8 +25,9 @@ from benchmarks.writing.scripted import ScriptedChat
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.language.text import normalise
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact, Message, Profile
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
@@ -37,7 +38,7 @@ ModelFactory = Callable[[Case, Manner, Meter], BaseChatModel]
 """The model that draws facts from a case, in a manner. What answers the user is the case's script in any run, so that
 the assistant says what the case is about."""
 
-_SHOWN = MemoryPolicy.model_validate({}).max_memories
+_SHOWN = MemoryPolicy.model_validate({}).recall.max_memories
 ALL = 1_000
 
 
@@ -133,7 +134,7 @@ class ReactMem:
         self._store = store
         self._model = model
         # a small local model takes minutes for what a scripted one takes milliseconds for
-        policy = MemoryPolicy.model_validate({"extraction": "inline", "engine": engine, "extraction_timeout": 600})
+        policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline", "engine": engine, "timeout": 600}})
         self._config = AgentConfig(name="writing", manager="react_mem", memory=policy)
 
     async def run(self, case: Case, manner: Manner, meter: Meter) -> Contents:

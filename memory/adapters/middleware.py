@@ -48,8 +48,9 @@ from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.transcript import misdated
 from react_mem.memory.model.identity import Identity, identify, why_off
-from react_mem.memory.model.interface import MemoryPolicy, MemoryResults
+from react_mem.memory.model.interface import MemoryResults
 from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
 from react_mem.memory.summaries.summarise import Summariser
 from react_mem.memory.write.extraction import create_extractor
@@ -120,7 +121,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
 
     Args:
         policy: What is read and written, as a `MemoryPolicy` or its fields. How much fits is the policy's
-            `context_window`: the middleware is not told which model the agent will use.
+            `context.window`: the middleware is not told which model the agent will use.
         small_model: The model that draws facts from what was said and sums it up, or its `init_chat_model` string.
             Without one no model is called for memory, and what the user states is kept word for word.
         agent_id: What memory calls this agent.
@@ -143,7 +144,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self._extractor: Extractor | None = None
         if model is not None:
             profile = {name: spec.description for name, spec in self._policy.profile.items()}
-            self._extractor = create_extractor(self._policy.engine, model, profile)
+            self._extractor = create_extractor(self._policy.extraction.engine, model, profile)
         self._summariser = Summariser([model] if model is not None else [])
         self._work = AgentWork()
         self._work.register(agent_id, AgentRunner(self._turns, Reflecting(model)))
@@ -258,7 +259,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         frame = Frame(
             thread=thread,
             policy=self._policy,
-            window=Window(self._policy.context_window or ASSUMED_WINDOW, self._policy.context_window is not None),
+            window=Window(self._policy.context.window or ASSUMED_WINDOW, self._policy.context.window is not None),
         )
         # a long question takes a while to count, here and where the context is put together
         identity = Identity(turns.user_id, turns.session_id)
@@ -266,7 +267,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         stored = False
         results = MemoryResults()
         try:
-            async with asyncio.timeout(self._policy.read_timeout):
+            async with asyncio.timeout(self._policy.recall.timeout):
                 read, opened = await asyncio.gather(
                     turns.memory.read(query), turns.open(said, mark and mark["id"]), return_exceptions=True
                 )
@@ -316,7 +317,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
                 return request.override(system_message=_joined(request.system_message, MEMORY_OFF))
             return request
         bare: Layout = {**layout, "retrieved": ""}
-        messages: Sequence[Any] = lay_out(request.messages, bare, "", self._policy.max_message_chars)
+        messages: Sequence[Any] = lay_out(request.messages, bare, "", self._policy.context.message_chars)
         system = _joined(request.system_message, layout["retrieved"])
         return request.override(system_message=system, messages=list(messages))
 
@@ -325,10 +326,10 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         said = as_said(thread, mark)
         self._work.ensure(turns.memory.store)
         try:
-            async with asyncio.timeout(self._policy.read_timeout):
+            async with asyncio.timeout(self._policy.recall.timeout):
                 await turns.close(said, mark and mark["id"], steps_of(thread))
             outcome.update["memory_mark"] = mark_of(said)
-            if self._policy.extraction == "inline":
+            if self._policy.extraction.mode == "inline":
                 _report(await turns.extract(), outcome)
                 return
         except Exception as error:

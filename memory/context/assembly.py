@@ -77,7 +77,7 @@ def assemble(
     found = [item for item in results if item.source != CHAIN]
     profile = render_profile(found, frame.profile_cap)
     profile_tokens = _tokens("memories", profile.text)
-    cap = frame.policy.memory_tokens - count_lines(profile.text)
+    cap = frame.policy.context.memory_tokens - count_lines(profile.text)
 
     # what each section would take if there were no limit
     certain = frame.certain(turns, profile_tokens)
@@ -145,14 +145,14 @@ def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Sect
     """Return what each section could take as things are: what it was given, and what nobody wanted."""
     unused = room - sum(budget.values())
     limits = {section: tokens + unused for section, tokens in budget.items()}
-    most = frame.policy.memory_tokens + _FORM_TOKENS["memories"]
+    most = frame.policy.context.memory_tokens + _FORM_TOKENS["memories"]
     return {**limits, Section.MEMORIES: min(limits[Section.MEMORIES], most)}
 
 
 def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
     blocks = (form.format(**{name: texts[name]}) for name, form in _FORMS.items() if texts[name])
     # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
-    parts = frame.policy.keep_raw_steps + 2
+    parts = frame.policy.context.keep_raw_steps + 2
     return Layout(
         retrieved="\n\n".join(blocks),
         first=str(frame.thread[verbatim.first].id) if bounded else "",

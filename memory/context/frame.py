@@ -23,7 +23,8 @@ from react_mem.memory.llm.budget import Section, Window, sure
 from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 
 READ_SCOPES = (
     MemoryScope.PROFILE,
@@ -105,7 +106,7 @@ class Frame:
             # perhaps the window is larger than assumed, and then a long question must not cost all the rest
             question = min(question, self.available // 2)
         room = max(self.available - self.system_tokens - self.tool_tokens - profile_tokens - question, 0)
-        steps = min(room // _STEPS_SHARE, self.policy.compress_above) if self.tool_tokens else 0
+        steps = min(room // _STEPS_SHARE, self.policy.context.compress_above) if self.tool_tokens else 0
         return room - steps
 
     @cached_property
@@ -116,17 +117,17 @@ class Frame:
     @cached_property
     def recent(self) -> list[Turn]:
         """The earlier turns that the policy shows, the newest first."""
-        return earlier_turns(self.thread, self.policy.max_dialog_turns, self.policy.max_message_chars)
+        return earlier_turns(self.thread, self.policy.context.dialog_turns, self.policy.context.message_chars)
 
     @cached_property
     def all_turns(self) -> list[Turn]:
         """All earlier turns, the newest first."""
-        return earlier_turns(self.thread, None, self.policy.max_message_chars)
+        return earlier_turns(self.thread, None, self.policy.context.message_chars)
 
     @cached_property
     def available(self) -> int:
         """The window without the answer."""
-        return self.window.tokens - min(self.policy.answer_tokens, self.window.tokens // 2)
+        return self.window.tokens - min(self.policy.context.answer_tokens, self.window.tokens // 2)
 
     @cached_property
     def system_tokens(self) -> int:
@@ -137,7 +138,7 @@ class Frame:
     @property
     def profile_cap(self) -> int:
         """What the profile may take: half of what memories may."""
-        return self.policy.memory_tokens // 2
+        return self.policy.context.memory_tokens // 2
 
     @cached_property
     def question_cap(self) -> int | None:

@@ -53,7 +53,7 @@ class Window:
         """Return the window of a model: what the policy says, else the model of itself, else what is common.
 
         Args:
-            policy_says: `MemoryPolicy.context_window`.
+            policy_says: `MemoryPolicy.context.window`.
             model: The model.
         """
         known = policy_says or _told_by(model)

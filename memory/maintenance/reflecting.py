@@ -62,20 +62,22 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
         reflecting: What the agent reflects with.
     """
     memory, user_id, agent_id = anywhere.memory, anywhere.user_id, anywhere.agent_id
-    policy, seconds = memory.policy, memory.policy.extraction_timeout
+    policy, seconds = memory.policy, memory.policy.extraction.timeout
     model, stand_ins = reflecting.model, reflecting.stand_ins
-    who = Asker(model, seconds, stand_ins) if model is not None and policy.resolve_concepts == "model" else None
+    who = Asker(model, seconds, stand_ins) if model is not None and policy.learning.concepts == "model" else None
     settled = await settle_concepts(memory.store, user_id, asker=who)
     total = TurnReport(calls=settled.calls, problem=settled.problem)
-    if policy.deduplicate == "model" and model is not None:
+    if policy.learning.duplicates == "model" and model is not None:
         alike = await deduplicate(memory.store, user_id, asker=Asker(model, seconds, stand_ins))
         total += TurnReport(retired=list(alike.merged), calls=alike.calls, problem=alike.problem)
-    if policy.consolidate != "off":
-        asker = Asker(model, seconds, stand_ins) if model is not None and policy.consolidate == "model" else None
+    if policy.learning.knowledge != "off":
+        asker = Asker(model, seconds, stand_ins) if model is not None and policy.learning.knowledge == "model" else None
         drawn = await consolidate(memory.store, user_id, agent_id, asker=asker)
         total += TurnReport(stored=drawn.drawn, calls=drawn.calls, problem=drawn.problem)
-    if policy.learn != "off":
-        proposer = Proposer(model, seconds, stand_ins) if model is not None and policy.learn == "model" else None
+    if policy.learning.skills != "off":
+        proposer = (
+            Proposer(model, seconds, stand_ins) if model is not None and policy.learning.skills == "model" else None
+        )
         learnt = await learn(memory, user_id, agent_id, tools=list(reflecting.tools), proposer=proposer)
         total += TurnReport(stored=learnt.learnt, retired=learnt.archived, calls=learnt.calls, problem=learnt.problem)
     return total

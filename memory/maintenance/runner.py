@@ -111,4 +111,4 @@ async def _quiet_at(turns: Turns) -> datetime | None:
     known = (await turns.memory.records(turns.user_id, MemoryScope.STATE, [id_])).get(id_)
     if known is None or known["ended"]:
         return None
-    return Conversation.from_value(known).last_said_at + timedelta(seconds=turns.memory.policy.quiet_after)
+    return Conversation.from_value(known).last_said_at + timedelta(seconds=turns.memory.policy.extraction.quiet_after)

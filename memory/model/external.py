@@ -34,8 +34,8 @@ def origin_of_result(tool: str) -> Origin:
     return Origin.WEB if tool == WEB_SEARCH else Origin.TOOL
 
 
-class ExternalSearch(BaseModel):
-    """When and where the web is searched before an answer: the `external_search:` block of an agent's `memory:`."""
+class WebSettings(BaseModel):
+    """When and where the web is searched before an answer: the `web:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -18,6 +18,9 @@ class SummarySettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    enabled: bool = Field(
+        True, description="Whether older parts of a conversation are summed up behind the turns, level by level."
+    )
     n_sum: int = Field(6, ge=2, le=200, description="Messages of the chain at which some of them become a summary.")
     sum_window: int = Field(
         3,

@@ -51,12 +51,12 @@ class DialogMemoryStore(ScopeStore):
         chain of this conversation up.
         """
         asked: list[Op | RecallOp] = []
-        if self._policy.use_dialog:
+        if self._policy.recall.dialog:
             # one that was tried has been indexed, and is found by the search like everything else
             new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
-            asked.append(self._search(query, question, SPARE * self._policy.max_memories, pairs=True))
+            asked.append(self._search(query, question, SPARE * self._policy.recall.max_memories, pairs=True))
             asked.append(SearchOp(pending_namespace(query.user_id), new, MAX_FRESH))
-        if self._policy.use_summaries:
+        if self._policy.summaries.enabled:
             namespace = scope_namespace(query.user_id, MemoryScope.STATE)
             asked.append(GetOp(namespace, ContextChain.identity(query.session_id)))
         return asked
@@ -65,8 +65,8 @@ class DialogMemoryStore(ScopeStore):
         """Return what the caller does not have already: what was just said elsewhere, then what was found; last the
         chain of this conversation, which counts as none of the memories.
         """
-        memories = self._memories(answers[0], answers[1], query) if self._policy.use_dialog else []
-        chain = answers[-1] if self._policy.use_summaries else None
+        memories = self._memories(answers[0], answers[1], query) if self._policy.recall.dialog else []
+        chain = answers[-1] if self._policy.summaries.enabled else None
         return memories if chain is None else [*memories, self.result(chain)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
@@ -80,7 +80,7 @@ class DialogMemoryStore(ScopeStore):
         unread = [
             self.result(item) for item in fresh if item.value["text"] and ids.isdisjoint(item.value["source_ids"])
         ]
-        return [*unread, *known][: self._policy.max_memories]
+        return [*unread, *known][: self._policy.recall.max_memories]
 
     async def get_context(self, user_id: str, session_id: str, limit_turns: int = 20) -> DialogContext:
         """Return the latest turns of a conversation and its summary.

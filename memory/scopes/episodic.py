@@ -31,11 +31,15 @@ class EpisodicMemoryStore(ScopeStore):
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search the owner's episodes."""
-        return [self._search(query, question, SPARE * self._policy.max_memories)] if self._policy.use_episodic else []
+        return (
+            [self._search(query, question, SPARE * self._policy.recall.max_memories)]
+            if self._policy.recall.episodic
+            else []
+        )
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already."""
-        return super().results(answers, query)[: self._policy.max_memories]
+        return super().results(answers, query)[: self._policy.recall.max_memories]
 
     async def record(
         self,

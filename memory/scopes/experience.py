@@ -38,7 +38,7 @@ class ExperienceMemoryStore(ScopeStore):
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Return the latest steps, those of the kind of task if one is named."""
         conditions = {"kind": EXPERIENCE.name, **({"task_type": query.task_type} if query.task_type else {})}
-        return [SearchOp(self.namespace(query.user_id), conditions, self._policy.max_memories)]
+        return [SearchOp(self.namespace(query.user_id), conditions, self._policy.recall.max_memories)]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the latest first."""
@@ -48,7 +48,7 @@ class ExperienceMemoryStore(ScopeStore):
     async def log_step(
         self, step_data: StepExperience | Mapping[str, Any], *, user_id: str, session_id: str, agent_id: str
     ) -> StepExperience:
-        """Log one step; a policy with `write_experience: false` keeps nothing.
+        """Log one step; a policy with `learning: {experience: false}` keeps nothing.
 
         Args:
             step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}.
@@ -64,7 +64,7 @@ class ExperienceMemoryStore(ScopeStore):
             checked = self.checked(_complete({"session_id": session_id, "agent_id": agent_id, **dict(step)}))
             assert isinstance(checked, StepExperience)  # noqa: S101 - narrows for the type checker
             step = checked
-        if self._policy.write_experience:
+        if self._policy.learning.experience:
             await self._keep(user_id, [step], dated=False)
         return step
 
@@ -142,9 +142,9 @@ class ExperienceMemoryStore(ScopeStore):
         return sorted(steps, key=lambda step: step.created_at, reverse=True)
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Log the step that an event describes; a policy with `write_experience: false` keeps nothing."""
+        """Log the step that an event describes; a policy with `learning: {experience: false}` keeps nothing."""
         self.parse(event)
-        if self._policy.write_experience:
+        if self._policy.learning.experience:
             await super().write(event)
 
     def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:

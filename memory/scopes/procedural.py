@@ -30,10 +30,10 @@ class ProceduralMemoryStore(ScopeStore):
 
         A kind of task that is named says more than words do: its skills are found without a word in common.
         """
-        if not self._policy.use_procedural:
+        if not self._policy.recall.procedural:
             return []
         conditions = _conditions(query.task_type)
-        asked = [self._search(query, question, SPARE * self._policy.max_skills, **conditions)]
+        asked = [self._search(query, question, SPARE * self._policy.recall.max_skills, **conditions)]
         if not query.task_type:
             return asked
         of_the_kind = SearchOp(self.namespace(query.user_id), conditions, _OF_A_KIND)
@@ -50,7 +50,7 @@ class ProceduralMemoryStore(ScopeStore):
             for result in self._results(answer, _OF_A_KIND):
                 if result.id not in seen and _is_feasible(result, tools):
                     found.setdefault(result.id, result)
-        return _by_promise(list(found.values()))[: self._policy.max_skills]
+        return _by_promise(list(found.values()))[: self._policy.recall.max_skills]
 
     async def search_skills(
         self, task_type: str, query: str = "", top_k: int = 3, *, user_id: str

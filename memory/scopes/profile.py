@@ -42,7 +42,7 @@ class ProfileMemoryStore(ScopeStore):
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Get the owner's profile."""
-        return [GetOp(self.namespace(query.user_id), PROFILE_KEY)] if self._policy.use_profile else []
+        return [GetOp(self.namespace(query.user_id), PROFILE_KEY)] if self._policy.recall.profile else []
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return the profile with what its fields held at a time; None where none held anything yet."""

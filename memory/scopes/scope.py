@@ -17,9 +17,10 @@ from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, Recalled, RecallOp
 from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.model.changes import Change, put
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Record, now, with_zone
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.packing import distinct, fragments
@@ -72,7 +73,7 @@ class ScopeStore:
             query: The query. What its `extra["seen"]` lists the caller has already.
         """
         seen = set(query.extra.get("seen") or ())
-        wanted = max(self._policy.max_memories, self._policy.max_docs, self._policy.max_skills)
+        wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
         found = [result for answer in answers for result in self._results(answer, wanted)]
         return [result for result in found if result.id not in seen]
 
@@ -219,8 +220,8 @@ class ScopeStore:
             question if self.scope is MemoryScope.DIALOG else question.naming(),
             conditions,
             limit,
-            similarity=self._policy.similarity_threshold,
-            arms=self._policy.arms,
+            similarity=self._policy.recall.similarity,
+            arms=self._policy.recall.arms,
         )
 
     async def _find(

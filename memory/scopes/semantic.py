@@ -46,12 +46,14 @@ class SemanticMemoryStore(ScopeStore):
         With `extra["history"]` former facts are searched as well: "where did I live before?"; as of a time, too, as
         they may have held then.
         """
-        if not self._policy.use_semantic:
+        if not self._policy.recall.semantic:
             return []
-        former = [self._search(query, question, SPARE * self._policy.max_memories, kind=FACT.name, current=False)]
+        former = [
+            self._search(query, question, SPARE * self._policy.recall.max_memories, kind=FACT.name, current=False)
+        ]
         return [
-            self._search(query, question, SPARE * self._policy.max_memories, **_BELIEVED),
-            self._search(query, question, SPARE * self._policy.max_docs, kind=DOCUMENT.name),
+            self._search(query, question, SPARE * self._policy.recall.max_memories, **_BELIEVED),
+            self._search(query, question, SPARE * self._policy.recall.max_docs, kind=DOCUMENT.name),
             *(former if query.extra.get("history") or query.as_of else []),
         ]
 
@@ -73,8 +75,8 @@ class SemanticMemoryStore(ScopeStore):
                 item for answer in answers for item in read([only(answer, lambda value: is_over(value, at))], query)
             ]
             former.append([item.model_copy(update={"payload": as_read(item.payload, at)}) for item in over])
-        limit = self._policy.max_memories
-        parts = [facts[:limit], documents[: self._policy.max_docs], *(past[:limit] for past in former)]
+        limit = self._policy.recall.max_memories
+        parts = [facts[:limit], documents[: self._policy.recall.max_docs], *(past[:limit] for past in former)]
         # each part stays in its order, which a reranker may have made
         return list(heapq.merge(*parts, key=lambda item: -(item.score or 0.0)))
 

@@ -60,7 +60,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
     try:
         zone = zone_of(await turns.memory.profile.get_profile(turns.user_id))
         extraction = await turns.extractor.extract(
-            transcript, (), deadline=turns.memory.policy.extraction_timeout, zone=zone
+            transcript, (), deadline=turns.memory.policy.extraction.timeout, zone=zone
         )
     except ExtractionError as error:
         return replace(first, problem=str(error))
@@ -94,7 +94,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
         changes += await fact_changes(store, turns.user_id, [*facts, *kept])
         changes += wish_changes(turns.user_id, operations, said)
-        if extraction.episode is not None and turns.memory.policy.use_episodic:
+        if extraction.episode is not None and turns.memory.policy.recall.episodic:
             made = drafts.episode(replace(extraction.episode, milestone=""), sources, stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
@@ -122,7 +122,7 @@ async def quiet_conversations(turns: Turns) -> Sequence[str]:
     Args:
         turns: Any conversation of the two; its policy says how long a while is.
     """
-    before = now() - timedelta(seconds=turns.memory.policy.quiet_after)
+    before = now() - timedelta(seconds=turns.memory.policy.extraction.quiet_after)
     open_ = await _open_conversations(turns.memory, turns.user_id)
     return [c.session_id for c in open_ if c.agent_id == turns.agent_id and c.last_said_at <= before]
 

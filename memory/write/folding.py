@@ -60,7 +60,7 @@ async def fold(memory: MemoryFacade, summariser: Summariser, *, user_id: str, se
     Returns:
         What was done.
     """
-    making = summariser.begin(memory.policy.summaries, memory.policy.extraction_timeout)
+    making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
     summarised = extractive = calls = 0
     problems: dict[str, None] = {}
     for _ in range(MAX_FOLDS):

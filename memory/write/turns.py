@@ -242,7 +242,7 @@ class Turns:
 
     async def _sum_up(self) -> TurnReport:
         """Sum up what is due of this conversation; what fails is due again with its next turn."""
-        if not self.memory.policy.use_summaries:
+        if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
             done = await fold(
@@ -326,7 +326,7 @@ class Turns:
         Returns:
             The turns that are still this worker's, which know that they have joined, and their messages.
         """
-        joins = self.memory.policy.use_summaries
+        joins = self.memory.policy.summaries.enabled
 
         async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message]], list[Change]]:
             mine = await self._still_mine(due, worker)
@@ -409,7 +409,7 @@ class Turns:
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= asked for record in records)
         changes += [delete_pending(self.user_id, _note_id(ids[:end])) for end in range(asking, len(ids))]
-        if self.memory.policy.write_experience:
+        if self.memory.policy.learning.experience:
             asked_id = message_record_id(self.session_id, thread[asked])
             done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
             changes += [put(self.user_id, step, indexed=False) for step in done]
@@ -435,11 +435,11 @@ class Turns:
 
         if not closed:
             # for a turn that a crash leaves open
-            return [work("maintain", policy.recover_after)]
+            return [work("maintain", policy.extraction.recover_after)]
         # what is drawn from inline is due only if that fails
-        soon = policy.recover_after if policy.extraction == "inline" else policy.debounce
-        ending = [work("conclude", policy.debounce)] if last else []
-        return [work("extract", soon), *ending, work("maintain", policy.quiet_after)]
+        soon = policy.extraction.recover_after if policy.extraction.mode == "inline" else policy.extraction.debounce
+        ending = [work("conclude", policy.extraction.debounce)] if last else []
+        return [work("extract", soon), *ending, work("maintain", policy.extraction.quiet_after)]
 
     def _said_before(self, thread: Sequence[BaseMessage], start: int) -> tuple[str, ...]:
         """Return the ids of the last records before a place, without going through the whole thread."""
@@ -476,12 +476,12 @@ class Turns:
             # another agent's turns are read by its own model, under its own policy
             ours = [turn for turn in waiting if turn.agent_id == self.agent_id]
             free = [turn for turn in ours if is_due(turn, at)]
-            stale = at - timedelta(seconds=self.memory.policy.recover_after)
+            stale = at - timedelta(seconds=self.memory.policy.extraction.recover_after)
             mine = [turn for turn in free if turn.session_id == self.session_id]
             left = [turn for turn in free if turn.session_id != self.session_id and turn.created_at < stale]
             # one conversation at a time: what is drawn belongs to it
             group = mine or [turn for turn in left if turn.session_id == left[0].session_id]
-            until = at + timedelta(seconds=self.memory.policy.extraction_timeout + _CLAIM_MARGIN)
+            until = at + timedelta(seconds=self.memory.policy.extraction.timeout + _CLAIM_MARGIN)
             claim = {"claimed_by": worker, "claimed_until": until}
             due = [turn.model_copy(update=claim) for turn in group[:_BATCH]]
             more = len(mine) + len(left) > len(due)
@@ -547,7 +547,7 @@ class Turns:
         assert self.extractor is not None  # noqa: S101 - narrows for the type checker
         zone = zone_of(await self.memory.profile.get_profile(self.user_id))
         return await self.extractor.extract(
-            transcript, existing, deadline=self.memory.policy.extraction_timeout, zone=zone
+            transcript, existing, deadline=self.memory.policy.extraction.timeout, zone=zone
         )
 
     async def _commit(
@@ -590,7 +590,7 @@ class Turns:
             facts = list({fact.id: fact for fact in (*facts, *kept)}.values())
             changes = [delete(self.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
             changes += await fact_changes(store, self.user_id, facts)
-            if extraction.episode is not None and self.memory.policy.use_episodic:
+            if extraction.episode is not None and self.memory.policy.recall.episodic:
                 # a task that has been forgotten meanwhile is not linked to
                 linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
                 there = await self.memory.records(self.user_id, MemoryScope.STATE, linked) if linked else {}

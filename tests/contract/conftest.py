@@ -15,11 +15,11 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 
-INLINE = MemoryPolicy(extraction="inline")
+INLINE = MemoryPolicy(extraction={"mode": "inline"})
 
 THEIR_NODES = {"reason": "model", "act": "tools"}
 """What `create_agent` calls the nodes of the loop."""

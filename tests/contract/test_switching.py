@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.errors import ToolConfigError
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN, ask, thread
 from tests.support.many_tools import FailingEmbeddings, make_tool, many_tools, vectors_made, word_store
@@ -42,7 +42,7 @@ def build_switching(
             name="tester",
             manager=manager,
             system_prompt="You help.",
-            memory=MemoryPolicy(extraction="off"),
+            memory=MemoryPolicy(extraction={"mode": "off"}),
             switching={"mode": "semantic", "max_tools": 6, **switching},
         ),
         model=model if isinstance(model, ScriptedModel) else ScriptedModel(script=model),

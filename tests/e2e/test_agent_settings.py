@@ -57,7 +57,7 @@ def models_of(requests: Sequence[Request]) -> list[str]:
     return [request.body["model"].rpartition(".")[2] for request in requests]
 
 
-INLINE = {"extraction": "inline", "use_summaries": False}
+INLINE = {"extraction": {"mode": "inline"}, "summaries": {"enabled": False}}
 CASES = {
     "manager": case(lambda seen: models_of(seen) == ["chat"], memory=INLINE),
     "system_prompt": case(

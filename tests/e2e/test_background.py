@@ -100,7 +100,7 @@ def quick(database_server: str, model: OpenAIServer, tmp_path_factory: pytest.Te
     folder = tmp_path_factory.mktemp("quick")
     agents = folder / "agents"
     agents.mkdir()
-    (agents / "quick.yaml").write_text("manager: react_mem\nmemory: {debounce: 0.2, quiet_after: 3}\n")
+    (agents / "quick.yaml").write_text("manager: react_mem\nmemory: {extraction: {debounce: 0.2, quiet_after: 3}}\n")
     with database_for_a_server(database_server) as url:
         environment = {
             "DATABASE_URL": url,

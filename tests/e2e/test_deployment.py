@@ -66,8 +66,8 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 
 def searching(name):
     config = load_agent_config(name)
-    search = config.memory.external_search.model_copy(update={"enabled": True})
-    memory = config.memory.model_copy(update={"external_search": search})
+    search = config.memory.web.model_copy(update={"enabled": True})
+    memory = config.memory.model_copy(update={"web": search})
     return config.model_copy(update={"memory": memory, "tools": (*config.tools, "web_search")})
 
 built = {name: type(build_agent(resolve_agent(searching(name)))).__name__ for name in available_agents()}

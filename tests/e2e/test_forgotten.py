@@ -9,8 +9,9 @@ from psycopg.sql import SQL, Identifier
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import encode, terminal_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
 from tests.support import labels
@@ -70,7 +71,7 @@ def settings(database_url: str, openai_server: OpenAIServer, monkeypatch: pytest
 
 
 async def talk(settings: StorageSettings, user_id: str, thread: str) -> None:
-    policy = MemoryPolicy(extraction="inline")
+    policy = MemoryPolicy(extraction={"mode": "inline"})
     config = AgentConfig(name="tester", manager="react_mem", memory=policy, dialect="native")
     async with open_agent(config, tools=[look_up], settings=settings) as agent:
         said = {"messages": [{"role": "user", "content": f"I keep a {MARKS[user_id]} in thread {thread}."}]}

@@ -23,7 +23,7 @@ def server(database_server: str, tmp_path_factory: pytest.TempPathFactory) -> It
     folder = tmp_path_factory.mktemp("forks")
     agents = folder / "agents"
     agents.mkdir()
-    config = {"manager": "react_mem", "memory": {"extraction": "inline", "read_timeout": 30}}
+    config = {"manager": "react_mem", "memory": {"extraction": {"mode": "inline"}, "recall": {"timeout": 30}}}
     (agents / "quoter.yaml").write_text(json.dumps(config), encoding="utf-8")
     with database_for_a_server(database_server) as url:
         environment = {"DATABASE_URL": url, "EMBEDDING_MODEL": "local", "REACT_MEM_AGENTS": str(agents)}

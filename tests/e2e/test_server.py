@@ -58,7 +58,7 @@ def agents_folder(folder: Path) -> str:
     """Write agents of the user's own: both managers, with tools of the user's own."""
     folder.mkdir()
     for name, manager in {"tourist": "react", "traveller": "react_mem"}.items():
-        memory = {"read_timeout": 1, "extraction": "inline"}
+        memory = {"recall": {"timeout": 1}, "extraction": {"mode": "inline"}}
         config = {"manager": manager, "tools": TOOLS, "max_iterations": 3, "memory": memory}
         (folder / f"{name}.yaml").write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
     return str(folder)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from react_mem.agents import open_agent
 from react_mem.agents.config import load_agent_config_file
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.dev_server import database_for_a_server, dev_server
 from tests.support.openai_server import OpenAIServer, Reply, ToolCall
 from tests.support.scripted_model import ScriptedModel, calls
@@ -25,26 +25,40 @@ pytestmark = pytest.mark.e2e
 
 # Each other than its default. What would make a turn ask for more than a tool stays harmless: there is no such server.
 CHANGED: dict[str, Any] = {
-    "use_dialog": False,
-    "use_semantic": False,
-    "use_episodic": False,
-    "use_procedural": False,
-    "use_profile": False,
-    "write_experience": False,
-    "max_dialog_turns": 7,
-    "max_message_chars": 900,
-    "similarity_threshold": 0.9,
-    "arms": ["vector"],
-    "reranker": "tests.support.policy_tool:show_policy",
-    "max_memories": 3,
-    "max_docs": 2,
-    "max_skills": 1,
+    "recall": {
+        "dialog": False,
+        "semantic": False,
+        "episodic": False,
+        "procedural": False,
+        "profile": False,
+        "similarity": 0.9,
+        "arms": ["vector"],
+        "reranker": "tests.support.policy_tool:show_policy",
+        "max_memories": 3,
+        "max_docs": 2,
+        "max_skills": 1,
+        "timeout": 4.5,
+    },
+    "learning": {
+        "experience": False,
+        "skills": "traces",
+        "concepts": "model",
+        "duplicates": "off",
+        "knowledge": "rules",
+    },
+    "context": {
+        "dialog_turns": 7,
+        "message_chars": 900,
+        "memory_tokens": 321,
+        "window": 9000,
+        "answer_tokens": 777,
+        "compress_every": 9,
+        "compress_above": 1234,
+        "keep_raw_steps": 6,
+    },
     "profile": {"diet": {"description": "What they eat"}},
-    "memory_tokens": 321,
-    "context_window": 9000,
-    "answer_tokens": 777,
-    "use_summaries": False,
     "summaries": {
+        "enabled": False,
         "n_sum": 8,
         "sum_window": 4,
         "n_sum_sum": 5,
@@ -54,7 +68,7 @@ CHANGED: dict[str, Any] = {
         "summary_length": 400,
         "check_coherence": True,
     },
-    "external_search": {
+    "web": {
         "enabled": True,
         "engines": ["searxng"],
         "keyword_threshold": 50.0,
@@ -67,21 +81,15 @@ CHANGED: dict[str, Any] = {
         "private_queries": False,
         "fetch_pages": False,
     },
-    "compress_every": 9,
-    "compress_above": 1234,
-    "keep_raw_steps": 6,
-    "use_task_graph": True,
-    "read_timeout": 4.5,
-    "extraction": "off",
-    "debounce": 0.5,
-    "quiet_after": 60.0,
-    "engine": "langmem",
-    "learn": "traces",
-    "resolve_concepts": "model",
-    "deduplicate": "off",
-    "consolidate": "rules",
-    "extraction_timeout": 33.0,
-    "recover_after": 44.0,
+    "tasks": {"enabled": True},
+    "extraction": {
+        "mode": "off",
+        "debounce": 0.5,
+        "quiet_after": 60.0,
+        "engine": "langmem",
+        "timeout": 33.0,
+        "recover_after": 44.0,
+    },
 }
 TOOL = "tests.support.policy_tool:show_policy"
 
@@ -90,7 +98,7 @@ def flat(value: Any, before: str = "") -> dict[str, Any]:
     """Return settings by their dotted names, as far as models go."""
     found: dict[str, Any] = {}
     for name, part in value.items():
-        if isinstance(part, Mapping) and name in ("summaries", "external_search"):
+        if isinstance(part, Mapping) and name in MemoryPolicy.model_fields and name != "profile":
             found |= flat(part, f"{before}{name}.")
         else:
             found[f"{before}{name}"] = sorted(part) if name == "arms" else part

@@ -347,7 +347,7 @@ def test_what_is_behind_the_turn_goes_on_while_the_user_types(
 ) -> None:
     learn(openai_server, "hike")
     openai_server.add(Reply(text="Nice."), when=Match(schema=False))
-    (tmp_path / "later.yaml").write_text("manager: react_mem\nmemory: {extraction: background, debounce: 0}\n")
+    (tmp_path / "later.yaml").write_text("manager: react_mem\nmemory: {extraction: {mode: background, debounce: 0}}\n")
     with chat_at_terminal(scripted, tmp_path, "--agent", str(tmp_path / "later.yaml")) as terminal:
         terminal.expect("you +")
         terminal.enter("On Sundays I hike.")

@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from react_mem.agents.cli import main
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.write.turns import Turns
@@ -52,7 +53,7 @@ def settings(on_server: Environment) -> StorageSettings:
 async def test_a_worker_in_a_process_of_its_own_does_what_others_left(
     on_server: Environment, settings: StorageSettings, tmp_path: Path
 ) -> None:
-    await say(settings, debounce=0)
+    await say(settings, extraction={"debounce": 0})
     command = str(Path(sys.executable).with_name("react-mem"))
     worker = await asyncio.create_subprocess_exec(command, "worker", env=on_server, cwd=tmp_path, stdout=-1, stderr=-1)
     try:
@@ -99,7 +100,7 @@ async def test_maintenance_now_of_one_user(
 async def test_the_terminal_concludes_what_has_gone_quiet(
     on_server: Environment, settings: StorageSettings, tmp_path: Path
 ) -> None:
-    (tmp_path / "quick.yaml").write_text("manager: react_mem\nmemory: {debounce: 0, quiet_after: 1}\n")
+    (tmp_path / "quick.yaml").write_text("manager: react_mem\nmemory: {extraction: {debounce: 0, quiet_after: 1}}\n")
 
     async def concluded() -> bool:
         async with open_storage(settings) as storage:

@@ -83,11 +83,11 @@ async def client(
     monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base_url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-this-test")
     agents: dict[str, dict[str, Any]] = {
-        "hasty": {"memory": {"extraction_timeout": 0.4}},
-        "narrow": {"memory": {"context_window": 3000, "answer_tokens": 300}},
+        "hasty": {"memory": {"extraction": {"timeout": 0.4}}},
+        "narrow": {"memory": {"context": {"window": 3000, "answer_tokens": 300}}},
         "bare": {"models": {"small": "extractive"}},
         "second": {"models": {"small": "openai:first", "fallback": ["openai:other", "extractive"]}},
-        "private": {"memory": {"use_profile": False}},
+        "private": {"memory": {"recall": {"profile": False}}},
     }
     for name, config in agents.items():
         (tmp_path / f"{name}.yaml").write_text(json.dumps({"manager": "react_mem", **config}))  # JSON is YAML
@@ -332,7 +332,7 @@ async def test_a_lookup_is_asked_before_the_profile_and_its_failure_is_said(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv(LOOKUP_ENV, f"crm_of_a_test:{name}")
-    config = {"manager": "react_mem", "memory": {"read_timeout": 0.3}}
+    config = {"manager": "react_mem", "memory": {"recall": {"timeout": 0.3}}}
     (tmp_path / "asker.yaml").write_text(json.dumps(config))
     openai_server.add(Reply(json=GOOD))
     answer = (await client.post(user_id="ann", agent="asker")).json()

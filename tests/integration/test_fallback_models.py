@@ -21,8 +21,9 @@ from react_mem.agents.models import LIMITS
 from react_mem.errors import ModelCallError
 from react_mem.graphs.model_call import ANSWERED_BY
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import StorageSettings
 from tests.support.labels import NOTHING
 from tests.support.openai_server import Match, OpenAIServer, Reply, ToolCall
@@ -59,7 +60,7 @@ async def opened(model: BaseChatModel, manager: str = "react", **models: Any) ->
         manager=manager,
         models=ModelsConfig.model_validate({"fallback": [STAND_IN], **models}),
         tools=("calculator",),
-        memory=MemoryPolicy.model_validate({"extraction": "off"}),
+        memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}}),
     )
     async with open_agent(config, model=model, store=InMemoryStore(), checkpointer=InMemorySaver()) as agent:
         yield agent

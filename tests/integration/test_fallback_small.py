@@ -43,15 +43,19 @@ def first() -> Iterator[OpenAIServer]:
 
 
 WORK: dict[str, tuple[dict[str, Any], Match, Reply]] = {
-    "extraction": ({"memory": {"extraction": "inline"}}, Match(schema="extraction"), Reply(json=LEARNT)),
-    "planner": ({"memory": {"use_task_graph": True, "extraction": "off"}}, Match(schema="plan"), Reply(json=PLAN)),
+    "extraction": ({"memory": {"extraction": {"mode": "inline"}}}, Match(schema="extraction"), Reply(json=LEARNT)),
+    "planner": (
+        {"memory": {"tasks": {"enabled": True}, "extraction": {"mode": "off"}}},
+        Match(schema="plan"),
+        Reply(json=PLAN),
+    ),
     "web decision": (
-        {"memory": {"external_search": {"enabled": True, "engines": ["searxng"]}, "extraction": "off"}},
+        {"memory": {"web": {"enabled": True, "engines": ["searxng"]}, "extraction": {"mode": "off"}}},
         DECIDES,
         Reply(text="no"),
     ),
     "choice of tools": (
-        {"switching": {"mode": "model", "above": 3}, "memory": {"extraction": "off"}},
+        {"switching": {"mode": "model", "above": 3}, "memory": {"extraction": {"mode": "off"}}},
         Match(schema="needed"),
         Reply(json={"tools": [], "layers": []}),
     ),
@@ -86,9 +90,9 @@ async def test_what_stands_in_is_asked(
     degraded = [event for event in events if event.get("status") == "degraded" and event["type"] != "model"]
     assert degraded == []
     assert not [event for event in events if event["type"] == "search" and "decision" in event["missing"]]
-    if agent.memory.use_task_graph:
+    if agent.memory.tasks.enabled:
         [task, *_] = [event for event in events if event["type"] == "task"]
         assert [step["description"] for step in task["steps"]] == ["rent a boat", "buy bread"]
-    if agent.memory.extraction == "inline":
+    if agent.memory.extraction.mode == "inline":
         facts = await MemoryFacade(store).semantic.history(user_id="ann")
         assert [fact.text for fact in facts if not fact.verbatim] == ["I live in Huế."]

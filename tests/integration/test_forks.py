@@ -20,8 +20,9 @@ from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
@@ -94,11 +95,11 @@ class Thread:
 def agent(
     kind: str, store: BaseStore, model: ScriptedModel, small: BaseChatModel | None = None, **policy: Any
 ) -> Graph:
-    rules = {"extraction": "inline", "read_timeout": 30, **policy}
+    rules = MemoryPolicy(extraction={"mode": "inline"}, recall={"timeout": 30}).model_copy(update=policy)
     if kind == "middleware":
         memory = MemoryMiddleware(policy=rules, small_model=small)
         return create_agent(model, [], middleware=[memory], store=store, checkpointer=InMemorySaver())
-    config = AgentConfig(name="tester", manager="react_mem", memory=MemoryPolicy.model_validate(rules))
+    config = AgentConfig(name="tester", manager="react_mem", memory=rules)
     resolved = resolve_agent(config, model=model, small_model=small or ExtractiveChatModel(), tools=())
     return build_agent(resolved, store=store, checkpointer=InMemorySaver())
 
@@ -250,7 +251,7 @@ async def test_a_copy_of_a_thread_is_a_conversation_of_its_own(talk: Thread) -> 
 
 async def test_a_turn_that_waits_on_a_branch_that_was_left_is_not_drawn_from(kind: str, store: BaseStore) -> None:
     model = ScriptedModel(script=["noted"] * 10)
-    talk = Thread(agent(kind, store, model, extraction="background", debounce=600), model, store)
+    talk = Thread(agent(kind, store, model, extraction={"mode": "background", "debounce": 600}), model, store)
     await talk.say("My name is Ann.")
     await talk.say(HUE)
     await talk.say(HANOI, at=await talk.before(HUE))

@@ -43,7 +43,7 @@ async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncItera
 def talk(request: pytest.FixtureRequest, store: BaseStore) -> Thread:
     model = ScriptedModel(script=[f"noted {number}" for number in range(40)])
     small = ScriptedModel(script=[label])
-    return Thread(agent(request.param, store, model, small, use_summaries=False), model, store)
+    return Thread(agent(request.param, store, model, small, summaries={"enabled": False}), model, store)
 
 
 @pytest.mark.parametrize(("ending", "after"), [(MOVED, [MOVED]), (LEFT, [])])

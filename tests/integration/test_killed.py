@@ -68,7 +68,7 @@ class Talk:
 
     async def start(self) -> asyncio.subprocess.Process:
         agent = self.folder / "assistant.yaml"
-        config = {"manager": "react_mem", "memory": {"extraction": "inline"}}
+        config = {"manager": "react_mem", "memory": {"extraction": {"mode": "inline"}}}
         agent.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
         order = {"agent": str(agent), "thread": "1", "turns": [says(number) for number in range(TURNS)]}
         environment = {

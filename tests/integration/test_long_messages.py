@@ -19,7 +19,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import Field
 
 from react_mem.agents import AgentConfig, open_agent
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.databases import WordEmbeddings, open_memory_store, word_model
 from tests.support.labels import clauses_in, fact, proposal
 from tests.support.loop_watch import loop_watched
@@ -97,7 +97,7 @@ def no_collection() -> Iterator[None]:
         gc.enable()
 
 
-POLICY = MemoryPolicy.model_validate({"extraction": "inline", "read_timeout": 60})
+POLICY = MemoryPolicy.model_validate({"extraction": {"mode": "inline"}, "recall": {"timeout": 60}})
 
 
 @asynccontextmanager

@@ -24,7 +24,8 @@ from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.speakers import forget_speakers
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import put
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.recalling import DIMS, SenseEmbeddings, open_recalling, shared_database
@@ -144,7 +145,7 @@ class TestReading:
         assert "I live in Lisbon" in history
 
     async def test_what_the_caller_has_takes_no_place(self, store: MemoryStore) -> None:
-        memory = MemoryFacade(store, MemoryPolicy(max_memories=3))
+        memory = MemoryFacade(store, MemoryPolicy(recall={"max_memories": 3}))
         await said(memory, *(f"zebra number {number}" for number in range(90)))
         has = [item.id for item in await memory.list_records("ann", [DIALOG])]
         kept = has[:3]
@@ -174,7 +175,7 @@ class TestReading:
             frozenset[Arm](): set(),
         }
         for arms, found_by in expected.items():
-            memory = MemoryFacade(store, MemoryPolicy(arms=arms))
+            memory = MemoryFacade(store, MemoryPolicy(recall={"arms": arms}))
             assert {word for word in ("zebra", "puppy") if await memory.read(query(word, SEMANTIC))} == found_by
 
     async def test_a_reading_is_never_of_two_users(self, store: MemoryStore) -> None:
@@ -338,7 +339,7 @@ class TestTurns:
 
     @pytest.fixture
     def turn(self, store: MemoryStore, model: ScriptedModel) -> Any:
-        policy = MemoryPolicy(extraction="off", read_timeout=1.0)
+        policy = MemoryPolicy(extraction={"mode": "off"}, recall={"timeout": 1.0})
         config = AgentConfig(name="tester", manager="react_mem", system_prompt="You help.", memory=policy)
         agent = resolve_agent(config, model=model, small_model=model, tools=[])
         graph = build_agent(agent, store=store, checkpointer=InMemorySaver())

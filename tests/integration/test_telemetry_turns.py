@@ -16,7 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.telemetry import watch_pool
@@ -52,7 +53,9 @@ def spent(message: AIMessage, read: int, written: int) -> AIMessage:
 
 def graph(store: Any, script: list[Any], facts: list[Any]) -> Any:
     agent = resolve_agent(
-        AgentConfig(name="tester", manager="react_mem", system_prompt=MARK, memory=MemoryPolicy(extraction="inline")),
+        AgentConfig(
+            name="tester", manager="react_mem", system_prompt=MARK, memory=MemoryPolicy(extraction={"mode": "inline"})
+        ),
         model=ScriptedModel(script=script, name="big-model"),
         small_model=ScriptedModel(script=facts, name="small-model"),
         tools=[weather],

@@ -19,7 +19,7 @@ from blockbuster import blockbuster_ctx
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
-from react_mem.memory.model.external import ExternalSearch, WebAnswer
+from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.tools.web import WebSearch, web_search
 from react_mem.tools.web.charset import decode
 from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Hit, Retriever, SearXNG, Tavily
@@ -61,8 +61,8 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
         yield server
 
 
-def settings(**changed: Any) -> ExternalSearch:
-    return ExternalSearch.model_validate({"enabled": True, "engines": ("tavily",), **changed})
+def settings(**changed: Any) -> WebSettings:
+    return WebSettings.model_validate({"enabled": True, "engines": ("tavily",), **changed})
 
 
 def searching(

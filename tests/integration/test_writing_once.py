@@ -15,7 +15,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.errors import ExtractionError, InvalidOutput, ModelUnavailable
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import (
     EpisodeDraft,
@@ -25,6 +25,7 @@ from react_mem.memory.model.operations import (
     TranscriptMessage,
     Unread,
 )
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.store.postgres import MemoryStore
@@ -88,7 +89,7 @@ async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncItera
 
 
 def turns(store: BaseStore, session: str = "1", extractor: Any = None, **policy: Any) -> Turns:
-    memory = MemoryFacade(store, MemoryPolicy(**{"extraction": "inline", **policy}))
+    memory = MemoryFacade(store, MemoryPolicy(extraction={"mode": "inline"}).model_copy(update=policy))
     return Turns(memory, extractor or Reader(), "ann", session, "tester")
 
 
@@ -271,7 +272,7 @@ async def test_what_was_taken_back_does_not_return_when_the_conversation_ends(st
 
 
 async def test_each_agent_reads_its_own_turns_only(store: BaseStore) -> None:
-    one = turns(store, recover_after=0)
+    one = turns(store, extraction={"recover_after": 0})
     await say(one, "I live in Hanoi.")
     other = replace(one, agent_id="other", session_id="2")
     assert (await other.extract()).calls == 0
@@ -336,7 +337,7 @@ async def test_a_turn_that_is_run_again_is_not_drawn_from_again(store: BaseStore
 async def test_without_automatic_extraction_the_words_are_indexed_and_no_model_is_asked(
     store: BaseStore, mode: str
 ) -> None:
-    one = turns(store, extraction=mode)
+    one = turns(store, extraction={"mode": mode})
     await say(one, "I live in Hanoi.")
     assert (await one.extract()).calls == 0
     assert await facts(store) == []
@@ -346,7 +347,7 @@ async def test_without_automatic_extraction_the_words_are_indexed_and_no_model_i
 
 
 async def test_a_conversation_ends_once_with_one_episode(store: BaseStore) -> None:
-    one = turns(store, quiet_after=0)
+    one = turns(store, extraction={"quiet_after": 0})
     await say(one, "I live in Hanoi.", "I have a cat.")
     assert await quiet_conversations(one) == ["1"]
     await end_conversation(one)
@@ -373,7 +374,7 @@ async def test_what_no_model_could_read_is_read_at_the_end_of_the_conversation(s
 
 
 async def test_what_is_said_after_the_end_opens_the_conversation_again(store: BaseStore) -> None:
-    one = turns(store, quiet_after=0)
+    one = turns(store, extraction={"quiet_after": 0})
     await say(one, "I live in Hanoi.", "I have a cat.")
     await end_conversation(one)
     await one.close(thread("I live in Hanoi.", "I have a cat.", "I like green tea."), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.governed import governed
 
 

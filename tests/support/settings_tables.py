@@ -16,9 +16,16 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from react_mem.agents.config import AgentConfig, ModelsConfig
-from react_mem.memory.model.external import ExternalSearch
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.external import WebSettings
 from react_mem.memory.model.model_spec import ModelEndpoint
+from react_mem.memory.model.policy import (
+    ContextSettings,
+    ExtractionSettings,
+    LearningSettings,
+    MemoryPolicy,
+    RecallSettings,
+    TaskSettings,
+)
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.tools.routing.settings import RouteSettings, SwitchSettings
@@ -30,9 +37,14 @@ MODELS: tuple[type[BaseModel], ...] = (
     ModelsConfig,
     ModelEndpoint,
     MemoryPolicy,
+    RecallSettings,
+    ContextSettings,
     ProfileFieldSpec,
+    ExtractionSettings,
     SummarySettings,
-    ExternalSearch,
+    LearningSettings,
+    TaskSettings,
+    WebSettings,
     SwitchSettings,
     RouteSettings,
 )

@@ -16,7 +16,7 @@ from cachetools import TTLCache
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.memory import telemetry
-from react_mem.memory.model.external import ExternalSearch, WebAnswer, WebPage
+from react_mem.memory.model.external import WebAnswer, WebPage, WebSettings
 from react_mem.tools.web.attempt import Attempt
 from react_mem.tools.web.decision import MAX_SECONDS, model_says_yes
 from react_mem.tools.web.engines import Engine, engine_named
@@ -57,7 +57,7 @@ class WebSearch:
 
     def __init__(
         self,
-        settings: ExternalSearch,
+        settings: WebSettings,
         *,
         engines: Sequence[Engine] | None = None,
         fetcher: PageFetcher | None = None,
@@ -191,6 +191,6 @@ class WebSearch:
 
 
 @lru_cache(maxsize=16)
-def web_search(settings: ExternalSearch) -> WebSearch:
+def web_search(settings: WebSettings) -> WebSearch:
     """Return the search of this process for these settings: what it found and which engines fail is known to all."""
     return WebSearch(settings)

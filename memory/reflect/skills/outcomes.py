@@ -53,7 +53,7 @@ async def record_turn(
     Returns:
         The skills that were followed, as they are now; none where the turn is logged already, or did nothing.
     """
-    if not steps or not memory.policy.write_experience:
+    if not steps or not memory.policy.learning.experience:
         return []
     came_off = success if success is not None else not steps[-1]["error"]
 
@@ -82,7 +82,7 @@ async def record_turn(
         return used, [*changes, *(put(user_id, skill) for skill in used)]
 
     # what was done is learnt from once it is quiet; a flow has no conversation that would be concluded then
-    due_at = int((now().timestamp() + memory.policy.quiet_after) * 1000)
+    due_at = int((now().timestamp() + memory.policy.extraction.quiet_after) * 1000)
     learning = Work(kind="maintain", agent=agent_id, session=session_id, due_at=due_at)
     used = await transact(memory.store, user_id, step)
     announce(user_id, [learning])

@@ -23,7 +23,7 @@ from react_mem.memory.llm.calls import secrets_of, without_retries
 from react_mem.memory.llm.errors import translate
 from react_mem.memory.llm.fencing import fence
 from react_mem.memory.llm.tokens import count_tokens
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.write.chat_summary.draft import Draft, ask, without_invented
@@ -63,8 +63,8 @@ class ChatSummarizer:
         self._policy = policy
         self._agent_id = agent_id
         # the smallest of them, since any may be the one that is asked
-        windows = (Window.of(policy.context_window, model).tokens for model in models)
-        self._room = min(windows, default=ASSUMED_WINDOW) - policy.answer_tokens
+        windows = (Window.of(policy.context.window, model).tokens for model in models)
+        self._room = min(windows, default=ASSUMED_WINDOW) - policy.context.answer_tokens
         self._files = {name: load_prompt(name) for name in (FIRST, NEXT)}
 
     async def summarize(
@@ -117,11 +117,11 @@ class ChatSummarizer:
         self, request: ChatSummaryRequest, store: BaseStore | None, user_id: str | None
     ) -> FoundCustomer:
         return await find_customer(
-            MemoryFacade(store, self._policy) if store is not None and self._policy.use_profile else None,
+            MemoryFacade(store, self._policy) if store is not None and self._policy.recall.profile else None,
             conversation_id=request.conversation_id,
             user_id=user_id,
             agent_id=self._agent_id,
-            deadline=self._policy.read_timeout,
+            deadline=self._policy.recall.timeout,
         )
 
     def _messages(
@@ -153,7 +153,7 @@ class ChatSummarizer:
         """Return what the first model that works makes of it, and what is to be said of those before it."""
         if not self._models:
             return Draft(problem="no language model is configured: set OPENAI_API_KEY or the agent's models"), []
-        deadline = self._policy.extraction_timeout
+        deadline = self._policy.extraction.timeout
         failures: list[str] = []
         failure: ExtractionError = ModelUnavailable("no model was asked")
         try:

@@ -14,9 +14,10 @@ from psycopg import AsyncConnection
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.concepts import load_concepts
 from react_mem.memory.merging.standing_knowledge import load_knowledge
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, Relation, TranscriptMessage
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.reflect.knowledge.consolidator import consolidate
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.conversations import end_conversation
@@ -25,7 +26,7 @@ from tests.support.databases import fresh_database, open_memory_store, word_mode
 from tests.support.imported import but_for_origin
 
 SEMANTIC = MemoryScope.SEMANTIC
-POLICY = MemoryPolicy(use_summaries=False, write_experience=False, recover_after=0)
+POLICY = MemoryPolicy(summaries={"enabled": False}, learning={"experience": False}, extraction={"recover_after": 0})
 
 
 @pytest.fixture

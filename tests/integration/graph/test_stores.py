@@ -13,8 +13,9 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.graph_rebuilding import is_linked, link_alike, link_rest, relink
 from react_mem.memory.store.postgres import MemoryStore
@@ -176,9 +177,9 @@ class TestArm:
     async def test_what_is_linked_with_what_was_found_is_found_too(self, memory_store: MemoryStore) -> None:
         await self.filled(memory_store)
         words = frozenset({Arm.LEXICAL})
-        plain = await MemoryFacade(memory_store, MemoryPolicy(arms=words)).read(self.query())
+        plain = await MemoryFacade(memory_store, MemoryPolicy(recall={"arms": words})).read(self.query())
         assert [item.id for item in plain] == ["tea"]
-        by_links = MemoryFacade(memory_store, MemoryPolicy(arms=words | {Arm.GRAPH}))
+        by_links = MemoryFacade(memory_store, MemoryPolicy(recall={"arms": words | {Arm.GRAPH}}))
         found = await by_links.read(self.query())
         assert [item.id for item in found] == ["tea", "shop"]
         [tea, shop] = found
@@ -193,8 +194,8 @@ class TestArm:
         await MemoryFacade(store).semantic.add(["User drinks green tea"], **OWNER)
         await settled(store)
         plain = await MemoryFacade(store).read(self.query())
-        by_links = await MemoryFacade(store, MemoryPolicy(arms=ALL_ARMS | {Arm.GRAPH})).read(self.query())
+        by_links = await MemoryFacade(store, MemoryPolicy(recall={"arms": ALL_ARMS | {Arm.GRAPH}})).read(self.query())
         assert [(item.id, item.score) for item in by_links] == [(item.id, item.score) for item in plain]
         assert len(plain) == 1
         nobody = self.query().model_copy(update={"user_id": "bob"})
-        assert await MemoryFacade(store, MemoryPolicy(arms=ALL_ARMS | {Arm.GRAPH})).read(nobody) == []
+        assert await MemoryFacade(store, MemoryPolicy(recall={"arms": ALL_ARMS | {Arm.GRAPH}})).read(nobody) == []

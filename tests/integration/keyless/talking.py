@@ -11,7 +11,8 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 
 USER = "ann"
@@ -27,12 +28,11 @@ class Keyless:
 
     def __init__(self, model: Any = None, store: InMemoryStore | None = None, **policy: Any) -> None:
         self.store = store or InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
-        settings = {"extraction": "inline", **policy}
         config = AgentConfig(
             name="keyless",
             manager="react_mem",
             tools=["current_time", "calculator"],
-            memory=MemoryPolicy.model_validate(settings),
+            memory=MemoryPolicy(extraction={"mode": "inline"}).model_copy(update=policy),
         )
         resolved = resolve_agent(config, model=model or ExtractiveChatModel())
         self.agent = build_agent(resolved, checkpointer=InMemorySaver(), store=self.store)

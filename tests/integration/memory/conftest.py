@@ -10,7 +10,7 @@ import pytest
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.databases import fresh_database
 from tests.support.stores import STORES, open_any_store
 

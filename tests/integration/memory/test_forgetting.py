@@ -15,7 +15,7 @@ from langgraph.store.base import BaseStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
 from react_mem.tools.memory_tools import forget, store_fact
@@ -68,7 +68,9 @@ class Talk:
         """Say something; return the answer."""
         model = ScriptedModel(script=[*script] or ["As you are allergic to penicillin, I shall be careful."])
         agent = resolve_agent(
-            AgentConfig(name="tester", manager="react_mem", system_prompt="", memory=MemoryPolicy(extraction="inline")),
+            AgentConfig(
+                name="tester", manager="react_mem", system_prompt="", memory=MemoryPolicy(extraction={"mode": "inline"})
+            ),
             model=model,
             small_model=ScriptedModel(script=[reader]),
             tools=tools,

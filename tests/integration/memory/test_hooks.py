@@ -22,7 +22,8 @@ from react_mem.agents.resolve import resolve_agent
 from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.planner_worker import FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.skills import StepExperience
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread
@@ -108,7 +109,7 @@ async def test_nobody_elses_memory_is_handed_over() -> None:
 async def test_a_policy_decides_what_is_read_and_written() -> None:
     store = memory_store()
     await MemoryFacade(store).semantic.add(["User likes tea"], **WHO)
-    policy = MemoryPolicy(use_semantic=False, write_experience=False)
+    policy = MemoryPolicy(recall={"semantic": False}, learning={"experience": False})
     said, _ = await run(one_node(store, policy=policy), "tea?")
     assert "tea" not in said.removesuffix("tea?")
     assert await experience(store) == []
@@ -221,6 +222,6 @@ async def test_a_store_that_hangs_does_not_hold_a_node_up() -> None:
         async def abatch(self, ops: Any) -> Any:
             await asyncio.Event().wait()
 
-    said, seen = await run(one_node(HangingStore(), policy=MemoryPolicy(read_timeout=0.05)), "hello")
+    said, seen = await run(one_node(HangingStore(), policy=MemoryPolicy(recall={"timeout": 0.05})), "hello")
     assert said == "hello"
     assert memory_events(seen) == [("retrieve", "degraded", "answer"), ("store", "degraded", "answer")]

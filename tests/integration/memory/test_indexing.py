@@ -11,8 +11,9 @@ from psycopg import AsyncConnection
 from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.unindexed import index_lost_messages
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import WordEmbeddings, open_memory_store
@@ -50,7 +51,7 @@ async def unindexed(url: str) -> list[str]:
         return [row[0] for row in await rows.fetchall()]
 
 
-@pytest.mark.parametrize("policy", [{}, {"extraction": "off"}], ids=["reads", "reads nothing"])
+@pytest.mark.parametrize("policy", [{}, {"extraction": {"mode": "off"}}], ids=["reads", "reads nothing"])
 @pytest.mark.parametrize("cancelled", [False, True])
 async def test_an_answer_that_comes_while_its_question_is_embedded_is_indexed(
     database_url: str, cancelled: bool, policy: dict[str, str]

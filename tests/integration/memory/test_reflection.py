@@ -18,8 +18,9 @@ from react_mem.memory.merging.concepts import find_concepts
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.standing_knowledge import load_knowledge
 from react_mem.memory.model.changes import put, write
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, now, record_id
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.turns import TurnReport, Turns
@@ -87,7 +88,7 @@ async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(stor
     tastes = [f"I like {kind} coffee" for kind in ("iced", "black", "strong", "weak")]
     for session, taste in enumerate(tastes):
         await say(store, str(session), taste)
-    agent = an_agent(consolidate="rules", use_summaries=False)
+    agent = an_agent(learning={"knowledge": "rules"}, summaries={"enabled": False})
     await reflect_as(agent, store)
     drawn = await load_knowledge(store, USER)
     again = await reflect_as(agent, store)
@@ -102,7 +103,7 @@ async def test_maintenance_counts_what_repeats_and_forgetting_takes_it_back(stor
 
 async def test_off_it_draws_nothing(store: BaseStore) -> None:
     await say(store, "1", *[f"I like {kind} tea" for kind in ("iced", "black", "strong", "weak")])
-    agent = an_agent(consolidate="off", deduplicate="off")
+    agent = an_agent(learning={"knowledge": "off", "duplicates": "off"})
     report = await reflect_as(agent, store)
     assert (report.stored, report.calls, report.problem) == ([], 0, "")
     assert await load_knowledge(store, USER) == {}
@@ -113,7 +114,7 @@ async def test_a_turn_counts_for_the_skill_that_it_followed(store: BaseStore) ->
         {"use_when": "somebody asks where a thing is", "tool_sops": [{"tool": "search", "action": "look for it"}]},
         user_id=USER,
     )
-    memory = MemoryPolicy.model_validate({"learn": "traces", "extraction": "off"})
+    memory = MemoryPolicy.model_validate({"learning": {"skills": "traces"}, "extraction": {"mode": "off"}})
     config = AgentConfig(name="assistant", manager="react_mem", memory=memory)
     model = ScriptedModel(script=[calls(("search", {"query": "keys"})), "In the drawer."])
     agent = build_agent(resolve_agent(config, model=model, tools=[search]), store=store, checkpointer=InMemorySaver())

@@ -69,10 +69,12 @@ async def test_a_policy_turns_scopes_off_and_bounds_what_they_return(open_memory
         await open_memory().semantic.add([f"User likes tea number {number}"], **ANN)
         await open_memory().semantic.add_documents([LangChainDocument(f"tea document {number}")], user_id="ann")
         await open_memory().procedural.add_skill({"use_when": f"making tea {number}"}, user_id="ann")
-    off = open_memory(use_dialog=False, use_semantic=False, use_episodic=False, use_procedural=False, use_profile=False)
+    off = open_memory(
+        recall={"dialog": False, "semantic": False, "episodic": False, "procedural": False, "profile": False}
+    )
     found = await off.read(query(*MemoryScope, text="tea"))
     assert {item.scope for item in found} == {MemoryScope.EXPERIENCE}
-    few = open_memory(max_memories=3, max_docs=2, max_skills=1)
+    few = open_memory(recall={"max_memories": 3, "max_docs": 2, "max_skills": 1})
     found = await few.read(query(MemoryScope.SEMANTIC, MemoryScope.PROCEDURAL, text="tea"))
     assert [item.source for item in found].count("fact") == 3
     assert [item.source for item in found].count("document") == 2
@@ -82,7 +84,7 @@ async def test_a_policy_turns_scopes_off_and_bounds_what_they_return(open_memory
 
 
 async def test_what_the_caller_has_already_crowds_out_nothing(open_memory: Open) -> None:
-    memory = open_memory(max_memories=2)
+    memory = open_memory(recall={"max_memories": 2})
     said = [HumanMessage(f"green tea {number}", id=str(number)) for number in range(6)]
     stored = await memory.dialog.append("ann", "monday", said, agent_id="assistant")
     seen = [message.id for message in stored[:4]]
@@ -304,7 +306,7 @@ class TestExperience:
         assert await memory.experience.get_failures("trip", user_id="bob") == []
 
     async def test_a_policy_can_keep_none(self, open_memory: Open) -> None:
-        memory = open_memory(write_experience=False)
+        memory = open_memory(learning={"experience": False})
         await memory.experience.log_step({"tool": "search"}, **ANN)
         await memory.write(event(MemoryScope.EXPERIENCE, tool="search"))
         assert await memory.list_records("ann") == []

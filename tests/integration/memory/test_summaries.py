@@ -10,8 +10,9 @@ from psycopg import AsyncConnection
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.chain import ContextChain
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.folding import fold
 from react_mem.memory.write.unfolding import unfold

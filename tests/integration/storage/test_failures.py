@@ -22,7 +22,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.opening import open_agent
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
-from react_mem.memory.facade import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings, server
 from react_mem.memory.store.embedded import embedded_server
@@ -48,7 +48,9 @@ def given(url: str, **more: Any) -> StorageSettings:
 
 def configured(manager: str) -> AgentConfig:
     """Return an agent that learns nothing: what is tried here is what is kept."""
-    return AgentConfig(name="tester", manager=manager, memory=MemoryPolicy.model_validate({"extraction": "off"}))
+    return AgentConfig(
+        name="tester", manager=manager, memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}})
+    )
 
 
 async def note(storage: Storage, key: str, text: str = SECRET) -> None:
@@ -137,7 +139,7 @@ class TestKilledSessions:
                         yield part
 
             agent = AgentConfig(
-                name="t", manager="react_mem", memory=MemoryPolicy.model_validate({"extraction": "off"})
+                name="t", manager="react_mem", memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}})
             )
             async with open_agent(
                 agent, model=Thinking(script=["noted"]), store=storage.memory, checkpointer=storage.checkpointer

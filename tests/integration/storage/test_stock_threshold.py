@@ -1,4 +1,4 @@
-"""`similarity_threshold` on LangGraph's own Postgres store, whose scores are those of its distance."""
+"""`recall.similarity` on LangGraph's own Postgres store, whose scores are those of its distance."""
 
 from __future__ import annotations
 

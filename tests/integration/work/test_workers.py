@@ -18,8 +18,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.queue import WorkQueue
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
-from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.memory.model.namespaces import WORK, work_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.search import Target
 from react_mem.memory.work.items import Work, put_work
@@ -92,7 +92,7 @@ async def test_what_is_written_while_it_is_finished_is_not_lost(memory_store: Me
 
 
 async def test_a_worker_that_is_killed_at_work_is_taken_over(memory_store: MemoryStore, database_url: str) -> None:
-    memory = MemoryFacade(memory_store, MemoryPolicy.model_validate({"debounce": 0}))
+    memory = MemoryFacade(memory_store, MemoryPolicy.model_validate({"extraction": {"debounce": 0}}))
     one = Turns(memory, None, "ann", "1", "tester")
     await one.close([HumanMessage("I have a cat.", id="q"), AIMessage("ok", id="a")], None)
     environment = {**os.environ, "DATABASE_URL": database_url}

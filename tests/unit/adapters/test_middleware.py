@@ -27,7 +27,7 @@ from tests.contract.test_loop import thread, weather
 from tests.support.databases import open_memory_store
 from tests.support.scripted_model import ScriptedModel, calls
 
-INLINE = {"extraction": "inline"}
+INLINE = {"extraction": {"mode": "inline"}}
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
@@ -143,7 +143,7 @@ async def test_the_memories_stay_the_same_bytes_through_the_steps_of_a_turn(ask:
 
 async def test_a_long_thread_keeps_its_latest_turns_and_recalls_the_rest(ask: Ask) -> None:
     model = ScriptedModel(script=["ok"])
-    memory = MemoryMiddleware(policy={"extraction": "inline", "max_dialog_turns": 2})
+    memory = MemoryMiddleware(policy={"extraction": {"mode": "inline"}, "context": {"dialog_turns": 2}})
     graph = create_agent(model, [], middleware=[memory], store=memory_store(), checkpointer=InMemorySaver())
     for text in ("My cat is called Mimi.", "The sky is grey.", "The sea is blue."):
         await ask(graph, text)
@@ -354,7 +354,7 @@ async def test_a_question_that_is_summed_up_while_it_is_worked_on_is_still_the_u
 
 async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
     store = memory_store()
-    memory = MemoryMiddleware(policy={"debounce": 60.0})
+    memory = MemoryMiddleware(policy={"extraction": {"debounce": 60.0}})
     graph = create_agent(
         ScriptedModel(script=["ok"]), [], middleware=[memory], store=store, checkpointer=InMemorySaver()
     )

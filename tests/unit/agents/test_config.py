@@ -11,7 +11,7 @@ import react_mem.agents.config
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config, load_agent_config_file
 from react_mem.agents.managers import MANAGERS
 from react_mem.errors import AgentConfigError
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.prompts import load_prompt
 
 SHIPPED = Path(react_mem.agents.config.__file__).parent
@@ -57,7 +57,9 @@ def test_a_manager_is_all_a_file_must_name(tmp_path: Path) -> None:
 
 
 def test_a_key_with_nothing_after_it_means_its_default(tmp_path: Path) -> None:
-    config = load_agent_config_file(write(tmp_path, "manager: react\nmemory:\n  # use_dialog: false\ntools:\n"))
+    config = load_agent_config_file(
+        write(tmp_path, "manager: react\nmemory:\n  recall:\n    # dialog: false\ntools:\n")
+    )
     assert config == AgentConfig(name="mine", manager="react")
 
 
@@ -76,7 +78,7 @@ manager: raect
 tols: []
 tools: [calculater, tool-box.x, my_pkg.tools:search]
 models: {chatt: auto}
-memory: {use_dialg: true, extraction: inlin, max_memories: 0}
+memory: {recal: {}, use_dialg: true, extraction: {mode: inlin}, recall: {max_memories: 0, semantik: true}}
 max_iterations: 101
 dialect: natve
 system_prompt: {file: sistem}
@@ -95,9 +97,11 @@ system_prompt: {file: sistem}
     assert any("'tool-box.x' is not a dotted path" in one for one in lines)
     assert "my_pkg" not in message
     assert "valid: chat, embedding, fallback, fallback_after, small; did you mean 'chat'?" in line("models.chatt")
-    assert "did you mean 'use_dialog'?" in line("memory.use_dialg")
-    assert "did you mean 'inline'?" in line("memory.extraction")
-    assert "greater than or equal to 1, got 0" in line("memory.max_memories")
+    assert "did you mean 'recall'?" in line("memory.recal")
+    assert "did you mean 'recall.dialog'?" in line("memory.use_dialg")
+    assert "did you mean 'semantic'?" in line("memory.recall.semantik")
+    assert "did you mean 'inline'?" in line("memory.extraction.mode")
+    assert "greater than or equal to 1, got 0" in line("memory.recall.max_memories")
     assert "less than or equal to 100, got 101" in line("max_iterations")
     assert "valid: auto, native, text; did you mean 'native'?" in line("dialect")
     assert "'system'" in line("system_prompt")
@@ -124,15 +128,16 @@ def test_each_mistake_says_its_cause(tmp_path: Path, text: str, cause: str) -> N
 def test_a_flow_says_only_what_differs_there(tmp_path: Path) -> None:
     text = """
 manager: react_mem
-memory: {max_memories: 3, profile: {name: What to call the user.}}
+memory: {recall: {max_memories: 3, max_docs: 4}, profile: {name: What to call the user.}}
 flows:
-  planning: {use_semantic: false}
+  planning: {recall: {semantic: false, max_docs: 2}}
 """
     config = load_agent_config_file(write(tmp_path, text))
     planning = config.policy("planning")
-    assert (planning.use_semantic, planning.max_memories, list(planning.profile)) == (False, 3, ["name"])
+    recall = planning.recall
+    assert (recall.semantic, recall.max_docs, recall.max_memories, list(planning.profile)) == (False, 2, 3, ["name"])
     assert config.policy() == config.policy("another") == config.memory
-    assert config.memory.use_semantic
+    assert config.memory.recall.semantic
 
 
 def test_what_is_wrong_in_a_flow_or_a_profile_is_named_with_its_key(tmp_path: Path) -> None:
@@ -142,14 +147,14 @@ def test_what_is_wrong_in_a_flow_or_a_profile_is_named_with_its_key(tmp_path: Pa
 manager: react_mem
 memory: {profile: {name: {typ: string}}}
 flows:
-  planning: {use_dialg: false, max_docs: 0, extraction: inlin}
+  planning: {recall: {dialg: false, max_docs: 0}, extraction: {mode: inlin}}
   working: 3
 """,
     )
     assert "memory.profile.name.typ: unknown key; valid: description, options, type; did you mean 'type'?" in message
-    assert "flows.planning.use_dialg: unknown key; valid: " in message
-    assert "did you mean 'use_dialog'?" in message
-    assert "flows.planning.max_docs: input should be greater than or equal to 1, got 0" in message
+    assert "flows.planning.recall.dialg: unknown key; valid: " in message
+    assert "did you mean 'dialog'?" in message
+    assert "flows.planning.recall.max_docs: input should be greater than or equal to 1, got 0" in message
     assert "did you mean 'inline'?" in message
     assert "flows.working: must be 'key: value' lines, got 3" in message
 
@@ -237,6 +242,9 @@ def test_a_fallback_that_makes_no_sense_is_refused(tmp_path: Path, fallback: str
 
 def test_off_needs_no_quotes(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text("manager: react_mem\nmemory: {extraction: off, learn: off, consolidate: off}\n", encoding="utf-8")
+    path.write_text(
+        "manager: react_mem\nmemory: {extraction: {mode: off}, learning: {skills: off, knowledge: off}}\n",
+        encoding="utf-8",
+    )
     memory = load_agent_config_file(path).memory
-    assert (memory.extraction, memory.learn, memory.consolidate) == ("off", "off", "off")
+    assert (memory.extraction.mode, memory.learning.skills, memory.learning.knowledge) == ("off", "off", "off")

@@ -69,7 +69,7 @@ def test_a_name_alone_still_does_and_auto_is_the_chat_model(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("choice", ["extractive", {"model": "extractive"}])
 def test_summaries_and_the_decision_to_search_have_models_of_their_own(tmp_path: Path, choice: Any) -> None:
-    memory = {"summaries": {"summary_model": choice}, "external_search": {"slm_model": choice}}
+    memory = {"summaries": {"summary_model": choice}, "web": {"slm_model": choice}}
     agent = resolve_agent(written(tmp_path, memory=memory))
     assert isinstance(agent.summary_model, ExtractiveChatModel)
     assert isinstance(agent.search_model, ExtractiveChatModel)

@@ -129,7 +129,7 @@ async def planted(source: str, attack: str) -> tuple[WatchedStore, dict[str, Any
     elif source == "a result":
         returned = attack
     store.owners.clear()
-    return store, {"external_search": SEARCH, "max_dialog_turns": 1, "extraction": "off", **COMPRESSED}
+    return store, {"web": SEARCH, "context": {"dialog_turns": 1, **COMPRESSED}, "extraction": {"mode": "off"}}
 
 
 def seen_by(model: ScriptedModel) -> str:

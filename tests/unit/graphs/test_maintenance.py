@@ -24,8 +24,9 @@ from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.ending import conclude_soon
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace, work_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.turns import Turns
 from react_mem.tools.conversation import end_conversation
 from tests.support.scripted_model import ScriptedModel, calls
@@ -92,7 +93,9 @@ class Watched(InMemoryStore):
 
 
 def config(**policy: Any) -> AgentConfig:
-    return AgentConfig(name="tester", manager="react_mem", memory=MemoryPolicy(debounce=0, **policy))
+    return AgentConfig(
+        name="tester", manager="react_mem", memory=MemoryPolicy(extraction={"debounce": 0}).model_copy(update=policy)
+    )
 
 
 ANN = {"context": {"user_id": "ann"}, "config": {"configurable": {"thread_id": "1"}}}
@@ -132,7 +135,7 @@ async def test_a_conversation_that_has_gone_quiet_is_concluded_by_itself() -> No
         return await ended(store, "ann") and await store.asearch(work_namespace("ann")) == []
 
     given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
-    async with open_agent(config(quiet_after=0), **given) as agent:
+    async with open_agent(config(extraction={"quiet_after": 0}), **given) as agent:
         await told(agent, "My cat is called Mimi.")
         await store.until(concluded)
         # and when something is said in it again
@@ -148,7 +151,7 @@ async def test_an_agent_that_ends_a_conversation_has_it_concluded_at_once() -> N
 
     # it would count as quiet in half an hour
     given = {"tools": [end_conversation], "store": store, "checkpointer": InMemorySaver()}
-    async with open_agent(config(extraction="off"), model=model, **given) as agent:
+    async with open_agent(config(extraction={"mode": "off"}), model=model, **given) as agent:
         await told(agent, "That is all, goodbye.")
         await store.until(concluded)
 
@@ -175,14 +178,14 @@ async def ended(store: InMemoryStore, user_id: str) -> bool:
 
 async def test_a_turn_that_a_crash_left_open_is_read_though_nobody_comes_back() -> None:
     store = Watched()
-    one = turns(store, "ann", recover_after=0)
+    one = turns(store, "ann", extraction={"recover_after": 0})
     await one.open([HumanMessage("My cat is called Mimi.", id="q")], None)
 
     async def read() -> bool:
         return await one.memory.pending("ann") == []
 
     given = {"model": ExtractiveChatModel(), "store": store, "checkpointer": InMemorySaver()}
-    async with open_agent(config(recover_after=0), **given):
+    async with open_agent(config(extraction={"recover_after": 0}), **given):
         await store.until(read)
     facts = await store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC))
     assert [item.value["text"] for item in facts] == ["My cat is called Mimi."]

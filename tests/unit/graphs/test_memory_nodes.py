@@ -13,8 +13,9 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
@@ -39,7 +40,7 @@ def build(
             name="tester",
             manager="react_mem",
             system_prompt="You help.",
-            memory=MemoryPolicy(**{"extraction": "inline", **policy}),
+            memory=MemoryPolicy(extraction={"mode": "inline"}).model_copy(update=policy),
         ),
         model=model,
         small_model=small or ScriptedModel(script=["no facts here"]),
@@ -141,7 +142,9 @@ async def test_a_turn_that_always_fails_is_left_alone_and_stays_visible() -> Non
 async def test_extraction_off_stores_the_words_and_asks_no_model() -> None:
     store = memory_store()
     small = ScriptedModel(script=["never asked"])
-    await events(build(ScriptedModel(script=["hello"]), store, small=small, extraction="off"), "My cat is Mimi.")
+    await events(
+        build(ScriptedModel(script=["hello"]), store, small=small, extraction={"mode": "off"}), "My cat is Mimi."
+    )
     assert await drain(5)
     assert small.prompts == []
     assert len(await store.asearch(scope_namespace("ann", MemoryScope.DIALOG))) == 2
@@ -151,7 +154,7 @@ async def test_extraction_off_stores_the_words_and_asks_no_model() -> None:
 
 async def test_a_policy_that_reads_nothing_reads_nothing() -> None:
     model = ScriptedModel(script=["noted"])
-    off = {"use_dialog": False, "use_semantic": False, "use_episodic": False, "use_profile": False}
+    off = {"recall": {"dialog": False, "semantic": False, "episodic": False, "profile": False}}
     graph = build(model, memory_store(), **off)
     await events(graph, "My cat is called Mimi.")
     await events(graph, "What is my cat called?", name="2")
@@ -168,7 +171,7 @@ async def test_the_beginning_of_the_prompt_stays_the_same_within_an_invocation()
 
 async def test_a_long_thread_costs_the_last_turns_only_and_loses_no_tool_call() -> None:
     model = ScriptedModel(script=["ok"])
-    graph = build(model, memory_store(), max_dialog_turns=3)
+    graph = build(model, memory_store(), context={"dialog_turns": 3})
     for number in range(10):
         await events(graph, f"message {number}")
     assert [m.text for m in model.prompts[-1] if m.type == "human"] == ["message 7", "message 8", "message 9"]
@@ -177,7 +180,7 @@ async def test_a_long_thread_costs_the_last_turns_only_and_loses_no_tool_call() 
 @pytest.mark.parametrize("context", [None, ANN])
 async def test_without_recall_the_prompt_has_the_whole_thread_as_with_react(context: Any) -> None:
     model, store = ScriptedModel(script=["ok"]), BrokenStore()
-    graph = build(model, store, max_dialog_turns=3)
+    graph = build(model, store, context={"dialog_turns": 3})
     store.broken = True
     for number in range(6):
         await events(graph, f"message {number}", context=context)
@@ -217,7 +220,9 @@ async def test_the_same_words_in_two_threads_are_two_messages_and_one_fact() -> 
 @pytest.mark.parametrize("write", [True, False])
 async def test_the_steps_of_a_turn_are_logged_as_experience_if_the_policy_says_so(write: bool) -> None:
     store = memory_store()
-    graph = build(ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"]), store, write_experience=write)
+    graph = build(
+        ScriptedModel(script=[calls(("weather", {"city": "Huế"})), "sunny"]), store, learning={"experience": write}
+    )
     await events(graph, "How is Huế?")
     logged = await store.asearch(scope_namespace("ann", MemoryScope.EXPERIENCE))
     seen = [(item.value["tool"], item.value["output"], item.value["success"]) for item in logged]

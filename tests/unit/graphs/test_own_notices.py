@@ -15,7 +15,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.merging.transcript import NOTICE, is_said, to_records
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread, weather
 from tests.support.scripted_model import ScriptedModel, calls
@@ -29,7 +29,7 @@ def build(model: BaseChatModel, store: InMemoryStore, saver: InMemorySaver) -> G
         name="tester",
         manager="react_mem",
         max_iterations=4,
-        memory=MemoryPolicy.model_validate({"extraction": "inline", "summaries": FOLDING}),
+        memory=MemoryPolicy.model_validate({"extraction": {"mode": "inline"}, "summaries": FOLDING}),
     )
     small = ScriptedModel(script=["no facts here"])
     return build_agent(

@@ -84,7 +84,7 @@ async def test_the_context_of_a_turn_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "profile", "window"),
-    [({}, None, 16_000), ({"context_window": 5_000}, {"max_input_tokens": 9_000}, 5_000)],
+    [({}, None, 16_000), ({"context": {"window": 5_000}}, {"max_input_tokens": 9_000}, 5_000)],
 )
 async def test_the_window_is_the_policys_else_the_models(policy: Any, profile: Any, window: int) -> None:
     model = ScriptedModel(script=["hello"], profile=profile)
@@ -127,7 +127,7 @@ async def test_the_results_of_tools_fit_a_known_window() -> None:
 async def test_a_long_conversation_goes_on_from_its_summaries() -> None:
     store = memory_store()
     model = ScriptedModel(script=["ok"])
-    graph = build(model, store, max_dialog_turns=2, extraction="off", use_summaries=True)
+    graph = build(model, store, context={"dialog_turns": 2}, extraction={"mode": "off"}, summaries={"enabled": True})
     for number in range(4):
         await events(graph, f"message {number}")
     entry = ChainEntry(
@@ -158,7 +158,7 @@ async def test_the_web_is_not_searched_unless_the_policy_says_so(web: Web) -> No
 
 async def test_what_the_web_says_is_in_the_prompt_with_its_address(web: Web) -> None:
     model = ScriptedModel(script=["hello"])
-    seen = await events(build(model, memory_store(), external_search=SEARCH), QUESTION)
+    seen = await events(build(model, memory_store(), web=SEARCH), QUESTION)
     [told] = of_type(seen, "search")
     assert told["trigger"] == "keywords"
     assert told["urls"] == ["https://news.example.org/gold"]
@@ -171,14 +171,14 @@ async def test_what_the_web_says_is_in_the_prompt_with_its_address(web: Web) -> 
 
 
 async def test_a_statement_needs_no_search(web: Web) -> None:
-    seen = await events(build(ScriptedModel(script=["ok"]), memory_store(), external_search=SEARCH), "I like tea.")
+    seen = await events(build(ScriptedModel(script=["ok"]), memory_store(), web=SEARCH), "I like tea.")
     assert web.asked == []
     assert of_type(seen, "search") == []
 
 
 async def test_a_failing_search_costs_the_pages_not_the_answer(web: Web) -> None:
     web.fails = True
-    seen = await events(build(ScriptedModel(script=["hello"]), memory_store(), external_search=SEARCH), QUESTION)
+    seen = await events(build(ScriptedModel(script=["hello"]), memory_store(), web=SEARCH), QUESTION)
     assert {"type": "answer", "text": "hello"} in seen
     [told] = of_type(seen, "search")
     assert told["urls"] == []
@@ -186,7 +186,7 @@ async def test_a_failing_search_costs_the_pages_not_the_answer(web: Web) -> None
 
 
 async def test_without_a_user_the_web_is_searched_all_the_same(web: Web) -> None:
-    await events(build(ScriptedModel(script=["hello"]), None, external_search=SEARCH), QUESTION)
+    await events(build(ScriptedModel(script=["hello"]), None, web=SEARCH), QUESTION)
     assert len(web.asked) == 1
 
 
@@ -195,7 +195,7 @@ async def test_what_the_profile_knows_does_not_leave_the_house(web: Web, use_pro
     store = memory_store()
     await know(store, name="Xuan Quynh")
     await know(store, name="Bich Ngoc")
-    graph = build(ScriptedModel(script=["hello"]), store, external_search=SEARCH, use_profile=use_profile)
+    graph = build(ScriptedModel(script=["hello"]), store, web=SEARCH, recall={"profile": use_profile})
     seen = await events(graph, "I am Bich Ngoc, formerly Xuan Quynh. What is the latest news about gold today?")
     [query] = web.asked
     assert "gold" in query
@@ -207,7 +207,7 @@ async def test_what_the_profile_knows_does_not_leave_the_house(web: Web, use_pro
 async def test_while_nobody_knows_what_is_private_the_web_is_not_searched(web: Web) -> None:
     store = BrokenStore()
     store.broken = True
-    seen = await events(build(ScriptedModel(script=["hello"]), store, external_search=SEARCH), QUESTION)
+    seen = await events(build(ScriptedModel(script=["hello"]), store, web=SEARCH), QUESTION)
     assert web.asked == []
     [told] = of_type(seen, "search")
     assert "private" in told["missing"]["privacy"]
@@ -218,14 +218,14 @@ async def test_a_failing_memory_is_no_reason_where_privacy_is_switched_off(web: 
     store = BrokenStore()
     store.broken = True
     search = {**SEARCH, "private_queries": False}
-    await events(build(ScriptedModel(script=["hello"]), store, external_search=search), QUESTION)
+    await events(build(ScriptedModel(script=["hello"]), store, web=search), QUESTION)
     assert len(web.asked) == 1
 
 
 async def test_what_was_last_read_of_the_profile_protects_it_as_well(web: Web) -> None:
     store = BrokenStore()
     await know(store, name="Bich Ngoc")
-    graph = build(ScriptedModel(script=["hello"]), store, external_search=SEARCH)
+    graph = build(ScriptedModel(script=["hello"]), store, web=SEARCH)
     await events(graph, "hello")
     store.broken = True
     await events(graph, "I am Bich Ngoc. What is the latest news about gold today?")
@@ -262,7 +262,7 @@ async def test_without_privacy_memory_and_the_web_are_asked_at_once() -> None:
     WAKING.woken, WAKING.pages = asyncio.Event(), WEB.pages
     search = {**SEARCH, "engines": ["tests.unit.graphs.test_retrieve:WAKING"], "private_queries": False}
     model = ScriptedModel(script=["hello"])
-    seen = await events(build(model, WaitingStore(WAKING.woken), external_search=search), QUESTION)
+    seen = await events(build(model, WaitingStore(WAKING.woken), web=search), QUESTION)
     assert of_type(seen, "memory")[0]["status"] == "ok"
     assert "all-time high" in model.prompts[0][0].text
 
@@ -273,14 +273,14 @@ async def test_the_prompt_of_a_long_turn_begins_the_same_whatever_the_web_says_m
         return calls(("library", {"book": 1}))
 
     model = ScriptedModel(script=[look, "done"])
-    await events(build(model, memory_store(), external_search=SEARCH, tools=[library]), QUESTION)
+    await events(build(model, memory_store(), web=SEARCH, tools=[library]), QUESTION)
     assert model.prompts[1][: len(model.prompts[0])] == model.prompts[0]
     assert len(web.asked) == 1
 
 
 async def test_a_turn_is_laid_out_anew(web: Web) -> None:
     model = ScriptedModel(script=["hello"])
-    graph = build(model, memory_store(), external_search=SEARCH)
+    graph = build(model, memory_store(), web=SEARCH)
     await events(graph, QUESTION)
     await events(graph, "Thank you.")
     assert "<web_pages>" not in model.prompts[-1][0].text

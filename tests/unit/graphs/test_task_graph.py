@@ -49,7 +49,7 @@ def planner(*plans: Any) -> ScriptedModel:
 
 
 def agent(model: ScriptedModel, small: ScriptedModel, store: InMemoryStore | None, **policy: Any) -> Graph:
-    policy = {"use_task_graph": True, "extraction": "off", **policy}
+    policy = {"tasks": {"enabled": True}, "extraction": {"mode": "off"}, **policy}
     return build(model, store, small=small, tools=(search, book), **policy)
 
 
@@ -184,7 +184,7 @@ async def test_without_a_store_it_is_planned_all_the_same() -> None:
 
 async def test_off_asks_nobody_and_keeps_nothing() -> None:
     store, small, model = memory_store(), planner(TRIP), ScriptedModel(script=["Hello."])
-    graph = agent(model, small, store, use_task_graph=False)
+    graph = agent(model, small, store, tasks={"enabled": False})
     seen = await events(graph, "Plan a trip to Hue: find a flight and book it")
     assert (tasks(seen), small.prompts, await kept(store, "task")) == ([], [], [])
 
@@ -224,7 +224,9 @@ async def test_what_was_forgotten_stays_so_in_the_middle_of_a_turn() -> None:
         return "VN123"
 
     model = ScriptedModel(script=[calls(("search", {"query": "Hue"})), "VN123."])
-    graph = build(model, store, small=planner(TRIP), tools=(forgetting, book), use_task_graph=True, extraction="off")
+    graph = build(
+        model, store, small=planner(TRIP), tools=(forgetting, book), tasks={"enabled": True}, extraction={"mode": "off"}
+    )
     await events(graph, "Plan a trip to Hue")
     assert (await kept(store), await kept(store, "task")) == ([], [])
 
@@ -246,7 +248,7 @@ async def test_a_milestone_is_linked_to_the_steps_that_were_taken() -> None:
     story = "The user is flying to Hue. VN123 was found."
     drawn = proposal(episode=episode("A trip to Hue", outcome=story, milestone="Flight VN123 found"))
     model = ScriptedModel(script=[calls(("search", {"query": "Hue"})), "VN123. Shall I book it?"])
-    await events(agent(model, planner(TRIP, drawn), store, extraction="inline"), "Plan a trip to Hue")
+    await events(agent(model, planner(TRIP, drawn), store, extraction={"mode": "inline"}), "Plan a trip to Hue")
     [told] = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.EPISODIC))]
     assert (told["level"], told["milestone_title"]) == ("milestone", "Flight VN123 found")
     assert told["text"] == f"Flight VN123 found: {story}"

@@ -9,9 +9,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.drafts import MAX_VERBATIM
 from react_mem.memory.write.turns import TurnReport, Turns
@@ -21,7 +22,7 @@ NOTHING = Labeller(rest=None)
 
 
 def turns(store: InMemoryStore, model: Extractor | None) -> Turns:
-    memory = MemoryFacade(store, MemoryPolicy.model_validate({"extraction": "inline", "recover_after": 0}))
+    memory = MemoryFacade(store, MemoryPolicy.model_validate({"extraction": {"mode": "inline", "recover_after": 0}}))
     return Turns(memory, model, "ann", "1", "tester")
 
 

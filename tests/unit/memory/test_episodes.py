@@ -15,9 +15,10 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.episodes import hold_episode, hold_summary, merged, same_episode
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Episode, Level, record_id
 from react_mem.memory.write.turns import Turns
 
@@ -255,7 +256,7 @@ class Tells:
 
 async def test_turns_that_tell_the_same_add_to_one_episode() -> None:
     tells = Tells("Book a flight to Hue", "Booking flight to Hue", "Book a flight to Rome", "book a flight to Hue!")
-    memory = MemoryFacade(InMemoryStore(), MemoryPolicy.model_validate({"extraction": "inline"}))
+    memory = MemoryFacade(InMemoryStore(), MemoryPolicy.model_validate({"extraction": {"mode": "inline"}}))
     turns = Turns(memory, tells, "ann", "talk", "tester")
     thread: list[Any] = []
     for number in range(4):

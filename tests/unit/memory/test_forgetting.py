@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import (
     EpisodeDraft,
@@ -22,6 +22,7 @@ from react_mem.memory.model.operations import (
     ProfileChange,
     TranscriptMessage,
 )
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
@@ -71,7 +72,7 @@ class Reader:
 
 def turns(store: InMemoryStore, reader: Reader, session: str = "1") -> Turns:
     fields: Any = {"allergies": "what they are allergic to", "city": "where they live"}
-    policy = MemoryPolicy.model_validate({"extraction": "background", "profile": fields})
+    policy = MemoryPolicy.model_validate({"extraction": {"mode": "background"}, "profile": fields})
     return Turns(MemoryFacade(store, policy), reader, "ann", session, "tester")
 
 

@@ -6,7 +6,8 @@ from langchain_core.messages import HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import WordEmbeddings
 

@@ -18,7 +18,7 @@ from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.model import identity as module
 from react_mem.memory.model.identity import development_user, identify, why_off
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.contract.conftest import memory_store
 from tests.support.scripted_model import ScriptedModel
 
@@ -172,7 +172,7 @@ def test_a_dev_server_whose_development_user_is_switched_off_names_the_variable(
 
 
 def graph(model: BaseChatModel) -> Any:
-    policy = MemoryPolicy.model_validate({"extraction": "inline"})
+    policy = MemoryPolicy.model_validate({"extraction": {"mode": "inline"}})
     agent = resolve_agent(AgentConfig(name="tester", manager="react_mem", memory=policy), model=model)
     return build_agent(agent, store=memory_store(), checkpointer=InMemorySaver())
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import transactions
 from react_mem.memory.write import turns
 from react_mem.memory.write.turns import Turns, last_id
@@ -63,7 +64,7 @@ class Conversation:
 
     def __init__(self, store: GatedStore, **policy: Any) -> None:
         self.store = store
-        self.memory = MemoryFacade(store, MemoryPolicy(**{"extraction": "background", **policy}))
+        self.memory = MemoryFacade(store, MemoryPolicy.model_validate(policy))
         self.turns = Turns(self.memory, GatedReader(store.schedule), "ann", "1", "tester")
 
     async def talk(self, first: int = 0) -> None:
@@ -159,7 +160,7 @@ def test_nothing_is_lost_in_any_order_of_a_user_and_two_workers_of_whom_some_are
             if claims == "run out":
                 # each worker may take over what the other one is at
                 patch.setattr(turns, "_CLAIM_MARGIN", -1_000_000.0)
-            one = make(store, patch, extraction=extraction)
+            one = make(store, patch, extraction={"mode": extraction})
             actors = {"user": one.talk, "first": one.turns.extract, "second": one.turns.extract}
             await one.store.schedule.run(actors, choices, may_be_cancelled=WORKERS, after_each=one.nothing_is_lost)
 

@@ -16,10 +16,11 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.external import origin_of_result
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, ProfileValue, record_id
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.reflect.knowledge.consolidator import consolidate
@@ -33,7 +34,7 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 WHO: dict[str, Any] = {"session_id": "s", "agent_id": "a"}
 THINGS = ("tea", "rice", "Mira", "Hue", "cats", "rain")
 SUMMARIES = SummarySettings(n_sum=2, n_sum_sum=2, sum_window=2, max_sum_lvl=2)
-POLICY = MemoryPolicy.model_validate({"summaries": SUMMARIES, "consolidate": "rules"})
+POLICY = MemoryPolicy.model_validate({"summaries": SUMMARIES, "learning": {"knowledge": "rules"}})
 
 RANK = {origin: place for place, origin in enumerate(Origin)}
 origins = st.sampled_from(list(Origin))

@@ -13,14 +13,14 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import record_of
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights import erasure, forgetting, portability, receipts
 from react_mem.memory.write import following, noticing
 from react_mem.memory.write.turns import Turns
 
 
 def turns(store: InMemoryStore) -> Turns:
-    return Turns(MemoryFacade(store, MemoryPolicy(extraction="off")), None, "ann", "1", "tester")
+    return Turns(MemoryFacade(store, MemoryPolicy(extraction={"mode": "off"})), None, "ann", "1", "tester")
 
 
 async def talk(one: Turns, count: int) -> list[BaseMessage]:

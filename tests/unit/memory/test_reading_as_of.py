@@ -10,8 +10,9 @@ import pytest
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.changes import put
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryScope
 from react_mem.memory.model.operations import Operation
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Document, Episode, Fact, Message, Summary, fact_id
 from react_mem.memory.retrieval.last_known import DATABASE
 from tests.contract.conftest import memory_store
@@ -24,7 +25,7 @@ STAMP = {"session_id": "s", "agent_id": "a"}
 
 async def _memory(*, more: int = 0) -> MemoryFacade:
     """Return a memory of Hue on the first day, Hanoi instead on the third, tea on the fifth, and more after that."""
-    memory = MemoryFacade(memory_store(), MemoryPolicy(similarity_threshold=0))
+    memory = MemoryFacade(memory_store(), MemoryPolicy(recall={"similarity": 0}))
     told = [
         (0, Operation("new", HUE, source_ids=("m1",))),
         (2, Operation("changes", HANOI, target_id=fact_id("user", HUE), source_ids=("m2",))),

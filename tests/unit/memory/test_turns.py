@@ -17,7 +17,7 @@ from react_mem.errors import ModelUnavailable
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.transcript import NOTICE
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.operations import (
     EpisodeDraft,
@@ -27,6 +27,7 @@ from react_mem.memory.model.operations import (
     ProfileChange,
     TranscriptMessage,
 )
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import MAX_FAILURES
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.turns import Turns
@@ -79,7 +80,7 @@ def living_in(city: str) -> Reading:
 
 
 def turns(store: InMemoryStore, reader: Reader, session: str = "1", agent: str = "tester", **policy: Any) -> Turns:
-    memory = MemoryFacade(store, MemoryPolicy(**{"extraction": "inline", **policy}))
+    memory = MemoryFacade(store, MemoryPolicy(extraction={"mode": "inline"}).model_copy(update=policy))
     return Turns(memory, reader, "ann", session, agent)
 
 
@@ -160,7 +161,7 @@ async def test_what_is_forgotten_while_it_is_concluded_stays_forgotten() -> None
 
 async def test_what_is_said_while_a_conversation_is_concluded_leaves_it_open() -> None:
     store, reader = InMemoryStore(), Reader()
-    one = turns(store, reader, quiet_after=0)
+    one = turns(store, reader, extraction={"quiet_after": 0})
     await say(one, "I am allergic to peanuts.")
     await one.extract()
     reader.asked.clear()
@@ -186,7 +187,7 @@ async def test_a_conversation_that_is_concluded_again_is_still_one_episode() -> 
 @pytest.mark.parametrize("mode", ["agent", "off"])
 async def test_an_agent_that_draws_nothing_draws_nothing_at_the_end_either(mode: str) -> None:
     reader = Reader(allergic)
-    one = turns(InMemoryStore(), reader, extraction=mode, quiet_after=0)
+    one = turns(InMemoryStore(), reader, extraction={"mode": mode, "quiet_after": 0})
     await say(one, "I am allergic to peanuts.")
     await end_conversation(one)
     assert reader.calls == 0
@@ -195,7 +196,7 @@ async def test_an_agent_that_draws_nothing_draws_nothing_at_the_end_either(mode:
 
 async def test_without_episodes_a_conversation_ends_without_one() -> None:
     store = InMemoryStore()
-    one = turns(store, Reader(allergic), use_episodic=False)
+    one = turns(store, Reader(allergic), recall={"episodic": False})
     await say(one, "I am allergic to peanuts.")
     await end_conversation(one)
     assert await episode_levels(store) == []
@@ -204,9 +205,9 @@ async def test_without_episodes_a_conversation_ends_without_one() -> None:
 @pytest.mark.parametrize("mode", ["agent", "off"])
 async def test_an_agent_that_draws_nothing_leaves_the_turns_of_others_waiting(mode: str) -> None:
     store = InMemoryStore()
-    crashed = turns(store, Reader(allergic), recover_after=0)
+    crashed = turns(store, Reader(allergic), extraction={"recover_after": 0})
     await say(crashed, "I am allergic to peanuts.")
-    await turns(store, Reader(), "2", "other", extraction=mode, recover_after=0).extract()
+    await turns(store, Reader(), "2", "other", extraction={"mode": mode, "recover_after": 0}).extract()
     assert len(await crashed.memory.pending("ann")) == 1
     await crashed.extract()
     assert "fact" in await kinds(store)
@@ -303,7 +304,9 @@ async def test_words_that_an_earlier_version_gave_a_message_stay_and_are_forgott
 
 def test_a_setting_of_an_earlier_version_is_ignored_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="ignored; remove them: keywords"):
-        assert MemoryPolicy.model_validate({"keywords": True, "debounce": 9.0}) == MemoryPolicy(debounce=9.0)
+        assert MemoryPolicy.model_validate({"keywords": True, "extraction": {"debounce": 9.0}}) == MemoryPolicy(
+            extraction={"debounce": 9.0}
+        )
     with pytest.raises(ValidationError, match="keyword"):
         MemoryPolicy.model_validate({"keyword": True})
 

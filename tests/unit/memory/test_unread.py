@@ -11,8 +11,9 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.errors import ModelUnavailable
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage, Unread
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.turns import Turns
 
 
@@ -47,7 +48,7 @@ class Reader:
 
 def keyless(store: InMemoryStore, session: str = "1", agent: str = "tester") -> Turns:
     return Turns(
-        MemoryFacade(store, MemoryPolicy.model_validate({"extraction": "inline", "recover_after": 0})),
+        MemoryFacade(store, MemoryPolicy.model_validate({"extraction": {"mode": "inline", "recover_after": 0}})),
         None,
         "ann",
         session,

@@ -11,8 +11,8 @@ from langgraph.store.base import Op, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy
 from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
@@ -42,7 +42,7 @@ class MortalStore(InMemoryStore):
 
 
 def turns(store: InMemoryStore, model: Extractor | None, session: str = "9") -> Turns:
-    memory = MemoryFacade(store, MemoryPolicy.model_validate({"extraction": "inline", "recover_after": 0}))
+    memory = MemoryFacade(store, MemoryPolicy.model_validate({"extraction": {"mode": "inline", "recover_after": 0}}))
     return Turns(memory, model, "ann", session, "tester")
 
 

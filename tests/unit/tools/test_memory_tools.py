@@ -17,7 +17,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact
 from react_mem.tools.matching import matching_facts
 from react_mem.tools.registry import load_tools
@@ -33,7 +33,7 @@ class Agent:
 
     def __init__(self, store: BaseStore | None, manager: str = "react_mem", small: Any = None, **policy: Any) -> None:
         self.store = store
-        self.policy = MemoryPolicy.model_validate({"extraction": "off", **policy})
+        self.policy = MemoryPolicy(extraction={"mode": "off"}).model_copy(update=policy)
         self.manager, self.small = manager, small or ScriptedModel(script=["never asked"])
         self.turns = 0
 
@@ -374,7 +374,9 @@ async def test_a_store_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -
 async def test_what_the_agent_stores_and_extraction_draws_is_one_fact() -> None:
     label = {"c": [1], "about": "user", "rel": "new", "target": None, "text": "User lives in Huế.", "when": ""}
     answer = {"facts": [{**label, "needs": []}], "others": [], "profile": [], "episode": None, "summary": ""}
-    agent = Agent(memory_store(), small=ScriptedModel(script=[AIMessage(json.dumps(answer))]), extraction="inline")
+    agent = Agent(
+        memory_store(), small=ScriptedModel(script=[AIMessage(json.dumps(answer))]), extraction={"mode": "inline"}
+    )
     await agent.call(("store_fact", {"text": "User lives in Huế"}), said="I live in Huế.")
     assert len(agent.small.prompts) == 1
     [known] = await agent.facts()
@@ -412,12 +414,12 @@ async def told(name: str, **policy: Any) -> str:
 @pytest.mark.parametrize("name", ["retrieve_facts", "recall_episodes"])
 async def test_a_tool_finds_no_more_than_the_policy_says(name: str) -> None:
     assert len((await told(name)).splitlines()) == 2
-    assert len((await told(name, max_memories=1)).splitlines()) == 1
+    assert len((await told(name, recall={"max_memories": 1})).splitlines()) == 1
 
 
-@pytest.mark.parametrize(("name", "setting"), [("retrieve_facts", "use_semantic"), ("recall_episodes", "use_episodic")])
+@pytest.mark.parametrize(("name", "setting"), [("retrieve_facts", "semantic"), ("recall_episodes", "episodic")])
 async def test_a_tool_recalls_nothing_that_the_policy_switches_off(name: str, setting: str) -> None:
-    found = await told(name, **{setting: False})
+    found = await told(name, recall={setting: False})
     assert "settings of this agent" in found
     assert "Hue" not in found
     assert "tea" not in found
@@ -426,9 +428,9 @@ async def test_a_tool_recalls_nothing_that_the_policy_switches_off(name: str, se
 async def test_a_tool_handed_over_in_python_follows_the_policy_too() -> None:
     [own] = load_tools(["retrieve_facts"])
     config = AgentConfig(
-        name="tester", manager="react_mem", memory=MemoryPolicy.model_validate({"use_semantic": False})
+        name="tester", manager="react_mem", memory=MemoryPolicy.model_validate({"recall": {"semantic": False}})
     )
     agent = resolve_agent(config, model=ScriptedModel(script=["done"]), tools=[own])
     [tool] = agent.tools
-    assert tool.policy.use_semantic is False  # type: ignore[attr-defined]
-    assert own.policy.use_semantic is True  # type: ignore[attr-defined]
+    assert tool.policy.recall.semantic is False  # type: ignore[attr-defined]
+    assert own.policy.recall.semantic is True  # type: ignore[attr-defined]

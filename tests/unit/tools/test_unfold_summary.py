@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.unit.memory.summaries.talking import Conversation
 
@@ -26,7 +26,7 @@ async def unfold(store: InMemoryStore | None, name: str, *, user: str = "ann", t
             manager="react_mem",
             system_prompt="",
             tools=(TOOL,),
-            memory=MemoryPolicy.model_validate({"extraction": "off", "use_summaries": False}),
+            memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}, "summaries": {"enabled": False}}),
         ),
         model=ScriptedModel(script=[calls(("unfold_summary", {"summary": name})), "done"]),
         small_model=ScriptedModel(script=["never asked"]),

@@ -15,9 +15,10 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.reconcile import reconcile
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Extraction, Operation, ProfileChange
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.write.turns import Turns
 from tests.support.saying import said_on
@@ -86,7 +87,7 @@ class World:
 
     def __init__(self) -> None:
         self.store = InMemoryStore()
-        memory = MemoryFacade(self.store, MemoryPolicy(extraction="inline", read_timeout=60))
+        memory = MemoryFacade(self.store, MemoryPolicy(extraction={"mode": "inline"}, recall={"timeout": 60}))
         self.turns = Turns(memory, Reader(), "ann", "1", "tester")  # type: ignore[arg-type]
         self.places = [Place((), (), None)]
         self.said: dict[str, Message] = {}

@@ -16,7 +16,8 @@ from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import MemoryPolicy, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.chain import applied, next_fold, shown
@@ -27,7 +28,7 @@ WORDS = "the quick brown fox jumps over the lazy dog "
 
 
 def policy(**fields: Any) -> MemoryPolicy:
-    return MemoryPolicy.model_validate(fields)
+    return MemoryPolicy(context=fields)
 
 
 def thread(turns: int, size: int = 100, question: str = "and now?") -> list[AnyMessage]:
@@ -89,7 +90,7 @@ def context(
 
 
 def prompt(frame: Frame, assembled: Assembled) -> list[Any]:
-    return lay_out(frame.thread, assembled.layout, frame.instructions, frame.policy.max_message_chars)
+    return lay_out(frame.thread, assembled.layout, frame.instructions, frame.policy.context.message_chars)
 
 
 def test_a_short_conversation_is_the_instructions_the_memories_and_the_thread() -> None:
@@ -108,13 +109,13 @@ def test_with_nothing_found_it_is_what_react_would_send() -> None:
 
 
 def test_the_web_comes_first_then_memories_then_summaries() -> None:
-    frame, assembled = context(thread(30), found("likes tea"), chain((0, 5)), web=pages(1), max_dialog_turns=3)
+    frame, assembled = context(thread(30), found("likes tea"), chain((0, 5)), web=pages(1), dialog_turns=3)
     text = prompt(frame, assembled)[0].text
     assert text.index("<web_pages>") < text.index("<memories>") < text.index("<summaries>")
 
 
 def test_summaries_stand_for_what_is_before_the_words() -> None:
-    frame, assembled = context(thread(30), chain((0, 9), (10, 49), (50, 54), (56, 58)), max_dialog_turns=4)
+    frame, assembled = context(thread(30), chain((0, 9), (10, 49), (50, 54), (56, 58)), dialog_turns=4)
     system, first, *_ = prompt(frame, assembled)
     # three earlier turns are shown: places 54 and on
     assert first.id == "q27"
@@ -122,7 +123,7 @@ def test_summaries_stand_for_what_is_before_the_words() -> None:
 
 
 def test_a_summary_of_another_conversation_is_never_shown() -> None:
-    frame, assembled = context(thread(30), chain((0, 9), session_id="other"), max_dialog_turns=2)
+    frame, assembled = context(thread(30), chain((0, 9), session_id="other"), dialog_turns=2)
     assert "summary of" not in prompt(frame, assembled)[0].text
 
 
@@ -138,7 +139,7 @@ def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
     _, assembled = context(messages, repeated, shown_as_summary, chain((0, 1)))
     assert "question 1" not in assembled.layout["retrieved"]
     assert "what it came to" in assembled.layout["retrieved"]
-    _, assembled = context(thread(30), shown_as_summary, chain((0, 1)), max_dialog_turns=2)
+    _, assembled = context(thread(30), shown_as_summary, chain((0, 1)), dialog_turns=2)
     assert "what it came to" not in assembled.layout["retrieved"]
 
 
@@ -149,7 +150,7 @@ def test_a_summary_of_what_the_prompt_shows_anyhow_is_not_shown() -> None:
         found(f"from {n} on", MemoryScope.DIALOG, str(n), session_id="s", source_ids=ids[n : n + 3]) for n in (10, 56)
     ]
     summaries = [item.model_copy(update={"source": "summary"}) for item in told]
-    _, assembled = context(messages, *summaries, max_dialog_turns=3)
+    _, assembled = context(messages, *summaries, dialog_turns=3)
     assert [item.id for item in assembled.memories.items] == ["10"]
 
 
@@ -162,14 +163,14 @@ def test_a_summary_of_any_level_is_of_what_the_prompt_does_not_show(level: str) 
 
     # the prompt shows the thread from its place 56 on
     told = [summary(10), summary(55), summary(56), summary(58), summary(58, "other")]
-    _, assembled = context(thread(30), *told, max_dialog_turns=3)
+    _, assembled = context(thread(30), *told, dialog_turns=3)
     assert {item.id for item in assembled.memories.items} == {"s10", "s55", "other58"}
 
 
 def test_what_memory_is_not_asked_for_is_in_the_prompt_whatever_is_found() -> None:
     # a message that neither the search returns nor the prompt shows would be lost
     messages = thread(40, size=900)
-    frame = Frame(messages, policy(max_dialog_turns=40), Window(8_000, known=True), "You help.", 300)
+    frame = Frame(messages, policy(dialog_turns=40), Window(8_000, known=True), "You help.", 300)
     seen = set(frame.query(ANN, "a").extra["seen"])
     assembled = assemble(
         frame, [*facts(30), chain((0, 20)), profile(name="Lan")], pages(3), session_id="s", recalls=True
@@ -185,8 +186,8 @@ def test_the_profile_always_fits() -> None:
 
 
 def test_unused_room_flows_on() -> None:
-    _, alone = context(thread(40, 900), window=8_000, max_dialog_turns=100)
-    _, crowded = context(thread(40, 900), *facts(30), web=pages(3), window=8_000, max_dialog_turns=100)
+    _, alone = context(thread(40, 900), window=8_000, dialog_turns=100)
+    _, crowded = context(thread(40, 900), *facts(30), web=pages(3), window=8_000, dialog_turns=100)
     assert alone.tokens[Section.CONVERSATION] > 1.5 * crowded.tokens[Section.CONVERSATION]
     assert crowded.tokens[Section.WEB_PAGES] > 1_000
     # most of it is used
@@ -253,7 +254,7 @@ def test_the_steps_of_a_turn_only_add_to_the_end() -> None:
     before = prompt(frame, assembled)
     call = {"name": "t", "args": {}, "id": "c"}
     steps: list[AnyMessage] = [AIMessage("", tool_calls=[call], id="s"), ToolMessage("r" * 100_000, tool_call_id="c")]
-    after = lay_out([*messages, *steps], assembled.layout, "You help.", frame.policy.max_message_chars)
+    after = lay_out([*messages, *steps], assembled.layout, "You help.", frame.policy.context.message_chars)
     assert after[: len(before)] == before
     assert message_tokens(after[-1]) <= assembled.layout["step_tokens"]
     assert "characters are left out" in after[-1].text
@@ -261,14 +262,14 @@ def test_the_steps_of_a_turn_only_add_to_the_end() -> None:
 
 def test_room_for_steps_is_kept_only_where_there_are_tools() -> None:
     messages = thread(40, 900)
-    _, without = context(messages, window=8_000, max_dialog_turns=100)
-    _, with_tools = context(messages, window=8_000, max_dialog_turns=100, tools=300)
+    _, without = context(messages, window=8_000, dialog_turns=100)
+    _, with_tools = context(messages, window=8_000, dialog_turns=100, tools=300)
     assert with_tools.layout["step_tokens"] > 1_000 > without.layout["step_tokens"]
 
 
 def test_what_was_laid_out_outlives_a_message_that_is_removed() -> None:
     messages = thread(5)
-    _, assembled = context(messages, max_dialog_turns=3)
+    _, assembled = context(messages, dialog_turns=3)
     left = [message for message in messages if message.id != assembled.layout["first"]]
     laid_out = lay_out(left, assembled.layout, "You help.", 8_000)
     assert {"q4", "a4", "now"} <= {message.id for message in laid_out}
@@ -353,7 +354,7 @@ def test_the_prompt_fits_the_window_whatever_comes(
     frame, assembled = context(messages, *results, web=found_pages, window=window, tools=tools, recalls=recalls)
     laid_out = prompt(frame, assembled)
     used = sum(map(message_tokens, laid_out)) + tools
-    assert used <= window - frame.policy.answer_tokens
+    assert used <= window - frame.policy.context.answer_tokens
     # a line that is counted alone takes up to two tokens more than within its block
     lines = assembled.layout["retrieved"].count("\n")
     assert used <= sum(assembled.tokens.values()) <= used + 2 * lines + 10

@@ -10,7 +10,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 
 WHO = {"session_id": "tuesday", "agent_id": "assistant"}
@@ -84,7 +85,7 @@ async def test_what_the_caller_has_is_left_out(memory: MemoryFacade) -> None:
 
 
 async def test_a_scope_that_is_off_has_no_results(memory: MemoryFacade) -> None:
-    off = MemoryFacade(memory.store, MemoryPolicy(use_semantic=False, use_dialog=False))
+    off = MemoryFacade(memory.store, MemoryPolicy(recall={"semantic": False, "dialog": False}))
     results = await read(off, "green tea", EVERYTHING)
     assert {item.scope for item in results} == set(EVERYTHING) - {MemoryScope.SEMANTIC, MemoryScope.DIALOG}
     assert await read(off, "green tea", [MemoryScope.DIALOG]) == []
@@ -92,7 +93,8 @@ async def test_a_scope_that_is_off_has_no_results(memory: MemoryFacade) -> None:
 
 async def test_no_more_than_wanted_and_repetitions_make_room() -> None:
     memory = MemoryFacade(
-        InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]}), MemoryPolicy(max_memories=2)
+        InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]}),
+        MemoryPolicy(recall={"max_memories": 2}),
     )
     for text in ("User drinks green tea", "The user drinks green tea", "User drinks green tea!", "User has a cat"):
         event = MemoryWriteEvent(user_id="ann", **WHO, scope=MemoryScope.SEMANTIC, data={"text": text})

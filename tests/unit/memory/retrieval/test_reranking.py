@@ -12,7 +12,8 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 
 
 class _Reranker(BaseDocumentCompressor):
@@ -54,7 +55,7 @@ NOT_ONE = object()
 
 
 async def read(reranker: str) -> MemoryResults:
-    policy = MemoryPolicy.model_validate({"reranker": f"{__name__}:{reranker}", "read_timeout": 0.2})
+    policy = MemoryPolicy.model_validate({"recall": {"reranker": f"{__name__}:{reranker}", "timeout": 0.2}})
     memory = MemoryFacade(InMemoryStore(), policy)
     texts = ["I like tea", "I own a kayak", "I play chess"]
     await memory.semantic.add(texts, user_id="ann", session_id="s", agent_id="a")
@@ -89,4 +90,4 @@ async def test_what_is_no_reranker_is_named() -> None:
 @pytest.mark.parametrize("path", ["kayaks", "no_such_module:Kayaks", f"{__name__}:Missing"])
 def test_a_path_where_nothing_is_is_refused_with_the_config(path: str) -> None:
     with pytest.raises(ValidationError, match="reranker"):
-        MemoryPolicy.model_validate({"reranker": path})
+        MemoryPolicy.model_validate({"recall": {"reranker": path}})

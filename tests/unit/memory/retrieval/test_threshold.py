@@ -1,4 +1,4 @@
-"""`similarity_threshold` on stores that only compare vectors: what is too far and shares no word is not found."""
+"""`recall.similarity` on stores that only compare vectors: what is too far and shares no word is not found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from langgraph.store.base import BaseStore, SearchItem
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryPolicy, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.stock import near_enough
 from react_mem.memory.store.calibration import KNOWN, reference_questions
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
@@ -48,7 +49,7 @@ def store_of(embeddings: Embeddings, dims: int = 2) -> InMemoryStore:
 
 
 async def found(store: BaseStore, threshold: float, question: str = QUESTION) -> set[str]:
-    memory = MemoryFacade(store, MemoryPolicy(similarity_threshold=threshold))
+    memory = MemoryFacade(store, MemoryPolicy(recall={"similarity": threshold}))
     query = MemoryQuery(user_id="ann", session_id="s", agent_id="a", scopes=[MemoryScope.SEMANTIC], query=question)
     return {str(item.payload["text"]) for item in await memory.read(query)}
 

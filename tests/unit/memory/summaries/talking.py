@@ -12,7 +12,8 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.chain import ChainEntry, ContextChain
-from react_mem.memory.model.interface import MemoryPolicy, MemoryScope
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.joining import load_chain
@@ -49,7 +50,7 @@ class Conversation:
         **policy: Any,
     ) -> None:
         # without an extractor the user's statements are kept word for word: no model is asked but the summariser's
-        memory = MemoryFacade(store, MemoryPolicy.model_validate({"extraction": "inline", **policy}))
+        memory = MemoryFacade(store, MemoryPolicy(extraction={"mode": "inline"}).model_copy(update=policy))
         self.turns = Turns(memory, None, user, session, "tester", summariser)
         self.thread: list[BaseMessage] = []
 

@@ -79,7 +79,7 @@ async def test_summaries_are_found_by_what_they_say() -> None:
 
 
 async def test_the_chain_travels_with_the_read_and_takes_no_memorys_place() -> None:
-    talk = Conversation(InMemoryStore(), max_memories=2)
+    talk = Conversation(InMemoryStore(), recall={"max_memories": 2})
     await talk.say(*facts(4))
 
     async def read(session: str, **policy: Any) -> list[str]:
@@ -89,9 +89,9 @@ async def test_the_chain_travels_with_the_read_and_takes_no_memorys_place() -> N
 
     assert await read("talk") == ["message", "message", "chain"]
     assert await read("another") == ["message", "message"]
-    assert await read("talk", use_summaries=False) == ["message", "message"]
-    assert await read("talk", use_dialog=False) == ["chain"]
-    assert await read("talk", use_dialog=False, use_summaries=False) == []
+    assert await read("talk", summaries={"enabled": False}) == ["message", "message"]
+    assert await read("talk", recall={"dialog": False}) == ["chain"]
+    assert await read("talk", recall={"dialog": False}, summaries={"enabled": False}) == []
 
 
 async def test_the_chain_that_is_read_is_the_one_that_is_stored() -> None:
@@ -106,7 +106,7 @@ async def test_the_chain_that_is_read_is_the_one_that_is_stored() -> None:
 
 
 async def test_without_the_setting_nothing_is_summed_up() -> None:
-    talk = Conversation(InMemoryStore(), Summariser([summing_model()]), use_summaries=False)
+    talk = Conversation(InMemoryStore(), Summariser([summing_model()]), summaries={"enabled": False})
     report = await talk.say(*facts(5))
     assert report.summarised == 0
     assert await load_chain(talk.memory, "ann", "talk") is None
@@ -132,7 +132,7 @@ async def test_a_summary_of_an_invocation_is_none_of_the_chain() -> None:
 
 async def test_an_older_conversation_is_summed_up_from_its_beginning() -> None:
     store = InMemoryStore()
-    before = Conversation(store, use_summaries=False)
+    before = Conversation(store, summaries={"enabled": False})
     await before.say(*facts(7))
     talk = Conversation(store).shaped(window="oldest")
     talk.thread = before.thread
@@ -145,7 +145,7 @@ async def test_what_was_said_while_summaries_were_off_is_caught_up_with() -> Non
     store = InMemoryStore()
     talk = Conversation(store).shaped(window="oldest")
     await talk.say(*facts(4))
-    off = Conversation(store, use_summaries=False)
+    off = Conversation(store, summaries={"enabled": False})
     off.thread = talk.thread
     await off.say("I moved to Hue.", "I bought a boat.")
     await talk.say("I sold it.")
@@ -223,7 +223,7 @@ async def test_a_turn_that_is_read_again_much_later_joins_once() -> None:
 
 async def test_a_long_backlog_is_summed_up_in_portions() -> None:
     store = InMemoryStore()
-    before = Conversation(store, use_summaries=False)
+    before = Conversation(store, summaries={"enabled": False})
     for text in facts(150):
         await before.store_turn(text)
     while (await before.turns.extract()).stored:

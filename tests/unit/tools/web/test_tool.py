@@ -13,8 +13,8 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.external import ExternalSearch
-from react_mem.memory.model.interface import MemoryPolicy
+from react_mem.memory.model.external import WebSettings
+from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.registry import load_tools
 from react_mem.tools.web import WebSearch
 from react_mem.tools.web.fetch import PageFetcher
@@ -22,7 +22,7 @@ from react_mem.tools.web_search import create_web_search
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.web_server import GOLD, Page, WebServer
 
-SETTINGS = ExternalSearch.model_validate({"engines": ("tavily",)})
+SETTINGS = WebSettings.model_validate({"engines": ("tavily",)})
 ANN = {"user_id": "ann"}
 
 
@@ -43,7 +43,7 @@ async def call(web: WebServer, query: str, *, said: str = "please", store: Any =
             name="tester",
             manager="react",
             system_prompt="",
-            memory=MemoryPolicy.model_validate({"extraction": "off"}),
+            memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}}),
         ),
         model=ScriptedModel(script=[calls(("web_search", {"query": query})), "done"]),
         small_model=ScriptedModel(script=["never asked"]),
@@ -101,5 +101,5 @@ async def test_what_failed_is_an_observation(web: WebServer) -> None:
 
 
 def test_a_model_gives_a_query_and_nothing_else() -> None:
-    [found] = load_tools(["web_search"], MemoryPolicy(external_search=SETTINGS))
+    [found] = load_tools(["web_search"], MemoryPolicy(web=SETTINGS))
     assert list(convert_to_openai_tool(found)["function"]["parameters"]["properties"]) == ["query"]

@@ -1,0 +1,208 @@
+"""What an agent reads and writes: the `memory:` block of its YAML, nested by topic."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from react_mem.memory.model.arms import ALL_ARMS, Arm
+from react_mem.memory.model.external import WebSettings
+from react_mem.memory.model.flat_policy import given_of, in_topics
+from react_mem.memory.model.profile_schema import ProfileSchema
+from react_mem.memory.model.reranker_path import check_reranker
+from react_mem.memory.model.summary_settings import SummarySettings
+
+
+def _written_off(value: Any) -> Any:
+    # YAML reads a bare `off` as false
+    return "off" if value is False else value
+
+
+_Off = BeforeValidator(_written_off)
+
+_REMOVED = frozenset({"keywords"})
+"""Settings of earlier versions."""
+
+
+class RecallSettings(BaseModel):
+    """What a turn reads from memory: the `recall:` block of an agent's `memory:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dialog: bool = Field(True, description="What was said in this and other conversations.")
+    semantic: bool = Field(True, description="Facts.")
+    episodic: bool = Field(True, description="Episodes: goals, steps, outcomes.")
+    procedural: bool = Field(True, description="Skills: what to do when.")
+    profile: bool = Field(True, description="The user's profile, in every prompt.")
+    max_memories: int = Field(8, ge=1, le=100, description="Memories of each scope in the prompt, at most.")
+    max_docs: int = Field(5, ge=1, le=100, description="Documents in the prompt, at most.")
+    max_skills: int = Field(3, ge=1, le=100, description="Skills in the prompt, at most.")
+    similarity: float = Field(
+        0.7,
+        ge=0,
+        le=1,
+        description="How similar a memory must be to the question to be found by that alone; words that it, or what "
+        "was said around it, shares with the question find it anyway, as does a time that the question names. 0.5 is "
+        "unrelated, 0.7 what nine in ten answers reach, with any embedding model that tells them apart at all.",
+    )
+    arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
+    reranker: Annotated[str, AfterValidator(check_reranker)] = Field(
+        "",
+        description="The path 'package.module:attribute' of a LangChain document compressor that orders what was found "
+        "anew, such as a cross-encoder. It takes its time before the answer; none by default.",
+    )
+    timeout: float = Field(
+        5.0, gt=0, le=60, description="Seconds a turn waits for memory, before the answer and after it."
+    )
+
+
+class ContextSettings(BaseModel):
+    """How much of what stands in the prompt: the `context:` block of an agent's `memory:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
+    message_chars: int = Field(
+        8000, ge=500, description="Characters of an earlier message in the prompt; the current turn is always whole."
+    )
+    memory_tokens: int = Field(1500, ge=50, le=100_000, description="Tokens of memory in the prompt, at most.")
+    window: int | None = Field(
+        None, ge=1000, description="Tokens of the chat model's window; by default what it says of itself, else 16,000."
+    )
+    answer_tokens: int = Field(2000, ge=100, description="Tokens of that window that are left for the answer.")
+    compress_every: int = Field(5, ge=1, le=1000, description="Steps of a turn after which older ones are compressed.")
+    compress_above: int = Field(
+        4000, ge=100, le=1_000_000, description="Tokens of a turn's steps above which older ones are compressed."
+    )
+    keep_raw_steps: int = Field(3, ge=1, le=1000, description="The latest steps of a turn, which are never compressed.")
+
+
+class ExtractionSettings(BaseModel):
+    """How facts and episodes are drawn from what was said: the `extraction:` block of an agent's `memory:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Annotated[Literal["inline", "background", "agent", "off"], _Off] = Field(
+        "background",
+        description="When facts are drawn from a turn: behind it, before its end, only by the agent's tools, or never.",
+    )
+    engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
+    debounce: float = Field(2.0, ge=0, le=3600, description="Seconds of quiet before a background extraction.")
+    quiet_after: float = Field(
+        1800.0, ge=0, description="Seconds of quiet after which a conversation counts as ended, and is concluded."
+    )
+    recover_after: float = Field(
+        120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."
+    )
+    timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
+
+
+class LearningSettings(BaseModel):
+    """What many turns come to, drawn by `maintenance`: the `learning:` block of an agent's `memory:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    experience: bool = Field(True, description="Log the agent's steps and how they went.")
+    skills: Annotated[Literal["off", "model", "traces"], _Off] = Field(
+        "off",
+        description="How `maintenance` learns skills from what the agent did: never, in the small model's words, or "
+        "without a model.",
+    )
+    knowledge: Annotated[Literal["off", "rules", "model"], _Off] = Field(
+        "off",
+        description="How `maintenance` draws patterns, rules and preferences from facts and episodes: never, by "
+        "counting, or in the small model's words too.",
+    )
+    concepts: Literal["names", "model"] = Field(
+        "names",
+        description="How the people, places and things that facts name become concepts, behind the turns: by their "
+        "names and vectors, or with one model call of `maintenance` where those leave doubt.",
+    )
+    duplicates: Annotated[Literal["off", "model"], _Off] = Field(
+        "model",
+        description="Whether `maintenance` looks for facts that say the same in other words: one call of the small "
+        "model where there are new facts with near neighbours.",
+    )
+
+
+class TaskSettings(BaseModel):
+    """Whether requests are planned: the `tasks:` block of an agent's `memory:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    enabled: bool = Field(
+        False,
+        description="Whether the small model plans a request of several steps as a task graph, which outlives the "
+        "conversation. One call before the answer, beside the reading of memory.",
+    )
+
+
+class MemoryPolicy(BaseModel):
+    """What an agent reads and writes: the `memory:` block of its YAML. Every field has a default that works.
+
+    The flat form of earlier versions is read with a warning that names the new places.
+
+    >>> policy = MemoryPolicy(recall={"semantic": False})
+    >>> policy.recall.semantic, policy.recall.dialog, policy.extraction.mode
+    (False, True, 'background')
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    recall: RecallSettings = Field(RecallSettings(), description="What a turn reads from memory.")
+    context: ContextSettings = Field(ContextSettings(), description="How much of what stands in the prompt.")
+    profile: ProfileSchema = Field(
+        default_factory=dict,
+        description="The fields of a profile: {field: description}, a JSON schema of an object, or the dotted path of "
+        "a pydantic model. Empty: any field.",
+    )
+    extraction: ExtractionSettings = Field(
+        ExtractionSettings(), description="How facts and episodes are drawn from what was said."
+    )
+    summaries: SummarySettings = Field(
+        SummarySettings(), description="How older parts of a conversation are summed up."
+    )
+    learning: LearningSettings = Field(LearningSettings(), description="What many turns come to.")
+    tasks: TaskSettings = Field(TaskSettings(), description="Whether requests are planned.")
+    web: WebSettings = Field(WebSettings(), description="Whether and how the web is searched.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_topic(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        if removed := ", ".join(sorted(_REMOVED & data.keys())):
+            warnings.warn(f"These memory settings are no more and are ignored; remove them: {removed}", stacklevel=2)
+        return in_topics({name: value for name, value in data.items() if name not in _REMOVED})
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, with changes that are checked as any policy is.
+
+        Args:
+            update: Topics with the keys that change, such as `{"recall": {"max_memories": 3}}`: a topic's other keys
+                stay as they are.
+            deep: Whether what the policy holds is copied too.
+
+        Raises:
+            ValidationError: If a change is not valid.
+
+        >>> MemoryPolicy(recall={"semantic": False}).model_copy(update={"recall": {"max_docs": 1}}).recall.semantic
+        False
+        """
+        copied = super().model_copy(deep=deep)
+        if not update:
+            return copied
+        given = given_of(copied)
+        for name, value in in_topics(update).items():
+            topic = getattr(copied, name, None)
+            merges = isinstance(topic, BaseModel) and isinstance(value, Mapping)
+            given[name] = {**given_of(topic), **value} if merges else value
+        return self.model_validate(given)
+
+    @property
+    def extracts(self) -> bool:
+        """Whether facts are drawn from turns without the agent's doing."""
+        return self.extraction.mode in {"inline", "background"}
