@@ -63,7 +63,7 @@ class ScopeStore:
             query: The query.
             question: What it asks, read; None where it asks nothing, and a scope answers with its latest.
         """
-        return [self._search(query, question, self._policy.max_memories)]
+        return [self._search(query, question, self._policy.recall.max_memories)]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the answers to `operations` as results, the most relevant first.
