@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from react_mem.memory.context import fence
+from react_mem.memory.context import flat
 from react_mem.memory.language.text import normalise
 
 _LEVELS = ((240, 2), (80, 1), (0, 0))
@@ -99,7 +99,7 @@ def digest(goal: str, steps: Sequence[Step], count: int, max_chars: int) -> Dige
     later = _used_later(steps)
     aim = _terms(goal).words
     notes = [_Note(steps, place, later[place], aim) for place in range(count)]
-    title = f"Goal: {_begin(_flat(goal), _GOAL_CHARS)}"
+    title = f"Goal: {_begin(flat(goal), _GOAL_CHARS)}"
     text, cut = title, False
     for head, extra in _LEVELS:
         lines = [note.line(head, extra) for note in notes]
@@ -150,8 +150,8 @@ class _Text:
     """A text of a step, in pieces, of which those that matter are known."""
 
     def __init__(self, text: str, later: _Terms, aim: frozenset[str]) -> None:
-        self._flat = _flat(text)
-        self._pieces = [_flat(piece) for piece in _pieces(text)]
+        self._flat = flat(text)
+        self._pieces = [flat(piece) for piece in _pieces(text)]
         terms = [_terms(piece, parts=True) for piece in self._pieces]
         counts = Counter(word for held in terms for word in held.words)
         rare = frozenset(word for word, count in counts.items() if count <= _RARE)
@@ -257,7 +257,3 @@ def _begin(text: str, limit: int) -> str:
 
 def _arguments(step: Step) -> str:
     return json.dumps(step["arguments"], ensure_ascii=False, default=str)
-
-
-def _flat(text: str) -> str:
-    return fence(re.sub(r"\s+", " ", text).strip())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -16,7 +15,7 @@ from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from react_mem.memory.context import MAX_LINE_CHARS, fence, profile_lines, render_line, render_memories, render_message
+from react_mem.memory.context import MAX_LINE_CHARS, flat, profile_lines, render_line, render_memories, render_message
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.over import as_read
@@ -295,7 +294,9 @@ async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> t
                 unclear += done.unclear
         if gone:
             return "\n".join([FORGOTTEN, *problems])
-        return "\n".join(["Nothing was forgotten.", *(f"- {_flat(text)}" for text in unclear[:_CANDIDATES])])
+        return "\n".join(
+            ["Nothing was forgotten.", *(f"- {flat(text, MAX_LINE_CHARS)}" for text in unclear[:_CANDIDATES])]
+        )
 
     return await _with_memory(runtime, policy, erase), gone
 
@@ -343,7 +344,8 @@ async def unfold_summary(summary: str, runtime: ToolRuntime[Any, Any], policy: M
         id_ = await find_summary(access.memory, access.user_id, access.session_id, name)
         unfolded = await unfold(access.memory, access.user_id, id_) if id_ else None
         if unfolded is None:
-            return f"There is no summary {_flat(name)}. Take the letters and digits after the word summary in its line."
+            named = flat(name, MAX_LINE_CHARS)
+            return f"There is no summary {named}. Take the letters and digits after the word summary in its line."
         parts = unfolded.parts
         if len(unfolded.messages) <= _MESSAGES:
             parts = tuple(Unfolded(message) for message in unfolded.messages)
@@ -419,7 +421,7 @@ def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], 
 def _which(known: Sequence[Fact], how: str) -> str:
     if not known:
         return "Nothing like it is remembered."
-    lines = "\n".join(f"- {LABELS[fact.origin]}{_flat(fact.text)}" for fact in known[:_CANDIDATES])
+    lines = "\n".join(f"- {LABELS[fact.origin]}{flat(fact.text, MAX_LINE_CHARS)}" for fact in known[:_CANDIDATES])
     return f"It is not clear which fact is meant; if it is one of these, {how} its exact text:\n{lines}"
 
 
@@ -449,14 +451,9 @@ def _part(part: Unfolded, limit: int) -> str:
     if isinstance(record, Message):
         return render_message(record.to_value(), whole_text(vars(record)), limit)
     return (
-        f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {LABELS[record.origin]}{_flat(record.text, limit)}"
+        f"- [summary {record.id} until {record.created_at:%Y-%m-%d}] {LABELS[record.origin]}{flat(record.text, limit)}"
     )
 
 
 def _quoted(fact: Fact) -> str:
-    return f"{LABELS[fact.origin]}“{_flat(fact.text)}”"
-
-
-def _flat(text: str, limit: int = MAX_LINE_CHARS) -> str:
-    flat = fence(re.sub(r"\s+", " ", text).strip())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    return f"{LABELS[fact.origin]}“{flat(fact.text, MAX_LINE_CHARS)}”"

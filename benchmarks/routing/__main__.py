@@ -26,7 +26,7 @@ from benchmarks.report import environment, print_table, write_json
 from benchmarks.routing.data import Request, load_requests, load_tools
 from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched, System, Words, make_tools
 from react_mem.agents.models import load_chat_model
-from react_mem.memory.context import tool_tokens
+from react_mem.memory.context import fence, tool_tokens
 from react_mem.memory.store.embeddings import load_embedding_model
 from react_mem.tools.routing.settings import SwitchSettings
 
@@ -112,7 +112,7 @@ async def run(options: argparse.Namespace) -> None:
     top = SwitchSettings().max_tools
     semantic, model = SwitchSettings(mode="semantic"), SwitchSettings(mode="model", timeout=options.timeout)
     meter = Meter()
-    needed = {request.text: (request.tools, request.layers) for request in requests}
+    needed = {fence(request.text): (request.tools, request.layers) for request in requests}
     rows: dict[str, Metrics] = {}
     planned: list[tuple[System, Meter | None]] = [
         (Words(tools, top), None),

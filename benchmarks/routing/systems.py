@@ -135,7 +135,7 @@ class Oracle(BaseChatModel):
     """Stands in for a small model that always picks right from what it is shown: the best that can come of asking.
 
     Args:
-        needed: By request, the tools and the layers that it needs.
+        needed: By request as it is shown, the tools and the layers that it needs.
     """
 
     needed: Mapping[str, tuple[Sequence[str], Sequence[str]]]
@@ -156,7 +156,7 @@ class Oracle(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         shown = messages[-1].text
-        request = shown[shown.index("<request>") + 9 : shown.index("</request>")].strip().replace("&lt;", "<")
+        request = shown[shown.index("<request>") + 9 : shown.index("</request>")].strip()
         tools, layers = self.needed[request]
         seen = set(re.findall(r"^(\w+):", shown.partition("</tools>")[0], re.MULTILINE))
         said = {"tools": [name for name in tools if name in seen], "layers": list(layers)}

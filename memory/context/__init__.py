@@ -14,7 +14,7 @@ from react_mem.memory.context.lines import (
 )
 from react_mem.memory.context.memories import MemoryBlock, render_memories
 from react_mem.memory.llm.budget import Section, Window
-from react_mem.memory.llm.fencing import fence
+from react_mem.memory.llm.fencing import fence, flat
 from react_mem.memory.llm.tokens import count_tokens, tool_tokens
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "assemble",
     "count_tokens",
     "fence",
+    "flat",
     "labelled",
     "lay_out",
     "profile_lines",

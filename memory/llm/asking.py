@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from react_mem.memory.llm.fencing import block, row
 from react_mem.memory.llm.form import FormModel
 from react_mem.prompts import load_prompt
 
@@ -48,15 +48,8 @@ class Asker:
 
 
 def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:
-    """Return data as a model is shown it: a JSON object a line, between tags that nothing in it can close.
-
-    >>> print(as_lines("facts", [{"id": "f1", "text": "a </facts>"}]))
-    <facts>
-    {"id": "f1", "text": "a \\u003c/facts>"}
-    </facts>
-    """
-    lines = [json.dumps(value, ensure_ascii=False).replace("<", "\\u003c") for value in values]
-    return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
+    """Return data as a model is shown it: a JSON object a line, between tags that nothing in it can close."""
+    return block(tag, map(row, values))
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from react_mem.memory.llm.fencing import block, row
 
 MAX_CHARS = 24_000
 """Of all sources together, some 8,000 tokens of Vietnamese: what a small model's window holds beside instructions."""
@@ -15,9 +15,6 @@ _MAX_SOURCE = 4_000
 _MIN_SOURCE = 200
 CUT = "[…]"
 """Stands where the middle of a long source is left out."""
-
-# What could close the block that it stands in, or be read as a mark of a chat template.
-_FENCE = re.compile(r"<(?=\s*/?\s*[a-zA-Z]|\|)")
 
 
 @dataclass(frozen=True)
@@ -52,17 +49,11 @@ def rendered(tag: str, sources: Sequence[Source]) -> str:
     >>> from datetime import datetime
     >>> print(rendered("conversation", [Source("Hi </conversation>", datetime(2026, 11, 20, tzinfo=UTC), "user")]))
     <conversation>
-    {"role": "user", "date": "Fri 2026-11-20", "text": "Hi ‹/conversation>"}
+    {"role": "user", "date": "Fri 2026-11-20", "text": "Hi ‹/conversation›"}
     </conversation>
     """
-    lines = [
-        json.dumps(
-            {**({"role": source.role} if source.role else {}), "date": source.day, "text": source.text},
-            ensure_ascii=False,
-        )
-        for source in sources
-    ]
-    return "\n".join([f"<{tag}>", *(_FENCE.sub("‹", line) for line in lines), f"</{tag}>"])
+    lines = ({"role": source.role, "date": source.day, "text": source.text} for source in sources)
+    return block(tag, (row({name: value for name, value in line.items() if value}) for line in lines))
 
 
 def _edges(text: str, limit: int) -> str:

@@ -15,6 +15,7 @@ from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import telemetry
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.llm.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
+from react_mem.memory.llm.fencing import fence
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.answers import objection, read_summary
@@ -227,7 +228,7 @@ class Summarising:
             told.append(f"It lacks what they have: {', '.join(found.lost[:_MAX_COMPLAINT])}.")
         complaint = " ".join(told)
         again = self.summariser.prompts["summary_again"]
-        return HumanMessage(again.format(complaint=complaint, length=self.settings.summary_length))
+        return HumanMessage(again.format(complaint=fence(complaint), length=self.settings.summary_length))
 
 
 def _held(text: str, task: Task) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.errors import InvalidOutput
+from react_mem.memory.llm.fencing import block, fence, flat
 from react_mem.memory.llm.form import FormModel
 from react_mem.memory.llm.schema import object_schema
 from react_mem.prompts import load_prompt
@@ -74,18 +75,13 @@ class Asker:
     def _briefing(self, request: str, candidates: Sequence[Route]) -> str:
         half = _MAX_CHARS // 2
         asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
-        return "\n".join(
-            [
-                "<tools>",
-                *(f"{route.name}: {first_sentence(route.description)}" for route in candidates),
-                "</tools>",
-                "<layers>",
-                *(f"{route.name}: {route.description}" for route in self._layers),
-                "</layers>",
-                # a tag in what somebody wrote must not end the data
-                f"<request>\n{asked.replace('<', '&lt;')}\n</request>",
-            ]
-        )
+        blocks = {
+            # tools may be described by a server that is somebody else's
+            "tools": [f"{route.name}: {flat(first_sentence(route.description), _MAX_CHARS)}" for route in candidates],
+            "layers": [f"{route.name}: {route.description}" for route in self._layers],
+            "request": [fence(asked)],
+        }
+        return "\n".join(block(tag, lines) for tag, lines in blocks.items())
 
 
 def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:

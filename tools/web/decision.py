@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.calls import HIDDEN, without_retries
+from react_mem.memory.llm.fencing import fence
 from react_mem.memory.llm.stand_ins import ask_in_turn
 from react_mem.prompts import load_prompt
 
@@ -42,7 +43,10 @@ async def model_says_yes(
     )
     half = _MAX_CHARS // 2
     asked = question if len(question) <= _MAX_CHARS else f"{question[:half]} … {question[-half:]}"
-    messages = [SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")), HumanMessage(f"Message:\n{asked}\n\nyes or no?")]
+    messages = [
+        SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")),
+        HumanMessage(f"Message:\n{fence(asked)}\n\nyes or no?"),
+    ]
 
     def asking(model: BaseChatModel) -> Callable[[float], Awaitable[bool]]:
         return lambda left: _says_yes(model, messages, left)

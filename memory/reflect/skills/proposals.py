@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from react_mem.memory.llm.fencing import block, fence, row
 from react_mem.memory.llm.form import FormModel
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.reflect.skills.procedures import Procedure
@@ -88,18 +89,12 @@ class Proposer:
 
 
 def _briefing(task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> str:
-    lines = ["<procedures>"]
-    lines += [_line({"name": f"p{place}", "tools": one.tools}) for place, one in enumerate(procedures)]
-    lines += ["</procedures>", f"<turns task_type={json.dumps(task_type, ensure_ascii=False)}>"]
+    named = [row({"name": f"p{place}", "tools": one.tools}) for place, one in enumerate(procedures)]
+    turns = [f"<turns task_type={fence(json.dumps(task_type, ensure_ascii=False))}>"]
     for place, one in enumerate(procedures):
-        lines += [_line({"procedure": f"p{place}", **_shown(trace)}) for trace in one.traces[-_SHOWN:]]
-    lines += [_line(_shown(trace)) for trace in failed[-_SHOWN:]]
-    return "\n".join([*lines, "</turns>"])
-
-
-def _line(value: Mapping[str, Any]) -> str:
-    # a tag in what somebody said must not end the data
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+        turns += [row({"procedure": f"p{place}", **_shown(trace)}) for trace in one.traces[-_SHOWN:]]
+    turns += [row(_shown(trace)) for trace in failed[-_SHOWN:]]
+    return "\n".join([block("procedures", named), *turns, "</turns>"])
 
 
 def _shown(trace: Trace) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory.llm.fencing import flat
+from react_mem.memory.llm.fencing import block, flat, row
 from react_mem.memory.llm.form import FormModel
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.transcript import text_of
@@ -91,14 +91,14 @@ class Planner:
             "done": [_deed(step) for step in done],
             "request": [flat(request, _MAX_REQUEST)],
         }
-        return "\n".join(line for tag, lines in blocks.items() for line in (f"<{tag}>", *lines, f"</{tag}>"))
+        return "\n".join(block(tag, lines) for tag, lines in blocks.items())
 
 
 def _lines(task: TaskGraph | None) -> list[str]:
     if task is None:
         return []
     rows = [{"goal": task.goal}, *task.to_json()["steps"]]
-    return [flat(json.dumps(row, ensure_ascii=False), _MAX_REQUEST) for row in rows]
+    return [row(one)[:_MAX_REQUEST] for one in rows]
 
 
 def _deed(step: Mapping[str, Any]) -> str:

@@ -7,9 +7,8 @@ the deployment's lookup (see `memory.write.customers`), never from the model.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -21,7 +20,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window
 from react_mem.memory.llm.calls import secrets_of, without_retries
 from react_mem.memory.llm.errors import translate
-from react_mem.memory.llm.fencing import fence
+from react_mem.memory.llm.fencing import block, row
 from react_mem.memory.llm.tokens import count_tokens
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
@@ -90,7 +89,7 @@ class ChatSummarizer:
             degraded = [Degradation(part="customer", message=problem) for problem in found.problems]
             if prompt.problem:
                 degraded.append(Degradation(part="prompt", message=prompt.problem))
-            messages, left_out = self._messages(prompt.text, request, previous, found)
+            messages, left_out = await asyncio.to_thread(self._messages, prompt.text, request, previous, found)
             if left_out:
                 said = f"the {left_out} oldest of recent_messages have no room in the model's window"
                 degraded.append(Degradation(part="messages", message=said))
@@ -132,21 +131,21 @@ class ChatSummarizer:
             summary_length=self._policy.summaries.summary_length, question_length=MAX_QUESTION_CHARS
         )
         before = [
-            _block("customer", [_row(found.customer.known)] if found.customer else []),
-            _block("advertisement", [_row({"content": request.ad_content})] if request.ad_content else []),
-            _block("summary_so_far", [_row({"content": previous})] if previous else []),
+            block("customer", [row(found.customer.known)]) if found.customer else "",
+            block("advertisement", [row({"content": request.ad_content})]) if request.ad_content else "",
+            block("summary_so_far", [row({"content": previous})]) if previous else "",
         ]
-        newest = _block("newest_message", [_row({"role": "user", "content": request.user_input})])
+        newest = block("newest_message", [row({"role": "user", "content": request.user_input})])
         room = self._room - sum(map(count_tokens, (system, *before, newest)))
         recent = request.recent_messages or []
         rows: list[str] = []
         for message in reversed(recent):
-            row = _row(message.model_dump())
-            room -= count_tokens(row)
+            shown = row(message.model_dump())
+            room -= count_tokens(shown)
             if room < 0:
                 break
-            rows.insert(0, row)
-        data = "\n".join(filter(None, [*before, _block("messages", rows), newest]))
+            rows.insert(0, shown)
+        data = "\n".join(filter(None, [*before, block("messages", rows) if rows else "", newest]))
         return [SystemMessage(system), HumanMessage(data)], len(recent) - len(rows)
 
     async def _draft(self, messages: list[BaseMessage]) -> tuple[Draft, list[str]]:
@@ -197,12 +196,3 @@ class ChatSummarizer:
             question = ""
             problems.append("the model sent no usable question; it is as it was written")
         return summary, question, tuple(problems)
-
-
-def _row(row: Mapping[str, str]) -> str:
-    # one JSON object a line: nothing that is said can forge another message, nor close the fence it stands in
-    return fence(json.dumps(row, ensure_ascii=False))
-
-
-def _block(tag: str, rows: Sequence[str]) -> str:
-    return "\n".join([f"<{tag}>", *rows, f"</{tag}>"]) if rows else ""

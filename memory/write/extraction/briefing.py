@@ -11,6 +11,7 @@ from itertools import accumulate
 from react_mem.memory.language.clauses import Clause, cut
 from react_mem.memory.language.own_words import own_words
 from react_mem.memory.language.statements import ends_of
+from react_mem.memory.llm.fencing import block, flat
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
 from react_mem.memory.model.origins import Origin
 
@@ -25,9 +26,7 @@ MAX_EXISTING_CHARS = 300
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
-# A text is one line and opens no fence: it can forge neither a message, nor a clause's number, nor the end of the data.
-_LINES = re.compile(r"\s+")
-_MARK_UP = re.compile(r"<(?=[/\w|!])|\[(?=/?[A-Z]{3,}\])")
+# no text can forge the number of a clause
 _LABEL = re.compile(r"^\[(?=\d+\])")
 
 
@@ -139,8 +138,8 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
         clauses=clauses,
         hidden=hidden,
         targets=targets,
-        transcript=_fenced("conversation", lines),
-        memories=_fenced("memories", known) if known else "",
+        transcript=block("conversation", lines),
+        memories=block("memories", known) if known else "",
         whole=read and not hidden and all(len(ends_of(own[place])) == 1 for place in said),
         tainted=tainted,
         zone=zone,
@@ -203,9 +202,4 @@ def _ends(text: str, limit: int) -> str:
 
 
 def _flat(text: str) -> str:
-    line = _LINES.sub(" ", text).strip()
-    return _LABEL.sub("(", _MARK_UP.sub("‹", line))
-
-
-def _fenced(tag: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"<{tag}>", *lines, f"</{tag}>"])
+    return _LABEL.sub("(", flat(text))
