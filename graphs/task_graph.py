@@ -44,6 +44,7 @@ from react_mem.memory.reflect.tasks import (
     observed,
     proven,
 )
+from react_mem.memory.scopes import StateMemoryStore
 from react_mem.prompts import load_prompt
 
 _FORM = load_prompt("task_graph_context")
@@ -199,7 +200,9 @@ class TaskGraphs:
     def _keeper(self, identity: Identity | None, runtime: Runtime[Any]) -> TaskKeeper | None:
         if identity is None or runtime.store is None:
             return None
-        return TaskKeeper(runtime.store, identity.user_id, identity.session_id, self._agent_id)
+        return TaskKeeper(
+            StateMemoryStore(runtime.store, self._policy), identity.user_id, identity.session_id, self._agent_id
+        )
 
     async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
         if keeper is None:

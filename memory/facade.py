@@ -15,11 +15,9 @@ from langgraph.store.base import BaseStore, GetOp, Item, Result
 
 from react_mem.memory import telemetry
 from react_mem.memory.branches.marks import branch_key, tip_of
-from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.doubts import with_doubts
-from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
@@ -48,6 +46,7 @@ from react_mem.memory.scopes import (
     SemanticMemoryStore,
     StateMemoryStore,
 )
+from react_mem.memory.scopes.scope import question_of
 from react_mem.memory.store.owned import WHOLE, everything
 
 log = logging.getLogger(__name__)
@@ -117,7 +116,7 @@ class MemoryFacade:
 
     async def _read(self, query: MemoryQuery) -> MemoryResults:
         started = time.monotonic()
-        question = await self._question(query)
+        question = await question_of(self.store, query)
         asked = [
             (scope, scope.operations(query, question))
             for scope in map(self._scopes.__getitem__, dict.fromkeys(query.scopes))
@@ -187,11 +186,6 @@ class MemoryFacade:
             cause = cause_of(error)
             log.warning("the order of memories is not checked by %s: %s", path, cause)
             return answers, cause
-
-    async def _question(self, query: MemoryQuery) -> Question | None:
-        if not query.query or not query.query.strip() or not query.scopes:
-            return None
-        return read_question(query.query, query.asked_at, await speakers_of(self.store, query.user_id))
 
     async def write(self, event: MemoryWriteEvent) -> None:
         """Remember one thing; writing the same thing again changes nothing.

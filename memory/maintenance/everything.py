@@ -12,7 +12,6 @@ from react_mem.memory.maintenance.reflecting import maintain, repair, users_with
 from react_mem.memory.maintenance.runner import Runners
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.namespaces import PENDING
-from react_mem.memory.reflect.skills.traces import MAX_STEPS_READ
 from react_mem.memory.write.conversations import agents_with_work
 from react_mem.memory.write.turns import TurnReport
 
@@ -37,7 +36,7 @@ async def maintain_all(store: BaseStore, runners: Runners, user_id: str | None =
         try:
             memory = MemoryFacade(store)
             # a flow logs experience and has no conversation; a node with hooks is no agent, and learns nothing
-            experienced = await memory.experience.agents(user, MAX_STEPS_READ)
+            experienced = await memory.experience.agents(user)
             wanted = dict.fromkeys([*await agents_with_work(memory, user), *experienced])
             for agent in [name for name in wanted if name in names and name not in down]:
                 runner = await runners.get(agent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,11 +16,12 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import misdated, to_records
 from react_mem.memory.model.chain import ContextChain
-from react_mem.memory.model.changes import write
+from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
-from react_mem.memory.model.records import Message, Record, Summary
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.records import Message, Record, Summary, now
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
 
 MAX_FRESH = 3
@@ -94,7 +95,7 @@ class DialogMemoryStore(ScopeStore):
         """
         messages: list[Message] = []
         summaries: list[Summary] = []
-        async for value in self._all(user_id, session_id=session_id):
+        for value in await self.every(user_id, session_id=session_id):
             if MESSAGE.matches(value):
                 messages.append(Message.from_value(value))
             elif not value.get("chain"):
@@ -129,20 +130,17 @@ class DialogMemoryStore(ScopeStore):
         for place, message in enumerate(messages):
             if not message.id:
                 raise ValueError(f"messages[{place}] has no id: give each an id, so that it is stored once")
-        known = {
-            value["id"]: value["turn"] async for value in self._all(user_id, session_id=session_id, kind=MESSAGE.name)
-        }
+        stored = await self.every(user_id, session_id=session_id, kind=MESSAGE.name)
+        known = {value["id"]: value["turn"] for value in stored}
         first = max(known.values(), default=-1) + 1
         records = to_records(messages, first=first, session_id=session_id, agent_id=agent_id)
         new = [record for record in records if record.id not in known]
         await self._keep(user_id, new)
         return new
 
-    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
-        await super()._keep(user_id, records, dated=dated)
-        messages = [record for record in records if isinstance(record, Message)]
-        if names := speaker_changes(self._store, user_id, messages):
-            await write(self._store, names)
+    def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
+        """Return the writes that make speakers known."""
+        return speaker_changes(self.store, user_id, [record for record in records if isinstance(record, Message)])
 
     async def update_summary(
         self,
@@ -162,12 +160,36 @@ class DialogMemoryStore(ScopeStore):
             agent_id: The agent that wrote it.
             source_ids: The messages it sums up; without any, the conversation as a whole.
         """
-        summary = Summary(
+        summary = self.summary(text, session_id=session_id, agent_id=agent_id, source_ids=source_ids)
+        await self._keep(user_id, [summary], dated=False)
+        return summary
+
+    def summary(
+        self,
+        text: str,
+        *,
+        session_id: str,
+        agent_id: str,
+        source_ids: Sequence[str] = (),
+        origins: Iterable[Origin] = (),
+        at: datetime | None = None,
+    ) -> Summary:
+        """Return what a conversation came to, as a record; the same messages give the same one.
+
+        Args:
+            text: The summary.
+            session_id: The conversation.
+            agent_id: The agent that wrote it.
+            source_ids: The messages it sums up; without any, the conversation as a whole.
+            origins: Who vouches for them: it is trusted no more than the least trusted.
+            at: When it was written; now by default.
+        """
+        return Summary(
             id=SUMMARY.id(*(source_ids or (session_id,))),
             text=text[:MAX_INDEXED_CHARS],
+            origin=lowest([Origin.ASSISTANT, *origins]),
+            created_at=at or now(),
             session_id=session_id,
             agent_id=agent_id,
             source_ids=tuple(source_ids),
         )
-        await self._keep(user_id, [summary])
-        return summary

@@ -11,10 +11,10 @@ from langgraph.store.base import Op
 from react_mem.memory.graph.lineage import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.merging.episodes import episode_text, merged, same_episode
 from react_mem.memory.model.changes import Change, put
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EPISODE
 from react_mem.memory.model.records import Episode, Level, Record
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
@@ -81,26 +81,21 @@ class EpisodicMemoryStore(ScopeStore):
         Raises:
             ValueError: If the goal is empty or a value is out of bounds.
         """
-        episode = self.checked(
-            _complete(
-                {
-                    "goal": goal,
-                    "situation": situation,
-                    "steps": tuple(steps),
-                    "outcome": outcome,
-                    "lessons": tuple(lessons),
-                    "level": level,
-                    "importance": importance,
-                    "milestone_title": milestone_title,
-                    "linked_steps": tuple(linked_steps),
-                    "source_ids": tuple(source_ids),
-                    "session_id": session_id,
-                    "agent_id": agent_id,
-                }
-            )
-        )
-        assert isinstance(episode, Episode)  # noqa: S101 - narrows for the type checker
-        return await self._told(user_id, episode)
+        data = {
+            "goal": goal,
+            "situation": situation,
+            "steps": tuple(steps),
+            "outcome": outcome,
+            "lessons": tuple(lessons),
+            "level": level,
+            "importance": importance,
+            "milestone_title": milestone_title,
+            "linked_steps": tuple(linked_steps),
+            "source_ids": tuple(source_ids),
+            "session_id": session_id,
+            "agent_id": agent_id,
+        }
+        return await self._told(user_id, self.made(Episode, data))
 
     async def told_before(self, user_id: str, episode: Episode) -> Episode:
         """Return an episode with that which it tells again, whose place it takes; as it is where it is new.
@@ -110,7 +105,7 @@ class EpisodicMemoryStore(ScopeStore):
             episode: The episode.
         """
         stored = await self._get(user_id, [episode.id])
-        latest = await self._store.asearch(
+        latest = await self.store.asearch(
             self.namespace(user_id), filter={"level": str(episode.level)}, limit=_TOLD_BEFORE, refresh_ttl=False
         )
         known = [*stored.values(), *(item.value for item in latest)]
@@ -128,11 +123,11 @@ class EpisodicMemoryStore(ScopeStore):
 
     async def _told(self, user_id: str, episode: Episode) -> Episode:
         async def step() -> tuple[Episode, list[Change]]:
-            [kept] = await capped(self._store, user_id, [await self.told_before(user_id, episode)])
+            [kept] = await capped(self.store, user_id, [await self.told_before(user_id, episode)])
             stored = await self._get(user_id, [kept.id])
             return kept, [put(user_id, kept)] if kept.to_value() != stored.get(kept.id) else []
 
-        return await transact(self._store, user_id, step)
+        return await transact(self.store, user_id, step)
 
     async def recall(self, query: str, top_k: int = 5, *, user_id: str) -> list[MemoryResultItem]:
         """Return the episodes nearest to a text.
@@ -144,15 +139,25 @@ class EpisodicMemoryStore(ScopeStore):
         """
         return await self._find(user_id, query, top_k, {})
 
-    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive id and text from what was attempted."""
-        return _complete(data)
+        return completed(data)
 
 
-def _complete(data: dict[str, Any]) -> dict[str, Any]:
-    goal = str(data.get("goal", ""))
+def completed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of an episode with its id and text; a turn has one of each level.
+
+    Raises:
+        ValueError: If it has no goal.
+    """
+    goal, title, outcome = (str(data.get(name, "")) for name in ("goal", "milestone_title", "outcome"))
     if not goal.strip():
         raise ValueError("memory scope episodic: goal: is missing; give what was wanted")
-    what = data.get("source_ids") or (str(data["session_id"]), normalise(goal))
-    parts = (data.get("milestone_title", ""), goal, data.get("outcome", ""), data.get("lessons", ()))
-    return {"id": EPISODE.id(*what), "text": episode_text(*parts), **data}
+    level = str(data.get("level", Level.TASK))
+    sources = data.get("source_ids")
+    if level == Level.MILESTONE and title:
+        text = f"{title}: {outcome}"[:MAX_INDEXED_CHARS]
+    else:
+        text = episode_text(title, goal, outcome, data.get("lessons", ()))
+    id_ = EPISODE.id(level, *sources) if sources else EPISODE.id(data["session_id"], normalise(goal))
+    return {"id": id_, "text": text, **data}

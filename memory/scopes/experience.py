@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
-from langgraph.store.base import Op, SearchOp
+from langgraph.store.base import GetOp, Item, Op, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.external import origin_of_result
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import EXPERIENCE, OUTCOME
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import now
+from react_mem.memory.model.records import Record, now
 from react_mem.memory.model.skills import StepExperience, TurnOutcome
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.owned import WHOLE
@@ -24,7 +26,37 @@ from react_mem.memory.store.owned import WHOLE
 MAX_OUTPUT_CHARS = 4_000
 """Of a tool's result: enough to see what came of a step; the whole is in the thread."""
 
+MAX_STEPS_READ = 2_000
+"""Steps of a user that are read at once, the latest: some 300 turns, a few megabytes, a tenth of a second on a busy
+machine."""
+
 _A_STEP = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class LoggedTurn:
+    """What an agent did in one turn.
+
+    Args:
+        session_id: The conversation.
+        turn_id: The message that it answers; empty where nobody said.
+        task_type: What kind of task it was.
+        goal: What was asked for; empty where that is not known.
+        steps: What it did, in order.
+        succeeded: Whether it came off.
+    """
+
+    session_id: str
+    turn_id: str
+    task_type: str
+    goal: str
+    steps: tuple[StepExperience, ...]
+    succeeded: bool
+
+    @property
+    def at(self) -> datetime:
+        """When it ended."""
+        return self.steps[-1].created_at
 
 
 class ExperienceMemoryStore(ScopeStore):
@@ -61,12 +93,26 @@ class ExperienceMemoryStore(ScopeStore):
         """
         step = step_data
         if not isinstance(step, StepExperience):
-            checked = self.checked(_complete({"session_id": session_id, "agent_id": agent_id, **dict(step)}))
-            assert isinstance(checked, StepExperience)  # noqa: S101 - narrows for the type checker
-            step = checked
-        if self._policy.learning.experience:
-            await self._keep(user_id, [step], dated=False)
+            step = self.made(StepExperience, {"session_id": session_id, "agent_id": agent_id, **step})
+        await self._keep(user_id, [step], dated=False)
         return step
+
+    def logged(
+        self, user_id: str, steps: Sequence[Mapping[str, Any]], *, session_id: str, agent_id: str, turn_id: str
+    ) -> list[Change]:
+        """Return the writes of a turn's steps, for a batch; none under a policy with `learning: {experience: false}`.
+
+        Args:
+            user_id: The owner.
+            steps: What the agent did (see `steps_to_experience`).
+            session_id: The conversation.
+            agent_id: The agent.
+            turn_id: The message that the turn answers.
+        """
+        if not self._policy.learning.experience:
+            return []
+        made = steps_to_experience(steps, session_id=session_id, agent_id=agent_id, turn_id=turn_id)
+        return [put(user_id, step) for step in made]
 
     async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
         """Return the steps of a kind of task that failed, the latest first.
@@ -76,12 +122,14 @@ class ExperienceMemoryStore(ScopeStore):
             limit: How many.
             user_id: The owner.
         """
-        return (await self._steps(user_id, task_type, success=False))[:limit]
+        turns, _ = await self.turns(user_id, task_type=task_type)
+        failed = [step for turn in turns for step in turn.steps if not step.success]
+        return sorted(failed, key=lambda step: step.created_at, reverse=True)[:limit]
 
     async def get_successful_traces(
         self, task_type: str, limit: int = 50, *, user_id: str
     ) -> list[list[StepExperience]]:
-        """Return the conversations in which every step of a kind of task went well, the latest first.
+        """Return the turns that came off, of a kind of task, the latest first.
 
         Args:
             task_type: The kind of task; empty for any.
@@ -91,10 +139,30 @@ class ExperienceMemoryStore(ScopeStore):
         Returns:
             For each its steps, in order.
         """
-        traces: dict[str, list[StepExperience]] = {}
-        for step in await self._steps(user_id, task_type):
-            traces.setdefault(step.session_id, []).insert(0, step)
-        return [trace for trace in traces.values() if all(step.success for step in trace)][:limit]
+        turns, _ = await self.turns(user_id, task_type=task_type)
+        return [list(turn.steps) for turn in reversed(turns) if turn.succeeded][:limit]
+
+    async def turns(
+        self, user_id: str, agent_id: str = "", *, task_type: str = ""
+    ) -> tuple[list[LoggedTurn], list[TurnOutcome]]:
+        """Return what was done for a user lately, turn by turn, the oldest first, and what became of the latest turns.
+
+        Args:
+            user_id: The owner.
+            agent_id: The agent; empty for any.
+            task_type: The kind of task; empty for any.
+        """
+        by: dict[str, Any] = {"agent_id": agent_id} if agent_id else {}
+        steps = [StepExperience.from_value(v) for v in await self._latest(user_id, kind=EXPERIENCE.name, **by)]
+        outcomes = [TurnOutcome.from_value(v) for v in await self._latest(user_id, kind=OUTCOME.name, **by)]
+        dialog = MESSAGE.namespace(user_id)
+        ids = dict.fromkeys(source for step in steps for source in step.source_ids[:1])
+        found = cast("list[Item | None]", await self.store.abatch([GetOp(dialog, id_) for id_ in ids]) if ids else [])
+        asked = {item.key: str(item.value.get("text", "")) for item in found if item is not None}
+        turns = to_turns(steps, {(outcome.session_id, outcome.turn_id): outcome for outcome in outcomes}, asked)
+        # of the oldest turn the beginning may be missing
+        whole = turns[1:] if len(steps) == MAX_STEPS_READ else turns
+        return [turn for turn in whole if task_type in ("", turn.task_type)], outcomes
 
     async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
         """Return the latest steps that an agent took for a user, in the order in which it took them.
@@ -107,51 +175,32 @@ class ExperienceMemoryStore(ScopeStore):
         found = await self._latest(user_id, limit, kind=EXPERIENCE.name, agent_id=agent_id)
         return [StepExperience.from_value(value) for value in found]
 
-    async def latest_outcomes(self, user_id: str, agent_id: str, limit: int) -> list[TurnOutcome]:
-        """Return what became of the latest turns of an agent with a user, in order.
-
-        Args:
-            user_id: The owner.
-            agent_id: The agent.
-            limit: How many.
-        """
-        found = await self._latest(user_id, limit, kind=OUTCOME.name, agent_id=agent_id)
-        return [TurnOutcome.from_value(value) for value in found]
-
-    async def agents(self, user_id: str, limit: int) -> list[str]:
+    async def agents(self, user_id: str) -> list[str]:
         """Return the agents that took a user's latest steps.
 
         Args:
             user_id: The owner.
-            limit: How many steps to look at.
         """
-        found = await self._latest(user_id, limit, kind=EXPERIENCE.name)
+        found = await self._latest(user_id, kind=EXPERIENCE.name)
         return list(dict.fromkeys(str(value["agent_id"]) for value in found))
 
-    async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
+    async def _latest(self, user_id: str, limit: int = MAX_STEPS_READ, **conditions: Any) -> list[dict[str, Any]]:
         # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
-        room = WHOLE if isinstance(self._store, InMemoryStore) else limit
-        found = await self._store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
+        room = WHOLE if isinstance(self.store, InMemoryStore) else limit
+        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
         return sorted((item.value for item in found), key=_taken_at)[-limit:]
 
-    async def _steps(self, user_id: str, task_type: str, **conditions: Any) -> list[StepExperience]:
-        conditions["kind"] = EXPERIENCE.name
-        if task_type:
-            conditions["task_type"] = task_type
-        steps = [StepExperience.from_value(value) async for value in self._all(user_id, **conditions)]
-        return sorted(steps, key=lambda step: step.created_at, reverse=True)
-
-    async def write(self, event: MemoryWriteEvent) -> None:
-        """Log the step that an event describes; a policy with `learning: {experience: false}` keeps nothing."""
-        self.parse(event)
+    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         if self._policy.learning.experience:
-            await super().write(event)
+            await super()._keep(user_id, records, dated=dated)
 
-    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
-        """Derive what an event need not say; the kind of task is by default its flow."""
-        if OUTCOME.matches(data):
-            return data
-        return _complete({"task_type": event.flow_id or "", **data})
+    def of_flow(self, flow_id: str | None) -> dict[str, Any]:
+        """Return the kind of task, which is by default the flow."""
+        return {"task_type": flow_id or ""}
+
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Derive a step's id, text, success and origin."""
+        return data if OUTCOME.matches(data) else _complete(data)
 
 
 def steps_to_experience(
@@ -168,24 +217,55 @@ def steps_to_experience(
     """
     at = now()
     return [
-        StepExperience(
-            # steps are told in order by when they were taken
-            created_at=at + place * _A_STEP,
-            id=step_id(session_id, turn_id, place),
-            text=_text(step["action"], step["arguments"]),
-            task_type=task_type,
-            tool=step["action"],
-            input=dict(step["arguments"]),
-            output=str(step["observation"])[:MAX_OUTPUT_CHARS],
-            error=str(step["error"])[:MAX_OUTPUT_CHARS],
-            success=not step["error"],
-            session_id=session_id,
-            agent_id=agent_id,
-            source_ids=(turn_id,),
-            origin=lowest([Origin.TOOL, origin_of_result(step["action"])]),
+        StepExperience.model_validate(
+            _complete(
+                {
+                    # steps are told in order by when they were taken
+                    "created_at": at + place * _A_STEP,
+                    "id": step_id(session_id, turn_id, place),
+                    "task_type": task_type,
+                    "tool": step["action"],
+                    "input": dict(step["arguments"]),
+                    "output": step["observation"],
+                    "error": step["error"],
+                    "session_id": session_id,
+                    "agent_id": agent_id,
+                    "source_ids": (turn_id,),
+                }
+            )
         )
         for place, step in enumerate(steps)
     ]
+
+
+def to_turns(
+    steps: Iterable[StepExperience], outcomes: Mapping[tuple[str, str], TurnOutcome], asked: Mapping[str, str]
+) -> list[LoggedTurn]:
+    """Put steps together, one entry a turn and kind of task, the oldest first.
+
+    Args:
+        steps: The steps, in order.
+        outcomes: What became of turns, by conversation and turn. Of a turn that nobody judged, the last step tells.
+        asked: What messages say, by their ids.
+    """
+    groups: dict[tuple[str, str, str], list[StepExperience]] = {}
+    for step in steps:
+        turn_id = step.source_ids[0] if step.source_ids else ""
+        groups.setdefault((step.session_id, turn_id, step.task_type), []).append(step)
+    turns = []
+    for (session_id, turn_id, task_type), taken in groups.items():
+        outcome = outcomes.get((session_id, turn_id))
+        turns.append(
+            LoggedTurn(
+                session_id=session_id,
+                turn_id=turn_id,
+                task_type=task_type or (outcome.task_type if outcome else ""),
+                goal=(outcome.text if outcome else "") or asked.get(turn_id, ""),
+                steps=tuple(taken),
+                succeeded=outcome.success if outcome else taken[-1].success,
+            )
+        )
+    return sorted(turns, key=lambda turn: turn.at)
 
 
 def step_id(session_id: str, turn_id: str, place: int) -> str:
@@ -208,14 +288,18 @@ def _text(tool: str, arguments: Any) -> str:
 
 
 def _complete(data: dict[str, Any]) -> dict[str, Any]:
-    """Derive a step's id and text: the same step of the same conversation is one, unless it says when it was."""
-    input_ = data.get("input", {})
-    text = _text(str(data.get("tool", "")), input_)
+    """Derive a step's id, text, success and origin: the same step of the same conversation is one, unless it says when
+    it was.
+    """
+    tool = str(data.get("tool", ""))
+    text = _text(tool, data.get("input", {}))
     said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))
-    cut: dict[str, Any] = {name: str(data[name])[:MAX_OUTPUT_CHARS] for name in ("output", "error") if name in data}
+    told = {name: data[name] for name in ("output", "error") if name in data}
+    cut: dict[str, Any] = {name: "" if value is None else str(value)[:MAX_OUTPUT_CHARS] for name, value in told.items()}
     derived: dict[str, Any] = {
         "id": EXPERIENCE.id(text, *said),
         "text": text,
         "success": not data.get("error"),
+        "origin": lowest([Origin.TOOL, origin_of_result(tool)]),
     }
     return {**derived, **data, **cut}

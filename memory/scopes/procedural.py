@@ -10,9 +10,10 @@ from langgraph.store.base import Op, SearchOp
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.merging.skill_life import promise
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.skills import Skill
-from react_mem.memory.scopes.scope import SPARE, ScopeStore
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.scopes.scope import SPARE, ScopeStore, question_of
 
 _IN_USE = {"status": {"$ne": "archived"}}
 
@@ -32,11 +33,14 @@ class ProceduralMemoryStore(ScopeStore):
         """
         if not self._policy.recall.procedural:
             return []
-        conditions = _conditions(query.task_type)
-        asked = [self._search(query, question, SPARE * self._policy.recall.max_skills, **conditions)]
+        return self._operations(query, question, self._policy.recall.max_skills)
+
+    def _operations(self, query: MemoryQuery, question: Question | None, limit: int) -> list[Op | RecallOp]:
+        conditions = {**_IN_USE, "task_type": query.task_type} if query.task_type else _IN_USE
+        asked = [self._search(query, question, SPARE * limit, **conditions)]
         if not query.task_type:
             return asked
-        of_the_kind = SearchOp(self.namespace(query.user_id), conditions, _OF_A_KIND)
+        of_the_kind = SearchOp(self.namespace(query.user_id), conditions, max(limit, _OF_A_KIND))
         return [*(asked if question is not None else ()), of_the_kind]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
@@ -44,18 +48,21 @@ class ProceduralMemoryStore(ScopeStore):
 
         Of these none takes a tool that the caller does not have, where `query.extra["tools"]` names those it has.
         """
+        return self._best(answers, query, self._policy.recall.max_skills)
+
+    def _best(self, answers: Sequence[Any], query: MemoryQuery, limit: int) -> list[MemoryResultItem]:
         seen, tools = set(query.extra.get("seen") or ()), query.extra.get("tools")
         found: dict[str, MemoryResultItem] = {}
         for answer in answers:
-            for result in self._results(answer, _OF_A_KIND):
+            for result in self._results(answer, max(limit, _OF_A_KIND)):
                 if result.id not in seen and _is_feasible(result, tools):
                     found.setdefault(result.id, result)
-        return _by_promise(list(found.values()))[: self._policy.recall.max_skills]
+        return _by_promise(list(found.values()))[:limit]
 
     async def search_skills(
         self, task_type: str, query: str = "", top_k: int = 3, *, user_id: str
     ) -> list[MemoryResultItem]:
-        """Return the skills for a kind of task, those nearest to a text first.
+        """Return the skills for a kind of task as a read finds them: those nearest to a text, the most promising first.
 
         Args:
             task_type: The kind of task; empty for any.
@@ -63,7 +70,12 @@ class ProceduralMemoryStore(ScopeStore):
             top_k: How many.
             user_id: The owner.
         """
-        return await self._find(user_id, query, top_k, _conditions(task_type))
+        # a read of this scope alone, whatever the policy says of it
+        asked = MemoryQuery(
+            user_id=user_id, session_id="-", agent_id="-", scopes=[self.scope], query=query, task_type=task_type
+        )
+        operations = self._operations(asked, await question_of(self.store, asked), top_k)
+        return self._best(await recall(self.store, operations), asked, top_k)
 
     async def add_skill(
         self, sop: Skill | Mapping[str, Any], *, user_id: str, session_id: str = "", agent_id: str = ""
@@ -81,19 +93,21 @@ class ProceduralMemoryStore(ScopeStore):
         """
         skill = sop
         if not isinstance(skill, Skill):
-            checked = self.checked(_complete({"session_id": session_id, "agent_id": agent_id, **dict(skill)}))
-            assert isinstance(checked, Skill)  # noqa: S101 - narrows for the type checker
-            skill = checked
+            skill = self.made(Skill, {"session_id": session_id, "agent_id": agent_id, **skill})
         await self._keep(user_id, [skill], dated=False)
         return skill
 
-    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive id and text from when the skill is used and how."""
-        return _complete(data)
-
-
-def _conditions(task_type: str | None) -> dict[str, Any]:
-    return {**_IN_USE, "task_type": task_type} if task_type else _IN_USE
+        use_when = str(data.get("use_when", ""))
+        if not use_when.strip():
+            raise ValueError("memory scope procedural: use_when: is missing; give when the skill is to be used")
+        id_ = Skill.identity(str(data.get("task_type", "")), use_when)
+        sops = data.get("tool_sops", ())
+        steps = [(step.get("tool"), step.get("action")) for step in sops if isinstance(step, Mapping)]
+        preferences = data.get("preferences", ())
+        text = skill_text(use_when, steps, preferences if isinstance(preferences, list | tuple) else ())
+        return {"id": id_, "text": text, **data}
 
 
 def _is_feasible(result: MemoryResultItem, tools: Sequence[str] | None) -> bool:
@@ -110,17 +124,6 @@ def _by_promise(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
     # a lesson is no procedure, and stands beside the one that is followed
     ordered = (sorted(kind, key=lambda one: (not one[0].tool_sops, -promise(one[0]))) for kind in kinds.values())
     return [result for kind in ordered for _, result in kind]
-
-
-def _complete(data: dict[str, Any]) -> dict[str, Any]:
-    use_when = str(data.get("use_when", ""))
-    if not use_when.strip():
-        raise ValueError("memory scope procedural: use_when: is missing; give when the skill is to be used")
-    id_ = Skill.identity(str(data.get("task_type", "")), use_when)
-    steps = [(step.get("tool"), step.get("action")) for step in data.get("tool_sops", ()) if isinstance(step, Mapping)]
-    preferences = data.get("preferences", ())
-    text = skill_text(use_when, steps, preferences if isinstance(preferences, list | tuple) else ())
-    return {"id": id_, "text": text, **data}
 
 
 def skill_text(use_when: str, steps: Iterable[tuple[Any, Any]], preferences: Iterable[Any]) -> str:

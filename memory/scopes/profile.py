@@ -80,43 +80,40 @@ class ProfileMemoryStore(ScopeStore):
             at: When they were said; now by default.
         """
         when = at or now()
+        values = {
+            name: change
+            if isinstance(change, ProfileValue)
+            else ProfileValue(value=change, source_ids=tuple(source_ids), updated_at=when)
+            for name, change in changes.items()
+        }
 
         async def step() -> tuple[ProfileUpdate, list[Change]]:
-            before = await self.get_profile(user_id)
-            values = {
-                name: change
-                if isinstance(change, ProfileValue)
-                else ProfileValue(value=change, source_ids=tuple(source_ids), updated_at=when)
-                for name, change in changes.items()
-            }
-            cited = (source for value in values.values() for source in value.source_ids)
-            known = await origins_of(self._store, user_id, cited)
-            update = merge_profile(
-                before,
-                {
-                    name: value.model_copy(
-                        update={"origin": lowest([value.origin, *of_sources(value.source_ids, known)])}
-                    )
-                    for name, value in values.items()
-                },
-                self._policy.profile,
-                session_id=session_id,
-                agent_id=agent_id,
-            )
-            changed = update.profile is not None and update.profile != before
-            return update, [put(user_id, update.profile)] if changed and update.profile else []
+            return await self.changes(user_id, values, session_id=session_id, agent_id=agent_id)
 
-        return await transact(self._store, user_id, step)
+        return await transact(self.store, user_id, step)
 
-    async def clear(self, user_id: str, name: str, *, at: datetime | None = None) -> ProfileUpdate:
-        """Clear a field of a profile; what it held stays as what it held before, until that is forgotten.
+    async def changes(
+        self, user_id: str, values: Mapping[str, ProfileValue], *, session_id: str, agent_id: str
+    ) -> tuple[ProfileUpdate, list[Change]]:
+        """Return what becomes of new values, and the write, for a step that writes more.
+
+        None is trusted more than the messages that say it.
 
         Args:
             user_id: The owner.
-            name: The field.
-            at: When the user said so; now by default.
+            values: The new values.
+            session_id: The conversation they come from.
+            agent_id: Who makes them.
         """
-        return await self.update_profile(user_id, {name: ""}, at=at)
+        before = await self.get_profile(user_id)
+        known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
+        vouched = {
+            name: value.model_copy(update={"origin": lowest([value.origin, *of_sources(value.source_ids, known)])})
+            for name, value in values.items()
+        }
+        update = merge_profile(before, vouched, self._policy.profile, session_id=session_id, agent_id=agent_id)
+        changed = update.profile is not None and update.profile != before
+        return update, [put(user_id, update.profile)] if changed and update.profile else []
 
     async def write(self, event: MemoryWriteEvent) -> None:
         """Merge the fields of an event: {"fields": {name: value}}, or a whole profile.

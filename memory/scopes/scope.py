@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
@@ -21,7 +21,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import Record, now, with_zone
+from react_mem.memory.model.records import AnyRecord, Record, now, with_zone
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.packing import distinct, fragments
 from react_mem.memory.store.owned import WHOLE
@@ -29,10 +29,6 @@ from react_mem.memory.store.transactions import transact
 
 SPARE = 2
 """How many times as many as wanted are recalled, so that near-repetitions can make room."""
-
-PAGE = 500
-"""Items of one listing: few round trips, and a few megabytes at most."""
-
 
 MAX_AS_OF = 1_000
 """Memories looked at for a question as of a time: the nearest of all, of which those are left that were there."""
@@ -51,7 +47,7 @@ class ScopeStore:
 
     def __init__(self, store: BaseStore, policy: MemoryPolicy, scope: MemoryScope | None = None) -> None:
         self.scope = scope or self.scope
-        self._store = store
+        self.store = store
         self._policy = policy
 
     # What the combined read asks of a scope
@@ -141,28 +137,31 @@ class ScopeStore:
         Raises:
             ValueError: If the data is no record of this scope; the message names the field and the fix.
         """
-        record = self.parse(event)
-        await self._keep(event.user_id, [record], dated="created_at" in event.data)
+        # its conversation and agent are the event's unless it names its own
+        data = {"session_id": event.session_id, "agent_id": event.agent_id, **self.of_flow(event.flow_id), **event.data}
+        await self._keep(event.user_id, [self.checked(self.complete(data))], dated="created_at" in event.data)
 
-    def parse(self, event: MemoryWriteEvent) -> Record:
-        """Return the record that an event describes.
+    def of_flow(self, flow_id: str | None) -> dict[str, Any]:
+        """Return what the flow that writes a record says of it; nothing for most."""
+        return {}
 
-        Its conversation and agent are the event's unless it names its own.
-
-        Raises:
-            ValueError: If the data is no record of this scope; the message names the field and the fix.
-        """
-        data = {"session_id": event.session_id, "agent_id": event.agent_id, **event.data}
-        return self.checked(self.complete(data, event))
-
-    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return data with what this scope can derive, such as an id.
 
         Args:
             data: What was given.
-            event: What it came with.
         """
         return data
+
+    def made(self, kind: type[AnyRecord], data: Mapping[str, Any]) -> AnyRecord:
+        """Return data as a record of one kind, as `write` would keep it.
+
+        Raises:
+            ValueError: If it is none; the message names the field and the fix.
+        """
+        record = self.checked(self.complete({"kind": kind.model_fields["kind"].default, **data}))
+        assert isinstance(record, kind)  # noqa: S101 - narrows for the type checker
+        return record
 
     def checked(self, data: Mapping[str, Any]) -> Record:
         """Return data as a record of this scope.
@@ -190,15 +189,19 @@ class ScopeStore:
         async def step() -> tuple[None, list[Change]]:
             stored = await self._get(user_id, [record.id for record in records])
             changes = []
-            for record in await capped(self._store, user_id, records):
+            for record in await capped(self.store, user_id, records):
                 value, before = record.to_value(), stored.get(record.id)
                 if before is not None and not dated:
                     value["created_at"] = before["created_at"]
                 if value != before:
                     changes.append(put(user_id, record.from_value(value)))
-            return None, changes
+            return None, [*changes, *self.beside(user_id, records)]
 
-        await transact(self._store, user_id, step)
+        await transact(self.store, user_id, step)
+
+    def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
+        """Return what is written with records of this scope; nothing for most."""
+        return []
 
     # Reading
 
@@ -230,31 +233,30 @@ class ScopeStore:
         if not query.strip() or not all(
             name in filter_marks() and _is_marked(value) for name, value in conditions.items()
         ):
-            found = await self._store.asearch(
+            found = await self.store.asearch(
                 self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
             )
             return self._results(found, limit)
-        question = read_question(query, now(), await speakers_of(self._store, user_id))
-        [answer] = await recall(self._store, [self._recall(user_id, question, limit, conditions)])
+        question = read_question(query, now(), await speakers_of(self.store, user_id))
+        [answer] = await recall(self.store, [self._recall(user_id, question, limit, conditions)])
         return self._results(answer, limit)
 
     async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         wanted = dict.fromkeys(ids)
-        found = await self._store.abatch([GetOp(self.namespace(user_id), id_) for id_ in wanted])
+        found = await self.store.abatch([GetOp(self.namespace(user_id), id_) for id_ in wanted])
         return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
 
-    async def _all(self, user_id: str, **conditions: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yield everything that meets conditions, in the store's order."""
-        offset = 0
-        while True:
-            page = await self._store.asearch(
-                self.namespace(user_id), filter=conditions or None, limit=PAGE, offset=offset
-            )
-            for item in page:
-                yield item.value
-            if len(page) < PAGE:
-                return
-            offset += PAGE
+    async def every(self, user_id: str, **conditions: Any) -> list[dict[str, Any]]:
+        """Return every record that meets conditions, in the store's order."""
+        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=WHOLE, refresh_ttl=False)
+        return [item.value for item in found]
+
+
+async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
+    """Return what a query asks, read; None where it asks nothing."""
+    if not query.query or not query.query.strip() or not query.scopes:
+        return None
+    return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
 
 
 def checked(place: str, data: Mapping[str, Any]) -> Record:

@@ -138,7 +138,7 @@ class SemanticMemoryStore(ScopeStore):
             ValueError: If one says nothing.
         """
         operations = [_operation(fact) for fact in facts]
-        return await write_facts(self._store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
+        return await write_facts(self.store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
 
     async def retire(self, ids: Sequence[str], *, user_id: str, source_ids: Sequence[str] = ()) -> list[Fact]:
         """End facts: they stay as dated history, and reads no longer return them.
@@ -156,9 +156,9 @@ class SemanticMemoryStore(ScopeStore):
             at = now()
             stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if FACT.matches(v)]
             retired = [retire(fact, at, at, ended_by=source_ids) for fact in stored if fact.current]
-            return retired, await fact_changes(self._store, user_id, retired)
+            return retired, await fact_changes(self.store, user_id, retired)
 
-        return await transact(self._store, user_id, step)
+        return await transact(self.store, user_id, step)
 
     async def history(
         self,
@@ -182,7 +182,7 @@ class SemanticMemoryStore(ScopeStore):
             wide = limit if as_of is None else max(limit, MAX_AS_OF)
             found = [item.payload for item in await self._find(user_id, query_text, wide, {"kind": FACT.name})]
         else:
-            found = [value async for value in self._all(user_id, kind=FACT.name)]
+            found = await self.every(user_id, kind=FACT.name)
         facts = [Fact.from_value(value) for value in found]
         if as_of is not None:
             # the nearest come first
@@ -202,7 +202,7 @@ class SemanticMemoryStore(ScopeStore):
         else:
             await super().write(event)
 
-    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive a document's id."""
         if not DOCUMENT.matches(data):
             return data

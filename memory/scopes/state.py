@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import TASK, TASK_STEP
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.kinds import STATE, TASK, TASK_STEP
+from react_mem.memory.model.records import Record, now
 from react_mem.memory.model.states import FlowState, Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.scope import ScopeStore
+from react_mem.memory.store.transactions import transact
+
+OVER = frozenset({"done", "skipped"})
+"""How far a step is of which nothing is left to do."""
 
 
 class StateMemoryStore(ScopeStore):
@@ -50,9 +58,8 @@ class StateMemoryStore(ScopeStore):
             user_id: The owner.
             agent_id: The agent that saves it.
         """
-        id_ = FlowState.identity(flow_id, session_id)
-        record = FlowState(id=id_, flow_id=flow_id, state=dict(state), session_id=session_id, agent_id=agent_id)
-        await self._keep(user_id, [record], dated=False)
+        data = {"flow_id": flow_id, "state": dict(state), "session_id": session_id, "agent_id": agent_id}
+        await self._keep(user_id, [self.made(FlowState, data)], dated=False)
 
     async def log_task_step(
         self,
@@ -68,7 +75,7 @@ class StateMemoryStore(ScopeStore):
         """Note how far a step of a task is, in place of what was noted before.
 
         Args:
-            task_id: The task.
+            task_id: The task; one that is kept has the step from then on.
             step: What the step is.
             status: How far it is.
             error: Why it failed.
@@ -79,21 +86,39 @@ class StateMemoryStore(ScopeStore):
         Raises:
             ValueError: If the status is unknown.
         """
-        record = self.checked(
-            {
-                "kind": TASK_STEP.name,
-                "id": TaskStep.identity(session_id, task_id, step),
-                "text": step,
-                "task_id": task_id,
-                "status": status,
-                "error": error or "",
-                "session_id": session_id,
-                "agent_id": agent_id,
-            }
-        )
-        await self._keep(user_id, [record], dated=False)
-        assert isinstance(record, TaskStep)  # noqa: S101 - narrows for the type checker
-        return record
+        data = {"task_id": task_id, "text": step, "status": status, "error": error or ""}
+        record = self.made(TaskStep, {**data, "session_id": session_id, "agent_id": agent_id})
+        return await self._noted(user_id, record)
+
+    async def task(self, user_id: str, task_id: str) -> tuple[Task | None, list[TaskStep]]:
+        """Return a task with its steps, in order; no task and no steps where it is not kept, or has been forgotten.
+
+        Args:
+            user_id: The owner.
+            task_id: The id of its record.
+        """
+        found = await self._get(user_id, [task_id])
+        if task_id not in found:
+            return None, []
+        task = Task.from_value(found[task_id])
+        return task, await self.steps_of(user_id, task)
+
+    async def steps_of(self, user_id: str, task: Task) -> list[TaskStep]:
+        """Return the steps of a task that are kept, in order."""
+        kept = await self._get(user_id, task.steps) if task.steps else {}
+        return [TaskStep.from_value(kept[id_]) for id_ in task.steps if id_ in kept]
+
+    async def open_tasks(self, user_id: str, agent_id: str, limit: int) -> list[Task]:
+        """Return the unfinished tasks of an agent with a user, in the store's order.
+
+        Args:
+            user_id: The owner.
+            agent_id: The agent.
+            limit: How many.
+        """
+        asked = {"kind": TASK.name, "open": True, "agent_id": agent_id}
+        found = await self.store.asearch(self.namespace(user_id), filter=asked, limit=limit, refresh_ttl=False)
+        return [Task.from_value(item.value) for item in found]
 
     async def task_steps(self, task_id: str, *, user_id: str, session_id: str) -> list[TaskStep]:
         """Return the steps of a task in a conversation, in the order in which they were first noted.
@@ -103,17 +128,90 @@ class StateMemoryStore(ScopeStore):
             user_id: The owner.
             session_id: The conversation.
         """
-        found = self._all(user_id, kind=TASK_STEP.name, task_id=task_id, session_id=session_id)
-        return sorted([TaskStep.from_value(value) async for value in found], key=lambda step: step.created_at)
+        found = await self.every(user_id, kind=TASK_STEP.name, task_id=task_id, session_id=session_id)
+        return sorted(map(TaskStep.from_value, found), key=lambda step: step.created_at)
 
-    def complete(self, data: dict[str, Any], event: MemoryWriteEvent) -> dict[str, Any]:
-        """Derive what an event need not say: {"state": ...} of its flow, a task, or {"task_id", "text", "status"}."""
-        if "task_id" in data:
-            id_ = TaskStep.identity(data["session_id"], str(data["task_id"]), str(data.get("text", "")))
-            return {"kind": TASK_STEP.name, "id": id_, **data}
-        if TASK.matches(data):
-            return {"id": Task.identity(data["session_id"], str(data.get("text", ""))), **data}
-        flow_id = data.get("flow_id", event.flow_id)
-        if flow_id is None:
-            return data
-        return {"id": FlowState.identity(flow_id, data["session_id"]), "flow_id": flow_id, **data}
+    def task_changes(
+        self, user_id: str, task: Task | None, before: Sequence[TaskStep], after: Sequence[TaskStep]
+    ) -> list[Change]:
+        """Return the writes of a task that is worked on now.
+
+        Args:
+            user_id: The owner.
+            task: Its record; None where only its steps are kept.
+            before: Its steps as they are kept.
+            after: Its steps as they are now. What is no longer among them is removed.
+        """
+        records: list[Record] = [step for step in after if step not in before]
+        if task is not None:
+            steps = tuple(step.id for step in after)
+            open_ = any(step.status not in OVER for step in after)
+            records.append(task.model_copy(update={"steps": steps, "open": open_, "worked_at": now()}))
+        gone = sorted({step.id for step in before} - {step.id for step in after})
+        return [*(put(user_id, one) for one in records), *(delete(user_id, self.scope, id_) for id_ in gone)]
+
+    async def _noted(self, user_id: str, record: TaskStep) -> TaskStep:
+        async def change() -> tuple[TaskStep, list[Change]]:
+            task, known = await self.task(user_id, record.task_id)
+            if task is None:
+                known = await self.task_steps(record.task_id, user_id=user_id, session_id=record.session_id)
+            before = next((one for one in known if normalise(one.text) == normalise(record.text)), None)
+            if before is None:
+                names = {one.name for one in known}
+                name = next(str(number) for number in count(1) if str(number) not in names)
+                after = record.model_copy(update={"name": record.name or name})
+                return after, self.task_changes(user_id, task, known, [*known, after])
+            after = moved(before, record)
+            steps = [after if one is before else one for one in known]
+            return after, self.task_changes(user_id, task, known, steps) if after != before else []
+
+        return await transact(self.store, user_id, change)
+
+    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
+        for record in records:
+            if isinstance(record, TaskStep):
+                await self._noted(user_id, record)
+            else:
+                await super()._keep(user_id, [record], dated=dated)
+
+    def of_flow(self, flow_id: str | None) -> dict[str, Any]:
+        """Return the flow whose state it is."""
+        return {} if flow_id is None else {"flow_id": flow_id}
+
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Derive what need not be said: {"state": ...} of a flow, a task, or {"task_id", "text", "status"}."""
+        kind = data.get("kind", TASK_STEP.name if "task_id" in data else STATE.name)
+        if kind == STATE.name:
+            named = data.get("flow_id") is not None
+            return {"id": FlowState.identity(data["flow_id"], data["session_id"]), **data} if named else data
+        data = {name: value for name, value in data.items() if name != "flow_id"}
+        text = str(data.get("text", ""))
+        if kind == TASK.name:
+            return {"id": Task.identity(data["session_id"], text), **data}
+        if kind == TASK_STEP.name and "task_id" in data:
+            id_ = TaskStep.identity(data["session_id"], str(data["task_id"]), text)
+            # it goes with its task
+            return {"kind": kind, "id": id_, "source_ids": (data["task_id"],), **data}
+        return data
+
+
+def moved(before: TaskStep, after: TaskStep) -> TaskStep:
+    """Return a step that is kept with how far it is now.
+
+    What a later conversation says of it goes with that conversation; that it is done stays.
+
+    Args:
+        before: The step as it is kept.
+        after: The same, noted anew.
+    """
+    told = before.text == after.text and after.error in ("", before.error)
+    sources = before.source_ids if told else tuple(dict.fromkeys([*before.source_ids, *after.source_ids]))
+    update = {
+        "text": after.text,
+        "status": after.status,
+        "error": after.error,
+        "tool": after.tool or before.tool,
+        "depends_on": after.depends_on or before.depends_on,
+        "source_ids": sources,
+    }
+    return before.model_copy(update=update)

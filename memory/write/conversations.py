@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from langgraph.store.base import SearchItem
-
 from react_mem.errors import ExtractionError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
@@ -16,7 +14,7 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.records import Level, Message, now, record_id
 from react_mem.memory.model.states import Conversation
@@ -29,8 +27,6 @@ from react_mem.memory.write.wishes import wish_changes
 
 MAX_MESSAGES = 80
 """Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
-
-_PAGE = 200
 
 
 async def end_conversation(turns: Turns) -> TurnReport:
@@ -49,7 +45,8 @@ async def end_conversation(turns: Turns) -> TurnReport:
     if known is not None and known["ended"]:
         return TurnReport()
     first = await turns.extract()
-    messages = (await _messages(turns))[-MAX_MESSAGES:]
+    said_last = await turns.memory.dialog.get_context(turns.user_id, turns.session_id, MAX_MESSAGES)
+    messages = said_last.messages[-MAX_MESSAGES:]
     if turns.extractor is None or not messages or not turns.memory.policy.extracts:
         await turns.memory.apply([put(turns.user_id, record)])
         return first
@@ -139,25 +136,5 @@ async def agents_with_work(memory: MemoryFacade, user_id: str) -> list[str]:
 
 
 async def _open_conversations(memory: MemoryFacade, user_id: str) -> list[Conversation]:
-    namespace = scope_namespace(user_id, MemoryScope.STATE)
-    found: list[Conversation] = []
-    while True:
-        page = await memory.store.asearch(
-            namespace, filter={"kind": "conversation", "ended": False}, limit=_PAGE, offset=len(found)
-        )
-        found += [Conversation.from_value(item.value) for item in page]
-        if len(page) < _PAGE:
-            return found
-
-
-async def _messages(turns: Turns) -> list[Message]:
-    namespace = scope_namespace(turns.user_id, MemoryScope.DIALOG)
-    found: list[SearchItem] = []
-    while True:
-        page = await turns.memory.store.asearch(
-            namespace, filter={"session_id": turns.session_id, "kind": "message"}, limit=_PAGE, offset=len(found)
-        )
-        found += page
-        if len(page) < _PAGE:
-            break
-    return sorted((Message.from_value(item.value) for item in found), key=lambda message: message.turn)
+    found = await memory.state.every(user_id, kind=CONVERSATION.name, ended=False)
+    return [Conversation.from_value(value) for value in found]

@@ -1,4 +1,4 @@
-"""What a model has drawn from a turn, as records: its episode, its summary; and the user's own words, unread."""
+"""What a model has drawn from a turn, as records: its episode; and the user's own words, unread."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from datetime import datetime
 
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.statements import may_state, statements
-from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
-from react_mem.memory.merging.episodes import episode_text
+from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.reconcile import known_as, said_again
 from react_mem.memory.model.operations import EpisodeDraft, Unread
-from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Episode, Fact, Level, Message, Summary, fact_id, record_id
+from react_mem.memory.model.records import Episode, Fact, Level, Message, fact_id
+from react_mem.memory.scopes.episodic import completed
 
 MAX_VERBATIM = 100
 """Different statements of one message that are kept on their own; a pasted document beyond that stays whole in its
@@ -150,36 +149,18 @@ def episode(draft: EpisodeDraft, sources: tuple[str, ...], stamp: Stamp, linked_
         stamp: What it is written with.
         linked_steps: The records of the task's steps that were taken in it.
     """
-    title = draft.milestone
-    level = Level.MILESTONE if title else Level.TASK
-    text = f"{title}: {draft.outcome}" if title else episode_text("", draft.goal, draft.outcome, draft.lessons)
-    return Episode(
-        id=record_id("episode", str(level), *sources),
-        text=text[:MAX_INDEXED_CHARS],
-        level=level,
-        goal=draft.goal,
-        steps=draft.steps,
-        outcome=draft.outcome,
-        lessons=draft.lessons,
-        milestone_title=title,
-        linked_steps=linked_steps,
-        origin=draft.origin,
-        created_at=stamp.at,
-        session_id=stamp.session_id,
-        agent_id=stamp.agent_id,
-        source_ids=sources,
-    )
-
-
-def summary(text: str, messages: Sequence[Message], stamp: Stamp) -> Summary:
-    """Return what an invocation came to, as a record; the same turn gives the same summary."""
-    sources = tuple(message.id for message in messages)
-    return Summary(
-        id=record_id("summary", *sources),
-        text=text,
-        origin=lowest([Origin.ASSISTANT, *(message.origin for message in messages)]),
-        created_at=stamp.at,
-        session_id=stamp.session_id,
-        agent_id=stamp.agent_id,
-        source_ids=sources,
-    )
+    data = {
+        "level": Level.MILESTONE if draft.milestone else Level.TASK,
+        "goal": draft.goal,
+        "steps": draft.steps,
+        "outcome": draft.outcome,
+        "lessons": draft.lessons,
+        "milestone_title": draft.milestone,
+        "linked_steps": linked_steps,
+        "origin": draft.origin,
+        "created_at": stamp.at,
+        "session_id": stamp.session_id,
+        "agent_id": stamp.agent_id,
+        "source_ids": sources,
+    }
+    return Episode.model_validate(completed(data))

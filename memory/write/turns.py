@@ -37,13 +37,11 @@ from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
-from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, ProfileValue, now, record_id
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
-from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.scopes.experience import step_id
-from react_mem.memory.scopes.profile import merge_profile
 from react_mem.memory.store.transactions import Guard, GuardedStore, transact
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.work.items import Work, announce, put_work
@@ -409,10 +407,13 @@ class Turns:
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= asked for record in records)
         changes += [delete_pending(self.user_id, _note_id(ids[:end])) for end in range(asking, len(ids))]
-        if self.memory.policy.learning.experience:
-            asked_id = message_record_id(self.session_id, thread[asked])
-            done = steps_to_experience(steps, session_id=self.session_id, agent_id=self.agent_id, turn_id=asked_id)
-            changes += [put(self.user_id, step, indexed=False) for step in done]
+        changes += self.memory.experience.logged(
+            self.user_id,
+            steps,
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+            turn_id=message_record_id(self.session_id, thread[asked]),
+        )
         changes.append(put(self.user_id, self.conversation(ended=False)))
         changes += speaker_changes(store, self.user_id, new)
         changes += [put_work(self.user_id, work) for work in works]
@@ -600,8 +601,15 @@ class Turns:
                 made = await self.memory.episodic.told_before(self.user_id, made)
                 changes.append(put(self.user_id, made))
             if extraction.summary:
-                made_summary = drafts.summary(extraction.summary, messages, stamp)
-                changes.append(put(self.user_id, made_summary))
+                summary = self.memory.dialog.summary(
+                    extraction.summary,
+                    session_id=self.session_id,
+                    agent_id=self.agent_id,
+                    source_ids=[message.id for message in messages],
+                    origins=[message.origin for message in messages],
+                    at=stamp.at,
+                )
+                changes.append(put(self.user_id, summary))
             learnt, refused = await self._profile(extraction, stamp, said)
             changes += [*learnt, *wished]
             changes += [delete_pending(self.user_id, turn.id) for turn in mine]
@@ -666,22 +674,18 @@ class Turns:
         """Return the write of what was learnt of the profile, and why some of it was refused."""
         if not extraction.profile_changes:
             return [], []
-        before = await self.memory.profile.get_profile(self.user_id)
         learnt = {
             change.field: ProfileValue(
                 value=change.value,
                 source_ids=change.source_ids,
                 updated_at=max((said[id_].created_at for id_ in change.source_ids if id_ in said), default=stamp.at),
-                origin=lowest(said[id_].origin for id_ in change.source_ids if id_ in said),
             )
             for change in extraction.profile_changes
         }
-        schema = self.memory.policy.profile
-        update = merge_profile(before, learnt, schema, session_id=stamp.session_id, agent_id=stamp.agent_id)
-        refused = [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
-        if update.profile is None or update.profile == before:
-            return [], refused
-        return [put(self.user_id, update.profile)], refused
+        update, changes = await self.memory.profile.changes(
+            self.user_id, learnt, session_id=self.session_id, agent_id=self.agent_id
+        )
+        return changes, [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
 
 
 _MORE_SAID = (

@@ -10,8 +10,9 @@ from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills import record_turn
-from react_mem.memory.reflect.skills.traces import Trace, to_traces
+from react_mem.memory.reflect.skills.traces import Trace
 from react_mem.memory.scopes import steps_to_experience
+from react_mem.memory.scopes.experience import to_turns
 
 TOOLS = ("search", "compare", "stock", "order", "mail")
 AGENT = "buyer"
@@ -35,10 +36,8 @@ def trace(said: str, number: int, *, goal: str = "", succeeded: bool | None = No
     taken = steps_to_experience(
         steps(said, **arguments), session_id=f"s{number}", agent_id=AGENT, turn_id=f"t{number}", task_type="shop"
     )
-    [one] = to_traces(taken, {}, {f"t{number}": goal})
-    if succeeded is None:
-        return one
-    return Trace(one.session_id, one.turn_id, one.task_type, goal, one.steps, succeeded)
+    [one] = to_turns(taken, {}, {f"t{number}": goal})
+    return Trace(**{**vars(one), "succeeded": one.succeeded if succeeded is None else succeeded})
 
 
 async def did(
@@ -57,7 +56,7 @@ async def did(
     turn_id = f"turn of {session_id}"
     taken = steps(said, **arguments)
     logged = steps_to_experience(taken, session_id=session_id, agent_id=AGENT, turn_id=turn_id, task_type=task_type)
-    await memory.apply([put(user_id, step, indexed=False) for step in logged])
+    await memory.apply([put(user_id, step) for step in logged])
     return await record_turn(
         memory,
         user_id,

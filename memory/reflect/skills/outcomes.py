@@ -77,7 +77,7 @@ async def record_turn(
             source_ids=(turn_id,),
         )
         used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
-        changes = [put(user_id, outcome, indexed=False)]
+        changes = [put(user_id, outcome)]
         changes.append(put_work(user_id, learning))
         return used, [*changes, *(put(user_id, skill) for skill in used)]
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.language.indexed_words import terms
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.skills import StepExperience, TurnOutcome
+from react_mem.memory.model.skills import StepExperience
+from react_mem.memory.scopes.experience import LoggedTurn
 
 if TYPE_CHECKING:
     from react_mem.memory.facade import MemoryFacade
-
-MAX_STEPS_READ = 2_000
-"""Steps of an agent with a user that one run learns from, the latest: some 300 turns, a few megabytes, and on a busy
-machine a tenth of a second to read."""
 
 _MAX_VALUES = 200
 _MAX_VALUE_CHARS = 1_000
@@ -28,34 +24,13 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
-class Trace:
-    """What an agent did in one turn.
-
-    Args:
-        session_id: The conversation.
-        turn_id: The message that it answers; empty where nobody said.
-        task_type: What kind of task it was.
-        goal: What was asked for; empty where that is not known.
-        steps: What it did, in order.
-        succeeded: Whether it came off.
-    """
-
-    session_id: str
-    turn_id: str
-    task_type: str
-    goal: str
-    steps: tuple[StepExperience, ...]
-    succeeded: bool
+class Trace(LoggedTurn):
+    """What an agent did in one turn, with what is learnt from it."""
 
     @property
     def id(self) -> str:
         """The record that stands for it: its first step falls with the turn, as they all do."""
         return self.steps[0].id
-
-    @property
-    def at(self) -> datetime:
-        """When it ended."""
-        return self.steps[-1].created_at
 
     @property
     def is_mixed(self) -> bool:
@@ -115,46 +90,9 @@ async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> 
         user_id: The owner.
         agent_id: The agent.
     """
-    steps = await memory.experience.latest_steps(user_id, agent_id, MAX_STEPS_READ)
-    outcomes = await memory.experience.latest_outcomes(user_id, agent_id, MAX_STEPS_READ)
-    turns = {(outcome.session_id, outcome.turn_id): outcome for outcome in outcomes}
-    asked = await memory.records(user_id, MemoryScope.DIALOG, (id_ for step in steps for id_ in step.source_ids[:1]))
-    traces = to_traces(steps, turns, {id_: str(value.get("text", "")) for id_, value in asked.items()})
-    # of the oldest turn the beginning may be missing
-    whole = traces[1:] if len(steps) == MAX_STEPS_READ else traces
-    return Experience(whole, {id_: outcome.created_at for outcome in outcomes for id_ in outcome.followed})
-
-
-def to_traces(
-    steps: Iterable[StepExperience],
-    outcomes: Mapping[tuple[str, str], TurnOutcome],
-    asked: Mapping[str, str],
-) -> list[Trace]:
-    """Put steps together, a trace a turn and kind of task, the oldest first.
-
-    Args:
-        steps: The steps, in order.
-        outcomes: What became of turns, by conversation and turn. Of a turn that nobody judged, the last step tells.
-        asked: What messages say, by their ids.
-    """
-    groups: dict[tuple[str, str, str], list[StepExperience]] = {}
-    for step in steps:
-        turn_id = step.source_ids[0] if step.source_ids else ""
-        groups.setdefault((step.session_id, turn_id, step.task_type), []).append(step)
-    traces = []
-    for (session_id, turn_id, task_type), taken in groups.items():
-        outcome = outcomes.get((session_id, turn_id))
-        traces.append(
-            Trace(
-                session_id=session_id,
-                turn_id=turn_id,
-                task_type=task_type or (outcome.task_type if outcome else ""),
-                goal=(outcome.text if outcome else "") or asked.get(turn_id, ""),
-                steps=tuple(taken),
-                succeeded=outcome.success if outcome else taken[-1].success,
-            )
-        )
-    return sorted(traces, key=lambda trace: trace.at)
+    turns, outcomes = await memory.experience.turns(user_id, agent_id)
+    followed = {id_: outcome.created_at for outcome in outcomes for id_ in outcome.followed}
+    return Experience([Trace(**vars(turn)) for turn in turns], followed)
 
 
 def match(wanted: Sequence[str], done: Sequence[str]) -> list[int] | None:

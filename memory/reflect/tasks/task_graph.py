@@ -8,11 +8,10 @@ from typing import Any
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.states import TaskStatus
+from react_mem.memory.scopes.state import OVER
 
 MAX_STEPS = 20
 """Steps of a task. What a small model plans beyond that repeats itself; as lines they take some 400 tokens."""
-
-_OVER = frozenset({"done", "skipped"})
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Step:
     @property
     def is_over(self) -> bool:
         """Whether nothing is left to do of it."""
-        return self.status in _OVER
+        return self.status in OVER
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from langgraph.store.base import BaseStore, GetOp, Item
-
-from react_mem.memory.model.changes import Change, delete, put
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import now
+from react_mem.memory.model.changes import Change
 from react_mem.memory.model.states import Task, TaskStep
 from react_mem.memory.reflect.tasks.resuming import meant
-from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, woven
+from react_mem.memory.reflect.tasks.task_graph import Step, TaskGraph, woven
+from react_mem.memory.scopes.state import StateMemoryStore, moved
 from react_mem.memory.store.transactions import transact
 
 _MAX_OPEN = 50
@@ -37,13 +32,13 @@ class TaskKeeper:
     """The tasks of one user with one agent, seen from one conversation.
 
     Args:
-        store: The store.
+        state: Where they are kept.
         user_id: The owner.
         session_id: The conversation.
         agent_id: The agent.
     """
 
-    store: BaseStore
+    state: StateMemoryStore
     user_id: str
     session_id: str
     agent_id: str
@@ -69,8 +64,8 @@ class TaskKeeper:
         Args:
             task_id: The id of its record.
         """
-        item = await self.store.aget(scope_namespace(self.user_id, MemoryScope.STATE), task_id)
-        return await self._with_steps(Task.from_value(item.value)) if item is not None else None
+        task, steps = await self.state.task(self.user_id, task_id)
+        return _kept(task, steps) if task is not None else None
 
     async def save(self, task: KeptTask, source_id: str, *, new: bool = False) -> dict[str, str]:
         """Keep a task as it is now, in one batch.
@@ -85,41 +80,25 @@ class TaskKeeper:
         """
 
         async def step() -> tuple[dict[str, str], list[Change]]:
-            namespace = scope_namespace(self.user_id, MemoryScope.STATE)
-            item = await self.store.aget(namespace, task.id)
-            before = Task.from_value(item.value) if item is not None else None
+            before, known = await self.state.task(self.user_id, task.id)
             if before is None and not new:
                 return {}, []
-            kept = {step.name: step for step in await self._steps(before.steps if before else ())}
-            records = self._records(task, kept, source_id)
-            record = Task(
-                id=task.id,
-                text=task.graph.goal,
-                steps=tuple(step.id for step in records),
-                open=not task.graph.is_over,
-                session_id=before.session_id if before else self.session_id,
-                agent_id=self.agent_id,
-                source_ids=before.source_ids if before else (source_id,),
-                created_at=before.created_at if before else now(),
+            steps = self._records(task, {step.name: step for step in known}, source_id)
+            record = before or Task(
+                id=task.id, text="", session_id=self.session_id, agent_id=self.agent_id, source_ids=(source_id,)
             )
-            moved = [made for made in records if made != kept.get(made.name)]
-            changes = [put(self.user_id, made) for made in [record, *moved]]
-            left = {step.id for step in kept.values()} - set(record.steps)
-            changes += [delete(self.user_id, MemoryScope.STATE, id_) for id_ in sorted(left)]
-            return {step.name: step.id for step in records}, changes
+            record = record.model_copy(update={"text": task.graph.goal, "agent_id": self.agent_id})
+            changes = self.state.task_changes(self.user_id, record, known, steps)
+            return {step.name: step.id for step in steps}, changes
 
-        return await transact(self.store, self.user_id, step)
+        return await transact(self.state.store, self.user_id, step)
 
     async def _unfinished(self) -> list[Task]:
-        namespace = scope_namespace(self.user_id, MemoryScope.STATE)
-        found = await self.store.asearch(
-            namespace, filter={"kind": "task", "open": True, "agent_id": self.agent_id}, limit=_MAX_OPEN
-        )
-        tasks = [Task.from_value(item.value) for item in found]
+        tasks = await self.state.open_tasks(self.user_id, self.agent_id, _MAX_OPEN)
         return sorted(tasks, key=lambda task: (task.session_id == self.session_id, task.worked_at), reverse=True)
 
     async def _left(self, task: Task) -> KeptTask | None:
-        kept = await self._with_steps(task)
+        kept = _kept(task, await self.state.steps_of(self.user_id, task))
         # what was left to do may have been forgotten
         return None if kept.graph.is_over else kept
 
@@ -132,41 +111,24 @@ class TaskKeeper:
         ]
 
     def _record(self, task_id: str, step: Step, before: TaskStep | None, source_id: str) -> TaskStep:
-        said = {"status": step.status, "error": step.error, "tool": step.tool}
-        if before is not None:
-            # what a later conversation says of it goes with that conversation; that it is done stays
-            told = before.text == step.description and step.error in ("", before.error)
-            sources = before.source_ids if told else tuple(dict.fromkeys([*before.source_ids, source_id]))
-            return before.model_copy(update={**said, "text": step.description, "source_ids": sources})
-        return TaskStep(
-            id=TaskStep.identity(self.session_id, task_id, step.description),
-            text=step.description,
-            task_id=task_id,
-            name=step.id,
-            session_id=self.session_id,
-            agent_id=self.agent_id,
-            source_ids=(source_id, task_id),
-            **said,
+        data = {"text": step.description, "status": step.status, "error": step.error, "tool": step.tool}
+        here = {"session_id": self.session_id, "agent_id": self.agent_id, "source_ids": (source_id, task_id)}
+        made = self.state.made(TaskStep, {"task_id": task_id, "name": step.id, **data, **here})
+        return made if before is None else moved(before, made)
+
+
+def _kept(task: Task, records: Sequence[TaskStep]) -> KeptTask:
+    names = {record.id: record.name for record in records}
+    steps = [
+        Step(
+            id=record.name,
+            description=record.text,
+            # of a step that has been forgotten nothing is left, no dependency either
+            depends_on=tuple(names[before] for before in record.depends_on if before in names),
+            status=record.status,
+            error=record.error,
+            tool=record.tool,
         )
-
-    async def _with_steps(self, task: Task) -> KeptTask:
-        records = await self._steps(task.steps)
-        names = {record.id: record.name for record in records}
-        steps = [
-            Step(
-                id=record.name,
-                description=record.text,
-                # of a step that has been forgotten nothing is left, no dependency either
-                depends_on=tuple(names[before] for before in record.depends_on if before in names),
-                status=record.status,
-                error=record.error,
-                tool=record.tool,
-            )
-            for record in records
-        ]
-        return KeptTask(task.id, woven(task.text, steps)[0])
-
-    async def _steps(self, ids: Sequence[str]) -> list[TaskStep]:
-        namespace = scope_namespace(self.user_id, MemoryScope.STATE)
-        found = await self.store.abatch([GetOp(namespace, id_) for id_ in ids[:MAX_STEPS]]) if ids else []
-        return [TaskStep.from_value(item.value) for item in cast("list[Item | None]", found) if item is not None]
+        for record in records
+    ]
+    return KeptTask(task.id, woven(task.text, steps)[0])

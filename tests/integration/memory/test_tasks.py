@@ -11,7 +11,7 @@ TRIP = TaskGraph(
 
 
 def keeper(memory: MemoryFacade, session: str = "monday", user: str = "ann", agent: str = "helper") -> TaskKeeper:
-    return TaskKeeper(memory.store, user, session, agent)
+    return TaskKeeper(memory.state, user, session, agent)
 
 
 async def test_a_task_is_found_by_its_owner_until_it_is_over(memory: MemoryFacade) -> None:

@@ -97,7 +97,7 @@ async def test_the_profile_as_of_a_time(day: float, expected: str | None) -> Non
 
 async def test_a_field_that_was_cleared_since_is_read_as_it_was() -> None:
     memory = await _memory()
-    await memory.profile.clear("ann", "city", at=START + 4 * DAY)
+    await memory.profile.update_profile("ann", {"city": ""}, at=START + 4 * DAY)
     for day, expected in ((1, "Hue"), (3, "Hanoi"), (5, "")):
         [item] = await _read(memory, day, None, [MemoryScope.PROFILE])
         assert item.payload["fields"]["city"]["value"] == expected
