@@ -22,6 +22,7 @@ from react_mem.graphs import events
 from react_mem.graphs.state import current_turn
 from react_mem.graphs.working_memory import WorkingMemory, with_note
 from react_mem.memory import telemetry
+from react_mem.memory.llm.asking import Asker
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
@@ -30,7 +31,6 @@ from react_mem.memory.reflect.tasks import (
     SAID,
     KeptTask,
     Plan,
-    Planner,
     Taken,
     TaskGraph,
     TaskKeeper,
@@ -42,6 +42,7 @@ from react_mem.memory.reflect.tasks import (
     meant,
     merge,
     observed,
+    plan_of,
     proven,
 )
 from react_mem.memory.scopes import StateMemoryStore
@@ -98,10 +99,11 @@ class TaskGraphs:
     def __init__(self, agent: ResolvedAgent) -> None:
         self._agent_id = agent.config.name
         self._policy = agent.config.memory
-        tools = {tool.name: tool.description for tool in agent.tools}
+        self._tools = {tool.name: tool.description for tool in agent.tools}
+        small, seconds = agent.small_model, self._policy.recall.timeout
         # one that only quotes cannot plan
-        quotes = isinstance(agent.small_model, ExtractiveChatModel)
-        self._planner = None if quotes else Planner(agent.small_model, tools, agent.stand_ins_for(agent.small_model))
+        quotes = isinstance(small, ExtractiveChatModel)
+        self._planner = None if quotes else Asker(small, seconds, agent.stand_ins_for(small), "planning")
 
     async def begin(
         self,
@@ -133,7 +135,7 @@ class TaskGraphs:
             latest = await self._latest(keeper) if known is None else None
             offered = known or latest
             graph = offered.graph if offered else None
-            plan = await self._planner.plan(thread[:-1], request, graph, (), self._policy.recall.timeout)
+            plan = await self._planner.ask(plan_of(self._tools, thread[:-1], request, graph))
             if latest is not None and continues(plan, latest.graph):
                 known = latest
             shown = thread[-SAID - 1 :]
@@ -226,7 +228,7 @@ class TaskGraphs:
         if self._planner is None:
             return task, taken
         steps = working["steps"][-ASK_EVERY:]
-        plan = await self._planner.plan((), working["goal"], task, steps, self._policy.recall.timeout)
+        plan = await self._planner.ask(plan_of(self._tools, (), working["goal"], task, steps))
         plan, taken = await _proven(plan, task, current_turn(thread), taken)
         return merge(task, plan.graph) if plan.graph.steps else task, taken
 

@@ -15,7 +15,8 @@ from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.records import record_id
 from react_mem.memory.model.skills import Skill
-from react_mem.memory.reflect.skills import learn, record_turn
+from react_mem.memory.reflect.driver import run
+from react_mem.memory.reflect.skills import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 
 AGENT = "benchmark"
@@ -129,7 +130,7 @@ class Run:
             await self._episode(task, place)
             if self._memory is not None and place % A_RUN == 0:
                 started = time.perf_counter()
-                await learn(self._memory, self._user_id, AGENT, tools=TOOLS)
+                await run(Learning(self._memory, self._user_id, AGENT, TOOLS))
                 self.tally.maintenance.append(time.perf_counter() - started)
                 await self._look_at_the_bad()
                 progress(f"{place} of {number}")

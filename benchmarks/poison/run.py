@@ -24,7 +24,8 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact, Profile
-from react_mem.memory.reflect.skills import learn
+from react_mem.memory.reflect.driver import run
+from react_mem.memory.reflect.skills import Learning
 
 _ALL = 1_000
 _MANY = 4
@@ -119,7 +120,7 @@ async def _beside(
 ) -> None:
     """Do what the attack needs beside the conversation: learn a skill from it, or import a file."""
     if attack.way == "skill":
-        await learn(memory, owner, _AGENT, tools=[tool.name for tool in case_tools(case)])
+        await run(Learning(memory, owner, _AGENT, [tool.name for tool in case_tools(case)]))
     if attack.way == "import":
         lines = [line async for line in memory.export_user(owner)]
         forged = json.loads(next(line for line in lines[1:] if json.loads(line)["record"].get("kind") == "fact"))

@@ -1,9 +1,11 @@
-"""What consolidation asks a model, and how what it is about is put to it."""
+"""Questions to a model, each answered by a JSON object: how they are put, bounded, read and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 
@@ -11,40 +13,69 @@ from react_mem.memory.llm.fencing import block, row
 from react_mem.memory.llm.form import FormModel
 from react_mem.prompts import load_prompt
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """One call of a model.
+
+    Args:
+        prompt: The name of the prompt that says what is wanted, and of the call in traces.
+        data: What it is about.
+        schema: What the answer looks like.
+        read: Reads and checks the answer; compute only, run off the event loop. It raises `InvalidOutput` for one that
+            cannot be used.
+        fields: What stands in the braces of the prompt; empty for a prompt without any.
+    """
+
+    prompt: str
+    data: str
+    schema: Mapping[str, Any]
+    read: Callable[[Mapping[str, Any]], T]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
 
 class Asker:
-    """Asks a model.
+    """Asks a model, within a deadline.
 
     Args:
         model: Any chat model that fills a schema. It is not changed; its retries and its streaming are off.
-        deadline: Seconds that an answer may take.
+        seconds: What an answer may take.
         stand_ins: The models to ask in its place where it fails, in order.
+        purpose: What it is asked for, as telemetry counts it.
     """
 
-    def __init__(self, model: BaseChatModel, deadline: float, stand_ins: Sequence[BaseChatModel] = ()) -> None:
-        self._model = FormModel(model, "consolidation", stand_ins)
-        self._deadline = deadline
+    def __init__(
+        self,
+        model: BaseChatModel,
+        seconds: float,
+        stand_ins: Sequence[BaseChatModel] = (),
+        purpose: str = "consolidation",
+    ) -> None:
+        self._model = FormModel(model, purpose, stand_ins)
+        self._seconds = seconds
 
     @property
     def name(self) -> str:
         """What the model is called."""
         return self._model.name
 
-    async def ask(self, prompt: str, data: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Ask for one JSON object.
-
-        Args:
-            prompt: The name of the prompt that says what is wanted.
-            data: What it is about.
-            schema: What the object looks like.
-
-        Returns:
-            The object. Nothing in it is checked.
+    async def ask(self, question: Question[T]) -> T:
+        """Ask one question.
 
         Raises:
             ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
         """
-        return await self._model.fill(load_prompt(prompt), data, schema, seconds=self._deadline, run_name=prompt)
+        text = await asyncio.to_thread(load_prompt, question.prompt)
+        said = await self._model.fill(
+            text.format(**question.fields) if question.fields else text,
+            question.data,
+            question.schema,
+            seconds=self._seconds,
+            run_name=question.prompt,
+        )
+        return await asyncio.to_thread(question.read, said)
 
 
 def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:
@@ -55,3 +86,8 @@ def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:
 def objects(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list that a model sent; nothing where it is none."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def strings(value: Any) -> list[str]:
+    """Return the strings of a list that a model sent; nothing where it is none."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
@@ -11,11 +12,12 @@ from langgraph.store.base import BaseStore
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.maintenance.unindexed import index_lost_messages
-from react_mem.memory.merging.concepts import settle_concepts
 from react_mem.memory.model.namespaces import ROOT, decode, owner_namespace
-from react_mem.memory.reflect.deduplication import deduplicate
-from react_mem.memory.reflect.knowledge.consolidator import consolidate
-from react_mem.memory.reflect.skills import Proposer, learn
+from react_mem.memory.reflect.deduplication import Deduplication
+from react_mem.memory.reflect.driver import Strategy, run
+from react_mem.memory.reflect.entity_resolution import EntityResolution
+from react_mem.memory.reflect.knowledge.consolidator import Consolidation
+from react_mem.memory.reflect.skills import Learning
 from react_mem.memory.retrieval.graph_rebuilding import link_rest
 from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
@@ -62,24 +64,22 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
         reflecting: What the agent reflects with.
     """
     memory, user_id, agent_id = anywhere.memory, anywhere.user_id, anywhere.agent_id
-    policy, seconds = memory.policy, memory.policy.extraction.timeout
-    model, stand_ins = reflecting.model, reflecting.stand_ins
-    who = Asker(model, seconds, stand_ins) if model is not None and policy.learning.concepts == "model" else None
-    settled = await settle_concepts(memory.store, user_id, asker=who)
-    total = TurnReport(calls=settled.calls, problem=settled.problem)
-    if policy.learning.duplicates == "model" and model is not None:
-        alike = await deduplicate(memory.store, user_id, asker=Asker(model, seconds, stand_ins))
-        total += TurnReport(retired=list(alike.merged), calls=alike.calls, problem=alike.problem)
-    if policy.learning.knowledge != "off":
-        asker = Asker(model, seconds, stand_ins) if model is not None and policy.learning.knowledge == "model" else None
-        drawn = await consolidate(memory.store, user_id, agent_id, asker=asker)
-        total += TurnReport(stored=drawn.drawn, calls=drawn.calls, problem=drawn.problem)
-    if policy.learning.skills != "off":
-        proposer = (
-            Proposer(model, seconds, stand_ins) if model is not None and policy.learning.skills == "model" else None
-        )
-        learnt = await learn(memory, user_id, agent_id, tools=list(reflecting.tools), proposer=proposer)
-        total += TurnReport(stored=learnt.learnt, retired=learnt.archived, calls=learnt.calls, problem=learnt.problem)
+    policy, store = memory.policy, memory.store
+    total = TurnReport()
+    strategies: list[tuple[Strategy[Any], str, str]] = [
+        (EntityResolution(store, user_id), "consolidation", policy.learning.concepts),
+        (Deduplication(store, user_id), "consolidation", policy.learning.duplicates),
+        (Consolidation(store, user_id, agent_id), "consolidation", policy.learning.knowledge),
+        (Learning(memory, user_id, agent_id, reflecting.tools), "learning", policy.learning.skills),
+    ]
+    for strategy, purpose, chosen in strategies:
+        if chosen == "off":
+            continue
+        asker = None
+        if chosen == "model" and reflecting.model is not None:
+            asker = Asker(reflecting.model, policy.extraction.timeout, reflecting.stand_ins, purpose)
+        done = await run(strategy, asker)
+        total += TurnReport(stored=done.stored, retired=done.retired, calls=done.calls, problem=done.problem)
     return total
 
 

@@ -14,6 +14,9 @@ from react_mem.memory.model.knowledge import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
 
+SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
+"""Where the memories are that knowledge is drawn from."""
+
 _MAX_KNOWLEDGE = 500
 
 
@@ -56,10 +59,12 @@ async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact])
     return changes
 
 
-async def sources_of(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+async def sources_of(
+    store: BaseStore, user_id: str, ids: Iterable[str], scopes: Iterable[MemoryScope] = SCOPES
+) -> dict[str, dict[str, Any]]:
     """Return memories by id. What is not among them was forgotten, perhaps just now: it must not come back."""
     wanted = sorted(set(ids))
-    spaces = [scope_namespace(user_id, scope) for scope in (MemoryScope.SEMANTIC, MemoryScope.EPISODIC)]
+    spaces = [scope_namespace(user_id, scope) for scope in scopes]
     ops = [GetOp(space, id_, refresh_ttl=False) for space in spaces for id_ in wanted]
     found = cast("list[Item | None]", await store.abatch(ops)) if ops else []
     return {item.key: item.value for item in found if item is not None}

@@ -8,29 +8,24 @@ numbers or denials differ.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, SearchItem, SearchOp
 
-from react_mem.errors import ExtractionError
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import numbers, share
-from react_mem.memory.llm.asking import Asker, as_lines
-from react_mem.memory.llm.schema import object_schema
+from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire, said_again
-from react_mem.memory.model.changes import Change, write
+from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
-from react_mem.memory.store.transactions import transact
-
-_MAX_PAIRS = 20
-"""Pairs of one model call; a run makes one."""
+from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
+from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about
 
 _NEW = 50
 """New facts looked at in a run, the oldest first; the others are left for the next."""
@@ -42,56 +37,56 @@ _ALIKE = 0.5
 _LAST = "\uffff"
 """An id behind all others, for a note that has none."""
 
-_LOOKED = "deduplication"
-"""The key, among the bookkeeping of a user, of how far the facts have been looked at."""
-
-log = logging.getLogger(__name__)
+_PAGE = 500
+_BELIEVED = {"kind": "fact", "current": True}
 
 
 @dataclass(frozen=True)
-class Deduplicated:
-    """What one run did.
+class Duplicate:
+    """Two facts that say the same: the ids of the earlier one, which is kept, and of the later one."""
 
-    Args:
-        merged: The texts that became wordings of other facts.
-        calls: How many model calls it took.
-        problem: What went wrong, for the user; empty when nothing did.
-    """
-
-    merged: Sequence[str] = ()
-    calls: int = 0
-    problem: str = ""
+    source_ids: tuple[str, str]
 
 
-async def deduplicate(store: BaseStore, user_id: str, *, asker: Asker) -> Deduplicated:
-    """Merge a user's facts that say the same, of those that are new since the last run and their neighbours.
+@dataclass
+class Deduplication(Strategy[Duplicate]):
+    """The facts of a user that are new since the last run, with their neighbours."""
 
-    Where nothing is new, nobody is asked anything.
+    note_key = "deduplication"
+    sources = (MemoryScope.SEMANTIC,)
 
-    Args:
-        store: The store.
-        user_id: The owner.
-        asker: Asks a model.
-    """
-    item = await store.aget(meta_namespace(user_id), _LOOKED)
-    since = (datetime.fromisoformat(item.value["at"]), str(item.value.get("id", _LAST))) if item is not None else None
-    new, pairs = await _pairs(store, user_id, await _new_facts(store, user_id, since))
-    if not pairs:
-        await _note(store, user_id, new)
-        return Deduplicated()
-    shown = [{"pair": f"p{n}", "a": _told(one), "b": _told(other)} for n, (one, other) in enumerate(pairs, 1)]
-    try:
-        said = await asker.ask("deduplicate_facts", as_lines("pairs", shown), _schema(len(pairs)))
-    except ExtractionError as error:
-        log.warning("facts are left apart, the model did not say whether they are the same: %s", error)
-        return Deduplicated((), 1, str(error))
-    named = said.get("same")
-    merged: list[str] = []
-    for number, (one, other) in enumerate(pairs, 1):
-        if isinstance(named, list) and f"p{number}" in named:
-            merged += await _merge(store, user_id, one.id, other.id)
-    await _note(store, user_id, new)
-    return Deduplicated(merged, 1)
+    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Duplicate]:
+        """Pair what is new with what it may repeat, for a model to judge."""
+        if asker is None:
+            return Gathered()
+        since = (datetime.fromisoformat(noted["at"]), str(noted.get("id", _LAST))) if noted else None
+        new, pairs = await _pairs(self.store, self.user_id, await _new_facts(self.store, self.user_id, since))
+        upto = {"at": new[-1].created_at.isoformat(), "id": new[-1].id} if new else None
+        if not pairs:
+            return Gathered(noted=lambda keys: upto)
+
+        def named(told: Mapping[str, set[int]]) -> list[Duplicate]:
+            return [Duplicate((pairs[place][0].id, pairs[place][1].id)) for place in sorted(told["same"])]
+
+        shown = [(as_said(one), as_said(other)) for one, other in pairs]
+        question = question_about("deduplicate_facts", shown, ["same"], named)
+        return Gathered(questions=[Asked(question, ["pairs"])], noted=lambda keys: upto if keys else None)
+
+    async def merge(
+        self, drafts: Sequence[Duplicate], there: Mapping[str, dict[str, Any]], report: Report
+    ) -> list[Change]:
+        """Let the later of two facts become a wording of the earlier one, unless either has changed meanwhile."""
+        before = {id_: Fact.from_value(value) for id_, value in there.items()}
+        needing = {id_ for fact in before.values() for id_ in fact.needed_by} - before.keys()
+        before |= await load_facts(self.store, self.user_id, (), sorted(needing)) if needing else {}
+        facts = dict(before)
+        for draft in drafts:
+            kept, other = (facts[id_] for id_ in draft.source_ids)
+            if kept.current and _may_be_one(kept, other):
+                facts |= _merged(kept, other, facts)
+                report.retired.append(other.text)
+        changed = [fact for id_, fact in facts.items() if fact != before[id_]]
+        return await fact_changes(self.store, self.user_id, changed) if changed else []
 
 
 async def _new_facts(store: BaseStore, user_id: str, since: tuple[datetime, str] | None) -> list[Fact]:
@@ -117,10 +112,6 @@ def _place(fact: Fact) -> tuple[datetime, str]:
     return fact.created_at, fact.id
 
 
-_PAGE = 500
-_BELIEVED = {"kind": "fact", "current": True}
-
-
 async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
     """Return the new facts for whose pairs there is room, and the pairs of an earlier fact and one of them."""
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
@@ -132,7 +123,7 @@ async def _pairs(store: BaseStore, user_id: str, new: Sequence[Fact]) -> tuple[S
 def _alike(new: Sequence[Fact], near: Sequence[Sequence[Fact]]) -> tuple[Sequence[Fact], list[tuple[Fact, Fact]]]:
     pairs: dict[frozenset[str], tuple[Fact, Fact]] = {}
     for looked, (fact, neighbours) in enumerate(zip(new, near, strict=True)):
-        if len(pairs) + _NEIGHBOURS > _MAX_PAIRS:
+        if len(pairs) + _NEIGHBOURS > MAX_PAIRS:
             # the others are left for the next run
             return new[:looked], list(pairs.values())
         # the nearest of all, and those that share words: a fact is nearest to itself
@@ -163,42 +154,20 @@ def _may_be_one(one: Fact, other: Fact) -> bool:
     )
 
 
-async def _merge(store: BaseStore, user_id: str, kept_id: str, other_id: str) -> list[str]:
-    """Let the later of two facts become a wording of the earlier one, unless either has changed its state meanwhile."""
-
-    async def step() -> tuple[list[str], list[Change]]:
-        stored = await load_facts(store, user_id, (), [kept_id, other_id])
-        kept, other = stored.get(kept_id), stored.get(other_id)
-        if kept is None or other is None or not _may_be_one(kept, other) or not kept.current:
-            return [], []
-        whole = said_again(kept, other)
-        more = {
-            "wordings": tuple(dict.fromkeys((*whole.wordings, *other.wordings))),
-            "needed_by": tuple(dict.fromkeys((*whole.needed_by, *other.needed_by))),
-        }
-        gone = retire(other, other.said_at, now(), superseded_by=kept.id)
-        dependants = await load_facts(store, user_id, (), other.needed_by) if other.needed_by else {}
-        moved = [
-            fact.model_copy(update={"needs": tuple(kept_id if id_ == other_id else id_ for id_ in fact.needs)})
-            for fact in dependants.values()
-            if other_id in fact.needs
-        ]
-        return [other.text], await fact_changes(store, user_id, [whole.model_copy(update=more), gone, *moved])
-
-    return await transact(store, user_id, step)
-
-
-async def _note(store: BaseStore, user_id: str, new: Sequence[Fact]) -> None:
-    """Note how far the facts have been looked at."""
-    if new:
-        at = {"at": new[-1].created_at.isoformat(), "id": new[-1].id}
-        await write(store, [PutOp(meta_namespace(user_id), _LOOKED, at, index=False)])
-
-
-def _told(fact: Fact) -> str:
-    return fact.text if fact.about == "user" else f"about {fact.about}: {fact.text}"
-
-
-def _schema(pairs: int) -> dict[str, Any]:
-    named = {"type": "array", "items": {"type": "string", "enum": [f"p{number}" for number in range(1, pairs + 1)]}}
-    return object_schema({"same": named}, "duplicates", "The pairs that say the same.")
+def _merged(kept: Fact, other: Fact, facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Return what changes where a fact becomes a wording of another one; what needed it needs that one."""
+    whole = said_again(kept, other)
+    more = {
+        "wordings": tuple(dict.fromkeys((*whole.wordings, *other.wordings))),
+        "needs": tuple(need for need in whole.needs if need not in (kept.id, other.id)),
+        "needed_by": tuple(dict.fromkeys((*whole.needed_by, *other.needed_by))),
+    }
+    moved = {
+        id_: facts[id_].model_copy(
+            update={"needs": tuple(kept.id if need == other.id else need for need in facts[id_].needs)}
+        )
+        for id_ in other.needed_by
+        if id_ in facts
+    }
+    gone = retire(other, other.said_at, now(), superseded_by=kept.id)
+    return {**moved, kept.id: whole.model_copy(update=more), other.id: gone}

@@ -12,8 +12,6 @@ from react_mem.memory.merging.concepts.concept_store import (
     refresh_concepts,
     unmerge,
 )
-from react_mem.memory.merging.concepts.settling import settle_concepts
-from react_mem.memory.model.concepts import Alias, Concept, Merge
 
 __all__ = [
     "Alias",
@@ -25,6 +23,5 @@ __all__ = [
     "load_concepts",
     "merge",
     "refresh_concepts",
-    "settle_concepts",
     "unmerge",
 ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from langgraph.store.base import BaseStore, Item, PutOp, SearchItem, SearchOp
 
+from react_mem.memory.merging.concepts.candidate_pairs import may_be_one
 from react_mem.memory.merging.concepts.named_entities import mentions
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.merging.concepts.resolution import related
@@ -86,7 +88,7 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
     return await transact(store, user_id, step)
 
 
-async def merge(store: BaseStore, user_id: str, one: str, other: str, *, by: Decider = "user") -> Concept:
+async def merge(store: BaseStore, user_id: str, one: str, other: str) -> Concept:
     """Make two concepts one; `unmerge` undoes it.
 
     Args:
@@ -94,7 +96,6 @@ async def merge(store: BaseStore, user_id: str, one: str, other: str, *, by: Dec
         user_id: The owner of both.
         one: The id of a concept.
         other: The id of the one that becomes part of it.
-        by: Who decides.
 
     Returns:
         The concept.
@@ -109,9 +110,11 @@ async def merge(store: BaseStore, user_id: str, one: str, other: str, *, by: Dec
             raise ValueError("a concept cannot be merged with itself; give the ids of two")
         kept, moved = (_one_of(before, id_) for id_ in (one, other))
         names = Names.of(before.values())
-        ids = {alias.id for alias in kept.aliases}, {alias.id for alias in moved.aliases}
-        names.merges.append(Merge(kept=min(ids[0]), moved=tuple(sorted(ids[1])), by=by))
-        return _settled(user_id, before, names, ids[0] | ids[1], min(ids[0]))
+        merged = _merge(kept, moved, "user")
+        names.merges.append(merged)
+        return _settled(
+            user_id, before, names, {alias.id for one in (kept, moved) for alias in one.aliases}, merged.kept
+        )
 
     return await transact(store, user_id, step)
 
@@ -154,25 +157,55 @@ async def unmerge(store: BaseStore, user_id: str, concept: str, alias: str) -> C
     return await transact(store, user_id, step)
 
 
-async def set_apart(store: BaseStore, user_id: str, pairs: Iterable[tuple[str, str]]) -> None:
-    """Keep that concepts are not the same, so that nobody asks again.
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of two concepts.
 
     Args:
-        store: The store.
-        user_id: The owner.
-        pairs: The ids of two concepts each; what there is no longer is left out.
+        one: A concept, as it was then.
+        other: Another one.
+        by: Who says that they are one; None where they are not, and nobody is to ask again.
     """
-    wanted = list(pairs)
 
-    async def step() -> tuple[None, list[Change]]:
-        before = await load_concepts(store, user_id)
-        names = Names.of(before.values())
-        known = [(before[a], before[b]) for a, b in wanted if a in before and b in before]
-        found = {pair for a, b in known for pair in _pairs({a.aliases[0].id}, {b.aliases[0].id})}
-        names.apart |= found
-        return None, _changes(user_id, before, names, {id_ for pair in found for id_ in pair})
+    one: Concept
+    other: Concept
+    by: Decider | None = None
+    source_ids: tuple[()] = ()
 
-    await transact(store, user_id, step)
+
+def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> tuple[int, list[Change]]:
+    """Return how many concepts become part of others by verdicts, and the writes. Compute only.
+
+    A verdict about what there is no longer, or that another one speaks against, is passed over.
+
+    Args:
+        user_id: The owner.
+        before: All concepts of the user, by id.
+        verdicts: What was found, in turn.
+    """
+    names = Names.of(before.values())
+    known = {alias.id: concept for concept in before.values() for alias in concept.aliases}
+    changed: set[str] = set()
+    merged = 0
+    for verdict in verdicts:
+        one, other = (known.get(concept.aliases[0].id) for concept in (verdict.one, verdict.other))
+        if one is None or other is None or one.id == other.id:
+            continue
+        parts = [one.aliases, other.aliases]
+        if verdict.by is None:
+            names.apart |= _pairs({one.aliases[0].id}, {other.aliases[0].id})
+        elif may_be_one(one, other):
+            names.merges.append(_merge(one, other, verdict.by))
+            parts, merged = [one.aliases + other.aliases], merged + 1
+        for aliases in parts:
+            now_ = Concept.of(aliases, names.merges, names.apart)
+            known |= {alias.id: now_ for alias in aliases}
+            changed |= {alias.id for alias in aliases}
+    return merged, _changes(user_id, before, names, changed)
+
+
+def _merge(kept: Concept, moved: Concept, by: Decider) -> Merge:
+    return Merge(kept=min(one.id for one in kept.aliases), moved=tuple(sorted(one.id for one in moved.aliases)), by=by)
 
 
 def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Change]:

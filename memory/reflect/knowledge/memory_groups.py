@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
 
@@ -57,10 +57,10 @@ class Memories:
         summaries: By message, the summary of its conversation that covers it.
     """
 
-    facts: Sequence[Fact]
-    former: Sequence[Fact]
-    episodes: Sequence[Episode]
-    summaries: Mapping[str, str]
+    facts: Sequence[Fact] = ()
+    former: Sequence[Fact] = ()
+    episodes: Sequence[Episode] = ()
+    summaries: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def evidence(self) -> list[Evidence]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast, get_args
 
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.asking import Asker, as_lines, objects
+from react_mem.memory.llm.asking import Question, as_lines, objects
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.knowledge import MIN_SOURCES, Form
+from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.knowledge.counting import Drawn
 from react_mem.memory.reflect.knowledge.memory_groups import Evidence
 
@@ -28,52 +28,38 @@ _MIN_SHARE = 0.5
 """The share of a text's words that its memories have: one for all of them, such as "plants", may be new."""
 
 
-@dataclass(frozen=True)
-class Proposed:
-    """What a model proposed of one group.
+def question_about(group: Sequence[Evidence], model: str) -> Question[Checked[Drawn]]:
+    """Return the question what memories come to together, whose answer is checked.
 
     Args:
-        drawn: What passed the checks.
-        refused: Why the rest did not.
-    """
-
-    drawn: Sequence[Drawn]
-    refused: Sequence[str]
-
-
-async def propose(asker: Asker, group: Sequence[Evidence]) -> Proposed:
-    """Ask what memories come to together, in one call, and check what is said.
-
-    Args:
-        asker: Asks the model.
         group: The memories, all about the same.
-
-    Raises:
-        ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
+        model: What the model is called.
     """
     aliases = {f"f{place + 1}": one for place, one in enumerate(group)}
+
+    def read(said: Mapping[str, Any]) -> Checked[Drawn]:
+        drawn: dict[str, Drawn] = {}
+        refused: list[str] = []
+        for item in objects(said.get("items")):
+            form, text, cited = _read(item)
+            sources = list(dict.fromkeys(alias for alias in cited if alias in aliases))
+            if unknown := set(cited) - set(aliases):
+                refused.append(f"it cites {len(unknown)} memories that there are not")
+            elif len(drawn) == _MAX_ITEMS:
+                refused.append(f"there are more than {_MAX_ITEMS}")
+            elif problem := problem_with(form, text, [aliases[alias] for alias in sources]):
+                refused.append(problem)
+            else:
+                about = group[0].about.strip()
+                if normalise(about) != "user" and missing(about, [text]):
+                    text = f"{about}: {text}"
+                ids = tuple(aliases[alias].id for alias in sources)
+                made = Drawn(cast("Form", form), normalise(about), text, ids, len(ids), made_by=model or "model")
+                drawn[normalise(text)] = made
+        return Checked(list(drawn.values()), refused)
+
     shown = [_shown(alias, one) for alias, one in aliases.items()]
-    said = await asker.ask("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)))
-    drawn: dict[str, Drawn] = {}
-    refused: list[str] = []
-    for item in objects(said.get("items")):
-        form, text, cited = _read(item)
-        sources = list(dict.fromkeys(alias for alias in cited if alias in aliases))
-        if unknown := set(cited) - set(aliases):
-            refused.append(f"it cites {len(unknown)} memories that there are not")
-        elif len(drawn) == _MAX_ITEMS:
-            refused.append(f"there are more than {_MAX_ITEMS}")
-        elif problem := problem_with(form, text, [aliases[alias] for alias in sources]):
-            refused.append(problem)
-        else:
-            about = group[0].about.strip()
-            if normalise(about) != "user" and missing(about, [text]):
-                text = f"{about}: {text}"
-            ids = tuple(aliases[alias].id for alias in sources)
-            drawn[normalise(text)] = Drawn(
-                cast("Form", form), normalise(about), text, ids, len(ids), made_by=asker.name or "model"
-            )
-    return Proposed(list(drawn.values()), refused)
+    return Question("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
 
 
 def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:

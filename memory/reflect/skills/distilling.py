@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from react_mem.memory.model.skills import ToolUse
+from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.skills.lessons import Lesson, lessons
 from react_mem.memory.reflect.skills.plain_words import actions, use_when, vocabulary
-from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, Procedure, procedures
+from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT, Procedure, procedures
 from react_mem.memory.reflect.skills.proposals import Proposals, Wording
 from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
 from react_mem.memory.reflect.skills.text_checks import Evidence
@@ -18,11 +19,16 @@ _MAX_PREFERENCES = 3
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedSkill:
     """A draft, and what the turns that it stands on say."""
 
     draft: Draft
     evidence: Evidence
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """The turns that it stands on."""
+        return tuple(trace.id for trace in self.draft.traces)
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class Findings:
     procedures: Sequence[Procedure]
     lessons: Sequence[Lesson]
 
-    def drafted_lessons(self, tools: Collection[str]) -> list[Checked]:
+    def drafted_lessons(self, tools: Collection[str]) -> list[CheckedSkill]:
         """Return the lessons that hold, in words, but those that a procedure has in its order."""
         found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
         return [
@@ -57,14 +63,6 @@ class Findings:
     def _implies(self, lesson: Lesson) -> bool:
         order = [lesson.first, lesson.tool]
         return any(match(order, procedure.tools) is not None for procedure in self.procedures)
-
-
-@dataclass
-class Distilled:
-    """Drafts that passed the checks, and why words of a model were not taken."""
-
-    drafts: list[Checked] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
 
 
 def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
@@ -88,7 +86,9 @@ def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) ->
     return Findings(task_type, turns, [one for one in found if set(one.tools) <= set(tools)], learnt)
 
 
-def distil(found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]) -> Distilled:
+def distil(
+    found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]
+) -> Checked[CheckedSkill]:
     """Put procedures into words: those of a model where they pass the checks, else plain ones.
 
     Args:
@@ -97,45 +97,25 @@ def distil(found: Findings, wanted: Sequence[Procedure], said: Proposals | None,
         said: What the model says of them, in this order; None without a model.
         tools: The tools that there are.
     """
-    done = Distilled()
+    drafts: list[CheckedSkill] = []
+    refused: list[str] = []
     for place, procedure in enumerate(wanted):
         turns = procedure.traces[-MAX_SOURCES:]
         evidence = Evidence(turns, vocabulary(tools, found.task_type, turns))
         wording = said.wordings.get(place) if said else None
-        draft = _draft(found.task_type, procedure.tools, turns, evidence, wording, done.refused)
-        if problem := problem_with(draft, tools):
-            done.refused.append(problem)
-        else:
-            done.drafts.append(Checked(draft, evidence))
+        draft = _draft(found.task_type, procedure.tools, turns, evidence, wording, refused)
+        drafts.append(CheckedSkill(draft, evidence))
     for tool, text in (said.lessons if said else {}).items():
         failed = [t for t in found.traces if any(s.tool == tool and not s.success for s in t.steps)]
         if tool not in tools or len(failed) < MIN_SUPPORT:
-            done.refused.append(f"a lesson on a tool that did not fail in {MIN_SUPPORT} turns")
+            refused.append(f"a lesson on a tool that did not fail in {MIN_SUPPORT} turns")
             continue
         checked = _lesson(found.task_type, ("advice", tool), text, failed, tools)
         if problem := checked.evidence.problem_with(text):
-            done.refused.append(f"a lesson: {problem}")
+            refused.append(f"a lesson: {problem}")
         else:
-            done.drafts.append(checked)
-    return done
-
-
-def problem_with(draft: Draft, tools: Collection[str]) -> str:
-    """Return why a draft must not become a skill; empty where it may. Where its words come from makes no difference.
-
-    Args:
-        draft: The draft.
-        tools: The tools that there are.
-    """
-    if unknown := sorted(set(draft.tools) - set(tools)):
-        return f"there is no tool {', '.join(unknown)}"
-    if len(draft.tools) > MAX_STEPS:
-        return f"it takes more than {MAX_STEPS} steps"
-    if not draft.use_when.strip():
-        return "it does not say when it is used"
-    if len(draft.traces) < MIN_SUPPORT or not all(trace.covers(draft.tools) for trace in draft.traces):
-        return f"its steps were not taken, in this order, in {MIN_SUPPORT} turns"
-    return ""
+            drafts.append(checked)
+    return Checked(drafts, refused)
 
 
 def _draft(
@@ -170,8 +150,8 @@ def _draft(
 
 def _lesson(
     task_type: str, about: tuple[str, str], text: str, traces: Sequence[Trace], tools: Collection[str]
-) -> Checked:
+) -> CheckedSkill:
     turns = tuple(traces[-MAX_SOURCES:])
     evidence = Evidence(turns, vocabulary(tools, task_type, turns))
     when = use_when(task_type, [one for one in about if one in tools], turns, evidence)
-    return Checked(Draft(lesson_id(task_type, *about), task_type, when, (), (text,), turns), evidence)
+    return CheckedSkill(Draft(lesson_id(task_type, *about), task_type, when, (), (text,), turns), evidence)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from langchain_core.language_models import BaseChatModel
-
-from react_mem.memory.llm.fencing import block, fence, row
-from react_mem.memory.llm.form import FormModel
+from react_mem.memory.llm.asking import Question, as_lines, objects, strings
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.reflect.skills.procedures import Procedure
 from react_mem.memory.reflect.skills.text_checks import SECRET
 from react_mem.memory.reflect.skills.traces import Trace, values
-from react_mem.prompts import load_prompt
+
+T = TypeVar("T")
 
 _SHOWN = 6
 """Turns of each procedure, and turns that failed, which the model is shown, the latest: a small model's window."""
@@ -49,52 +46,22 @@ class Proposals:
     lessons: Mapping[str, str]
 
 
-class Proposer:
-    """Asks a model for words.
+def question_about(
+    task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
+) -> Question[T]:
+    """Return the question how procedures are put into words.
 
     Args:
-        model: Any chat model that fills a schema. It is not changed; its retries and its streaming are off.
-        deadline: Seconds that an answer may take.
-        stand_ins: The models to ask in its place where it fails, in order.
+        task_type: The kind of task.
+        procedures: What to word, at least one.
+        failed: Turns in which something failed.
+        check: Checks what the model says of them.
     """
-
-    def __init__(self, model: BaseChatModel, deadline: float, stand_ins: Sequence[BaseChatModel] = ()) -> None:
-        self._model = FormModel(model, "learning", stand_ins)
-        self._deadline = deadline
-        self._instructions = load_prompt("learn_skills")
-
-    async def propose(self, task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> Proposals:
-        """Ask for words, in one call.
-
-        Args:
-            task_type: The kind of task.
-            procedures: What to word, at least one.
-            failed: Turns in which something failed.
-
-        Returns:
-            What the model says, as far as it can be read.
-
-        Raises:
-            ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
-        """
-        tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
-        said = await self._model.fill(
-            self._instructions,
-            _briefing(task_type, procedures, failed),
-            _schema(len(procedures), tools),
-            seconds=self._deadline,
-            run_name="learn_skills",
-        )
-        return _read(said)
-
-
-def _briefing(task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace]) -> str:
-    named = [row({"name": f"p{place}", "tools": one.tools}) for place, one in enumerate(procedures)]
-    turns = [f"<turns task_type={fence(json.dumps(task_type, ensure_ascii=False))}>"]
-    for place, one in enumerate(procedures):
-        turns += [row({"procedure": f"p{place}", **_shown(trace)}) for trace in one.traces[-_SHOWN:]]
-    turns += [row(_shown(trace)) for trace in failed[-_SHOWN:]]
-    return "\n".join([block("procedures", named), *turns, "</turns>"])
+    tools = sorted({step.tool for trace in failed for step in trace.steps if not step.success})
+    orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
+    turns = [{"procedure": f"p{n}", **_shown(t)} for n, one in enumerate(procedures) for t in one.traces[-_SHOWN:]]
+    data = [as_lines("procedures", orders), as_lines("turns", [*turns, *map(_shown, failed[-_SHOWN:])])]
+    return Question("learn_skills", "\n".join(data), _schema(len(procedures), tools), lambda said: check(_read(said)))
 
 
 def _shown(trace: Trace) -> dict[str, Any]:
@@ -137,19 +104,11 @@ def _read(said: Mapping[str, Any]) -> Proposals:
     wordings = {
         int(one["procedure"][1:]): Wording(
             use_when=str(one.get("use_when") or "").strip(),
-            actions=_texts(one.get("actions")),
-            preferences=_texts(one.get("preferences")),
+            actions=tuple(map(str.strip, strings(one.get("actions")))),
+            preferences=tuple(map(str.strip, strings(one.get("preferences")))),
         )
-        for one in _objects(said.get("skills"))
+        for one in objects(said.get("skills"))
         if re.fullmatch(r"p\d{1,3}", str(one.get("procedure")))
     }
-    lessons = {str(one.get("tool")): str(one.get("text") or "").strip() for one in _objects(said.get("lessons"))}
+    lessons = {str(one.get("tool")): str(one.get("text") or "").strip() for one in objects(said.get("lessons"))}
     return Proposals(wordings, lessons)
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(one.strip() for one in value if isinstance(one, str)) if isinstance(value, list) else ()

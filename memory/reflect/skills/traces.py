@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -31,11 +31,6 @@ class Trace(LoggedTurn):
     def id(self) -> str:
         """The record that stands for it: its first step falls with the turn, as they all do."""
         return self.steps[0].id
-
-    @property
-    def is_mixed(self) -> bool:
-        """Whether it came off though a step failed."""
-        return self.succeeded and not all(step.success for step in self.steps)
 
     @cached_property
     def done(self) -> tuple[StepExperience, ...]:
@@ -78,8 +73,8 @@ class Experience:
         last_used: When each skill was last followed; those never followed are not in it.
     """
 
-    traces: Sequence[Trace]
-    last_used: Mapping[str, datetime]
+    traces: Sequence[Trace] = ()
+    last_used: Mapping[str, datetime] = field(default_factory=dict)
 
 
 async def read_experience(memory: MemoryFacade, user_id: str, agent_id: str) -> Experience:

@@ -1,9 +1,9 @@
 """Tasks of several steps: planned by a small model, checked, kept, and shown to the agent in a few lines."""
 
-from react_mem.memory.reflect.tasks.planning import SAID, Planner
+from react_mem.memory.reflect.tasks.planning import SAID, plan_of
 from react_mem.memory.reflect.tasks.progress import observed
 from react_mem.memory.reflect.tasks.proof import Taken, all_taken, evidence_in, proven
-from react_mem.memory.reflect.tasks.reading import Plan, Refusal, continues, parse
+from react_mem.memory.reflect.tasks.reading import Plan, continues, parse
 from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
 from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, merge, woven
 from react_mem.memory.reflect.tasks.task_lines import context_of
@@ -14,8 +14,6 @@ __all__ = [
     "SAID",
     "KeptTask",
     "Plan",
-    "Planner",
-    "Refusal",
     "Step",
     "Taken",
     "TaskGraph",
@@ -29,6 +27,7 @@ __all__ = [
     "merge",
     "observed",
     "parse",
+    "plan_of",
     "proven",
     "woven",
 ]

@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from react_mem.errors import InvalidOutput
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.answers import first_object
+from react_mem.memory.llm.answers import as_json
 from react_mem.memory.model.states import TaskStatus
 from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, woven
 
@@ -37,48 +38,34 @@ class Plan:
     proofs: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """An answer that is no plan.
-
-    Args:
-        reason: Why, in a few words that are safe to show.
-    """
-
-    reason: str
-
-
-def parse(answer: Any, tools: Collection[str] = ()) -> Plan | Refusal:
+def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     """Read a plan.
 
     Args:
-        answer: What the model sent, as JSON or as a text with one JSON object in it:
+        answer: What the model sent:
             `{"goal", "goes_on", "steps": [{"id", "description", "depends_on", "status", "proof", "tool"}]}`.
         tools: The tools there are.
 
-    Returns:
-        The plan, or why it is none.
+    Raises:
+        InvalidOutput: If it is no plan.
 
-    >>> plan = parse('{"goal": "tea", "steps": [{"id": 1, "description": "boil water", "depends_on": [7]}]}')
+    >>> plan = parse({"goal": "tea", "steps": [{"id": 1, "description": "boil water", "depends_on": [7]}]})
     >>> plan.graph.steps[0].depends_on, plan.repairs
     ((), ('step 1 depends on 7, which there is not',))
-    >>> parse("I cannot do that").reason
-    'it holds no JSON object with steps'
     """
-    value = first_object(answer) if isinstance(answer, str) else answer
-    if not isinstance(value, Mapping) or not isinstance(value.get("steps"), list):
-        return Refusal("it holds no JSON object with steps")
-    rows = value["steps"]
+    rows = answer.get("steps")
+    if not isinstance(rows, list):
+        raise InvalidOutput("the model's answer is no plan: it has no steps", as_json(answer))
     reader = _Reader(tools)
     for row in rows[:MAX_STEPS]:
         reader.read(row)
     if rows and not reader.steps:
-        return Refusal("none of its steps says what is to be done")
+        raise InvalidOutput("the model's answer is no plan: none of its steps says what is to be done", as_json(answer))
     if len(rows) > MAX_STEPS:
         reader.repairs.append(f"more than {MAX_STEPS} steps")
-    goal = _line(value.get("goal"))
+    goal = _line(answer.get("goal"))
     graph, repairs = woven(goal or reader.first(), reader.resolved())
-    return Plan(graph, value.get("goes_on") is True, (*reader.repairs, *repairs), reader.proofs)
+    return Plan(graph, answer.get("goes_on") is True, (*reader.repairs, *repairs), reader.proofs)
 
 
 def continues(plan: Plan, task: TaskGraph) -> bool:

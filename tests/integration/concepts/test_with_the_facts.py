@@ -18,7 +18,8 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, Relation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.reflect.knowledge.consolidator import consolidate
+from react_mem.memory.reflect.driver import run
+from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
@@ -129,7 +130,7 @@ async def test_those_who_write_at_once_make_one_concept(url: str, store: MemoryS
 
 async def test_concepts_are_in_nobodys_way(url: str, store: MemoryStore) -> None:
     await turn(store, "s1", "I live in Huế", *LIKES)
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     memory = MemoryFacade(store, POLICY)
 
     found = await memory.semantic.search("Huế", user_id="ann", top_k=50)
@@ -147,7 +148,7 @@ async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: s
     await turn(store, "s1", "my friend is Anna", "I live in Hà Nội", *LIKES)
     alone = await load_concepts(store, "ann")
     await turn(store, "s2", "Anna|she knows Müller", "I was in Hanoi", "I met Bob", "I like rooibos")
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     both = await names(store)
 
     await memory.delete_session("ann", "s2")
@@ -158,7 +159,7 @@ async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: s
     assert await load_knowledge(store, "ann") == {}
     for word in ("Müller", "Hanoi", "Bob", "rooibos"):
         assert await rows_with(url, word) == 0
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     [drawn] = (await load_knowledge(store, "ann")).values()
     assert (drawn.proofs, "rooibos" in drawn.text) == (3, False)
 
@@ -166,7 +167,7 @@ async def test_forgetting_a_conversation_leaves_nothing_that_only_it_said(url: s
 async def test_forgetting_a_user_leaves_nothing(url: str, store: MemoryStore) -> None:
     await turn(store, "s1", "my friend is Anna Schmidt", *LIKES)
     await turn(store, "s1", "my friend is Anna Schmidt", user="bob")
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     await MemoryFacade(store, POLICY).forget_user("ann")
     assert (await load_concepts(store, "ann"), await load_knowledge(store, "ann")) == ({}, {})
     assert await rows_with(url, "jasmine") == 0
@@ -176,14 +177,14 @@ async def test_forgetting_a_user_leaves_nothing(url: str, store: MemoryStore) ->
 async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
     await turn(store, "s1", *LIKES)
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     assert len(await load_knowledge(store, "ann")) == 1
 
     await turn(store, "s2", "No more I like oolong")
     assert await load_knowledge(store, "ann") == {}
 
     await turn(store, "s3", "I like rooibos")
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     [known] = (await load_knowledge(store, "ann")).values()
     tea = next(id_ for id_ in known.source_ids)
     await memory.semantic.retire([tea], user_id="ann")
@@ -193,7 +194,7 @@ async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) 
 async def test_an_export_has_them_and_gives_them_back(store: MemoryStore) -> None:
     memory = MemoryFacade(store, POLICY)
     await turn(store, "s1", "my friend is Anna Schmidt", *LIKES)
-    await consolidate(store, "ann", "a")
+    await run(Consolidation(store, "ann", "a"))
     lines = [line async for line in memory.export_user("ann")]
 
     await memory.import_user("ben", lines)

@@ -21,7 +21,8 @@ from react_mem.graphs.smart_buyer import FLOW, build_graph
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.skills import Skill
-from react_mem.memory.reflect.skills import learn
+from react_mem.memory.reflect.driver import run
+from react_mem.memory.reflect.skills import Learning
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory
@@ -42,7 +43,7 @@ async def test_workers_at_once_lose_no_count_and_a_retry_adds_none(
         workers = [MemoryFacade(memory_store), MemoryFacade(elsewhere)]
         for session in "123":
             await did(workers[0], BUYING, session)
-        await asyncio.gather(*(learn(worker, "ann", AGENT, tools=TOOLS) for worker in workers))
+        await asyncio.gather(*(run(Learning(worker, "ann", AGENT, TOOLS)) for worker in workers))
         [skill] = await skills(workers[0])
         sessions = [f"use {number}" for number in range(8)]
         # each turn is told by both
@@ -59,7 +60,7 @@ async def test_skills_of_a_kind_of_task_are_found_in_whatever_words_and_until_th
     memory = MemoryFacade(memory_store)
     for session in "123":
         await did(memory, BUYING, session)
-    await learn(memory, "ann", AGENT, tools=TOOLS)
+    await run(Learning(memory, "ann", AGENT, TOOLS))
 
     async def offered(**query: Any) -> list[str]:
         asked = MemoryQuery(
@@ -85,7 +86,7 @@ async def ask(store: BaseStore, model: ScriptedModel, request: str) -> str:
 
 async def learn_to_buy(store: BaseStore) -> list[Skill]:
     memory = MemoryFacade(store)
-    await learn(memory, "ann", FLOW, tools=RIGHT)
+    await run(Learning(memory, "ann", FLOW, RIGHT))
     return await skills(memory)
 
 

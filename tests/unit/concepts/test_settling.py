@@ -11,10 +11,12 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
-from react_mem.memory.merging.concepts import load_concepts, settle_concepts, unmerge
+from react_mem.memory.merging.concepts import load_concepts, unmerge
 from react_mem.memory.merging.concepts.candidate_pairs import doubts
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.model.records import Fact
+from react_mem.memory.reflect.driver import Report, run
+from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.store.calibration import Calibration
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
@@ -58,6 +60,10 @@ def judge(same: list[str], different: list[str]) -> ScriptedModel:
     return ScriptedModel(script=[json.dumps({"same": same, "different": different})])
 
 
+async def settle_concepts(store: InMemoryStore, model: ScriptedModel | None = None) -> Report:
+    return await run(EntityResolution(store, "ann"), Asker(model, 5) if model is not None else None)
+
+
 def asked(model: ScriptedModel) -> list[Any]:
     return [json.loads(line) for p in model.prompts for line in str(p[-1].content).splitlines() if line[0] == "{"]
 
@@ -80,7 +86,7 @@ async def test_initials_are_the_name_where_vectors_say_so() -> None:
     stores = Calibrated("Ho Chi Minh City"), Calibrated("Higher Command of Military Catering")
     for store in stores:
         await write_facts(store, *CITY)
-        await settle_concepts(store, "ann")
+        await settle_concepts(store)
     assert await names(stores[0]) == {frozenset({"HCMC", "Ho Chi Minh City"})}
     assert await names(stores[1]) == {frozenset({"HCMC"}), frozenset({"Ho Chi Minh City"})}
 
@@ -88,18 +94,18 @@ async def test_initials_are_the_name_where_vectors_say_so() -> None:
 async def test_initials_of_two_are_nobodys() -> None:
     store = Calibrated("Ho Chi Minh City")
     await write_facts(store, *CITY, fact("I was in Hoi Chu Muong Cat"))
-    await settle_concepts(store, "ann")
+    await settle_concepts(store)
     assert len(await names(store)) == 3
 
 
 async def test_what_vectors_merged_stays_apart_once_it_was_undone() -> None:
     store = Calibrated("Ho Chi Minh City")
     await write_facts(store, *CITY)
-    await settle_concepts(store, "ann")
+    await settle_concepts(store)
     [whole] = (await load_concepts(store, "ann")).values()
 
     await unmerge(store, "ann", whole.id, "HCMC")
-    await settle_concepts(store, "ann")
+    await settle_concepts(store)
 
     assert len(await names(store)) == 2
 
@@ -107,7 +113,7 @@ async def test_what_vectors_merged_stays_apart_once_it_was_undone() -> None:
 async def test_letters_alone_merge_nothing() -> None:
     store = Calibrated("anything")
     await write_facts(store, *ACTOR, *SISTERS)
-    await settle_concepts(store, "ann")
+    await settle_concepts(store)
     assert len(await names(store)) == 4
 
 
@@ -116,8 +122,8 @@ async def test_a_model_settles_what_is_in_doubt_and_is_asked_once() -> None:
     await write_facts(store, *ACTOR, *SISTERS)
     model = judge(["p1"], ["p2"])
 
-    settled = await settle_concepts(store, "ann", asker=Asker(model, 5))
-    again = await settle_concepts(store, "ann", asker=Asker(model, 5))
+    settled = await settle_concepts(store, model)
+    again = await settle_concepts(store, model)
 
     shown = asked(model)
     assert {frozenset((*pair["a"]["names"], *pair["b"]["names"])) for pair in shown} == {
@@ -125,7 +131,7 @@ async def test_a_model_settles_what_is_in_doubt_and_is_asked_once() -> None:
     }
     told = {memory for pair in shown for side in (pair["a"], pair["b"]) for memory in side["memories"]}
     assert {"my sister is Christina", "about Christine: is my boss"} <= told
-    assert (settled.calls, again.calls, len(settled.merged)) == (1, 0, 1)
+    assert (settled.calls, again.calls, settled.dropped) == (1, 0, 1)
     assert len(await names(store)) == 3
     merged = next(one for one in (await load_concepts(store, "ann")).values() if one.merged_from)
     assert {alias.name for alias in merged.aliases} in NAMED
@@ -144,7 +150,7 @@ async def test_a_model_settles_what_is_in_doubt_and_is_asked_once() -> None:
 async def test_what_a_model_does_not_say_changes_nothing(said: str | Callable[..., Any]) -> None:
     store = InMemoryStore()
     await write_facts(store, *ACTOR)
-    await settle_concepts(store, "ann", asker=Asker(ScriptedModel(script=[said]), 5))
+    await settle_concepts(store, ScriptedModel(script=[said]))
     assert len(await names(store)) == 2
 
 
@@ -152,8 +158,18 @@ async def test_new_facts_about_a_doubt_are_a_new_question() -> None:
     store = InMemoryStore()
     await write_facts(store, *SISTERS)
     model = judge([], [])
-    await settle_concepts(store, "ann", asker=Asker(model, 5))
-    assert (await settle_concepts(store, "ann", asker=Asker(model, 5))).calls == 0
+    await settle_concepts(store, model)
+    assert (await settle_concepts(store, model)).calls == 0
     await write_facts(store, fact("is a nurse", about="Christine"))
-    again = await settle_concepts(store, "ann", asker=Asker(model, 5))
+    again = await settle_concepts(store, model)
     assert again.calls == 1
+
+
+async def test_what_two_verdicts_keep_apart_a_third_does_not_join() -> None:
+    store = InMemoryStore()
+    spelt = ("Arnold Schwarzenegger", "Arnold Schwarzeneger", "Arnold Schwarzenneger")
+    await write_facts(store, *(fact(f"I met {name}") for name in spelt))
+    model = judge(["p1", "p2"], ["p3"])
+    settled = await settle_concepts(store, model)
+    assert len(asked(model)) == 3
+    assert (settled.dropped, len(await names(store))) == (1, 2)

