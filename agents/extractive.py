@@ -35,7 +35,7 @@ from react_mem.agents.quoting import (
     read_memories,
 )
 from react_mem.memory.language import LANGUAGES, language_of, languages_of
-from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import (
     asks_for_overview,
     forget_all,
@@ -43,7 +43,7 @@ from react_mem.memory.language.statements import (
     is_question,
     is_request,
     sentences,
-    statements,
+    statements_in,
     to_forget,
 )
 from react_mem.memory.merging.transcript import NOTICE, PREAMBLE
@@ -201,10 +201,10 @@ class _Turn:
         )
         self.phrases = language_of(self.text).wording
         self.is_off = any(_MEMORY_OFF in message.text for message in self.system)
-        self.said = statements(self.text)
+        self.said = statements_in(self.text)
         said = sentences(self.text)
         # what is quoted asks for nothing
-        own = sentences(own_words(self.text))
+        own = sentences(own_words_in(self.text))
         self.forgets = any(to_forget(one) or forget_last(one) for one in own)
         self.forgets_all = any(map(forget_all, own))
         self.overview = any(map(asks_for_overview, said))
@@ -367,7 +367,7 @@ class _Turn:
             if isinstance(message, HumanMessage) and room > 0:
                 text = _edges(message.text)
                 room -= len(text)
-                stated = [one for one in statements(text) if not any(says(one, what) for what in forgotten)]
+                stated = [one for one in statements_in(text) if not any(says(one, what) for what in forgotten)]
                 while takes_back and stated:
                     stated.pop()
                     takes_back -= 1

@@ -14,9 +14,9 @@ from react_mem.memory.language.statements import (
     is_request,
     sentences,
     speaks_of_self,
-    statements,
+    statements_in,
 )
-from react_mem.memory.language.terms import SINGLE, terms, words
+from react_mem.memory.language.terms import SINGLE, content_terms, words
 from react_mem.memory.language.text import normalise
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -150,8 +150,8 @@ def best_quote(question: str, remembered: Sequence[Remembered]) -> Quote | None:
     """
     remembered = _dated(remembered)
     candidates = [(sentence, memory) for memory in remembered for sentence in _quotable(memory, question)]
-    found = [terms(sentence) for sentence, _ in candidates]
-    wanted = terms(question)
+    found = [content_terms(sentence) for sentence, _ in candidates]
+    wanted = content_terms(question)
     weights = {term: math.log(1 + len(found) / (1 + sum(term in one for one in found))) for term in wanted}
     scores = [
         sum(weights[term] for term in sorted(wanted & one)) * (1.0 if memory.by_user else _SECOND_HAND)
@@ -182,7 +182,7 @@ def all_told(remembered: Sequence[Remembered]) -> list[str]:
     told: dict[str, tuple[str, str]] = {}
     for memory in _dated(remembered):
         if memory.by_user or memory.kind == "profile":
-            told_in = statements(memory.text) if memory.kind == "message" else _quotable(memory, "")
+            told_in = statements_in(memory.text) if memory.kind == "message" else _quotable(memory, "")
             for sentence in told_in:
                 known = told.get(normalise(sentence))
                 if known is None or known[0] < memory.order:
@@ -249,8 +249,8 @@ def _latest_of_same(
         wanted: The terms of the question.
     """
     best = tied[-1]
-    if wanted & SINGLE & terms(best[0]):
-        same = [one for one in tied if wanted & SINGLE & terms(one[0])]
+    if wanted & SINGLE & content_terms(best[0]):
+        same = [one for one in tied if wanted & SINGLE & content_terms(one[0])]
     else:
         frames = _frames(best[0])
         same = [one for one in near if frames & _frames(one[0])]

@@ -20,8 +20,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.index.over import as_read
 from react_mem.memory.language.comparison import missing
-from react_mem.memory.language.own_words import own_words
-from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements, to_forget
+from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.doubts import doubts_of, others_of
@@ -321,12 +321,12 @@ async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> st
 
 def _own_sentences(message: HumanMessage) -> list[str]:
     """Return what the user says in a message; what they only show in it asks for nothing."""
-    return sentences(own_words(message.text)[:_FORGET_CHARS])
+    return sentences(own_words_in(message.text)[:_FORGET_CHARS])
 
 
 def _last_statement(said: Sequence[HumanMessage]) -> str:
     """Return what the user has stated last before."""
-    stated = (statements(own_words(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
+    stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
     return next((one[-1] for one in stated if one), "")
 
 

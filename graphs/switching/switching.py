@@ -19,7 +19,7 @@ from react_mem.graphs.state import current_turn, model_calls
 from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
 from react_mem.memory.context import tool_tokens
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.llm.causes import cause_of, trace_of
 from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.scopes import ExperienceMemoryStore
@@ -204,7 +204,7 @@ def request_of(thread: Sequence[AnyMessage]) -> str:
     'Weather in Hue?\\nand tomorrow?'
     """
     said = [text_of(message) for message in thread if isinstance(message, HumanMessage)]
-    if len(said) > 1 and len(terms(said[-1])) < _SHORT:
+    if len(said) > 1 and len(index_terms(said[-1])) < _SHORT:
         return "\n".join(said[-2:])
     return said[-1] if said else ""
 

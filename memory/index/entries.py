@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from react_mem.memory.index.chunks import MAX_CHUNKS, chunks
 from react_mem.memory.language.cues import cue
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import tells_when
 from react_mem.memory.model.kinds import filter_marks
@@ -57,10 +57,10 @@ def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]
     """
     said_at = _said_at(value)
     marks = _marks(value)
-    keywords = terms(str(value.get("keywords") or "")[:MAX_INDEXED_CHARS])  # a row holds 16,000 words at most
+    keywords = index_terms(str(value.get("keywords") or "")[:MAX_INDEXED_CHARS])  # a row holds 16,000 words at most
     found: list[Entry] = []
     for number, piece in enumerate(chunks(text)):
-        said = terms(piece)
+        said = index_terms(piece)
         about = {TELLS_WHEN} if tells_when(piece) else set()
         if says_i(piece):
             about.add(SPEAKS_OF_ITSELF)

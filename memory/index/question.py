@@ -11,7 +11,7 @@ from datetime import datetime
 from react_mem.memory.index.entries import mark, says_i
 from react_mem.memory.language.cues import cue_words
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.indexed_words import index_terms, index_words
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import Period, asks_when, named_periods
 from react_mem.memory.llm.causes import cause_of
@@ -26,7 +26,7 @@ _WEAK = 0.4
 """What a word counts that says which kind of answer is wanted rather than where it is: "what kind of pet". Measured on
 conversations and on the stress set: 1.0 costs a point of recall, 0.25 changes nothing."""
 
-_WEAK_WORDS = frozenset(terms(cue_words("weak_in_questions")))
+_WEAK_WORDS = frozenset(index_terms(cue_words("weak_in_questions")))
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
     named = _named(asked, speakers)
     text = _without(asked, named)
     # "Who is Ann?" asks for nothing but her
-    names = {term for name in named for term in terms(name)} if terms(text) else set()
+    names = {term for name in named for term in index_terms(name)} if index_terms(text) else set()
     missing: dict[Arm, str] = {}
     try:
         periods, when = named_periods(asked, now), asks_when(asked)
@@ -81,7 +81,7 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
         log.warning("memory is searched without the times of the question: %s", missing[Arm.TIME])
         periods, when = (), False
     return Question(
-        text=text if terms(text) else asked,
+        text=text if index_terms(text) else asked,
         terms=_weighted(asked, names),
         speaker=_speaker(named, asked),
         periods=periods,
@@ -93,8 +93,8 @@ def read_question(query: str, now: datetime, speakers: Iterable[str] = ()) -> Qu
 
 def _named(asked: str, speakers: Iterable[str]) -> list[str]:
     """Return the names that a question has in it, however many ways of writing one there are."""
-    said = set(words(asked))
-    parts = {name: frozenset(words(name)) for name in speakers}
+    said = set(index_words(asked))
+    parts = {name: frozenset(index_words(name)) for name in speakers}
     found = [name for name, its in parts.items() if its and its <= said and _is_name(name, asked)]
     # who asks for "Ann Lee" asks for one, though there is an "Ann" too
     return [name for name in found if not any(parts[name] < parts[other] for other in found)]
@@ -102,11 +102,11 @@ def _named(asked: str, speakers: Iterable[str]) -> list[str]:
 
 def _is_name(name: str, asked: str) -> bool:
     """Return whether a name is meant where its words stand: "will" is no person, "Will" is."""
-    return bool(terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
+    return bool(index_terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
 
 
 def _weighted(asked: str, names: set[str]) -> tuple[tuple[str, float], ...]:
-    distinct = dict.fromkeys(term for term in terms(asked) if term not in names)
+    distinct = dict.fromkeys(term for term in index_terms(asked) if term not in names)
     weights = {term: _WEAK if term in _WEAK_WORDS else 1.0 for term in distinct}
     # of a long one, the words that say most
     kept = sorted(weights, key=lambda term: (-weights[term], -len(term)))[:MAX_TERMS]

@@ -30,10 +30,10 @@ _COMMON = frozenset(fold(word) for one in LANGUAGES if not one.unspaced for word
 _stem = Stemmer.Stemmer(LANGUAGES[0].stemmer)
 
 
-def words(text: str) -> list[str]:
+def index_words(text: str) -> list[str]:
     """Return the words of a text, folded, in order.
 
-    >>> words("Ann's café")
+    >>> index_words("Ann's café")
     ['ann', 'cafe']
     """
     found: list[str] = []
@@ -42,17 +42,17 @@ def words(text: str) -> list[str]:
     return found
 
 
-def terms(text: str) -> list[str]:
+def index_terms(text: str) -> list[str]:
     """Return what of a text counts when texts are compared by words, in order, repetitions included.
 
     A word is stemmed as English: of other languages' words, which are stemmed in the same way wherever they stand,
     little is lost. One with diacritics counts as it stands as well: with them it says more.
 
-    >>> terms("She was painting the kitchens")
+    >>> index_terms("She was painting the kitchens")
     ['paint', 'kitchen']
-    >>> terms("bánh mì")
+    >>> index_terms("bánh mì")
     ['banh', 'bánh', 'mi', 'mì']
-    >>> terms("喜欢Python")
+    >>> index_terms("喜欢Python")
     ['喜欢', 'python']
     """
     found: list[str] = []

@@ -46,15 +46,15 @@ def parts(text: str) -> list[Part]:
     return _cut(text, joined(spans))
 
 
-def own_words(text: str) -> str:
+def own_words_in(text: str) -> str:
     """Return a message without what the user only shows; each piece of it leaves a line break.
 
     Args:
         text: What the user wrote.
 
-    >>> own_words("My boss wrote:\\n> I hate flying.\\nI do not.")
+    >>> own_words_in("My boss wrote:\\n> I hate flying.\\nI do not.")
     'My boss wrote:\\n\\nI do not.'
-    >>> own_words("My motto is “Never give up on it”.")
+    >>> own_words_in("My motto is “Never give up on it”.")
     'My motto is “Never give up on it”.'
     """
     return "".join("\n" if part.shown else part.text for part in parts(text))

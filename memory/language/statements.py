@@ -10,7 +10,7 @@ from itertools import chain
 from react_mem.memory.language import LANGUAGES, languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
-from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
@@ -166,7 +166,7 @@ def speaks_of_self(text: str) -> bool:
     return any(language.first_person.search(folded) for language in languages_of(folded))
 
 
-def statements(text: str, limit: int | None = None) -> list[str]:
+def statements_in(text: str, limit: int | None = None) -> list[str]:
     """Return what a user states, word for word: sentences that are no question, request, pleasantry or program text.
 
     What is said on the way to a question is kept: "I am vegetarian, what can I eat?" states "I am vegetarian".
@@ -179,12 +179,12 @@ def statements(text: str, limit: int | None = None) -> list[str]:
     Returns:
         The statements, in order, each at most `MAX_INDEXED_CHARS` characters.
 
-    >>> statements("Hi! I live in Da Nang. Where should I eat?")
+    >>> statements_in("Hi! I live in Da Nang. Where should I eat?")
     ['I live in Da Nang.']
-    >>> statements("I am allergic to peanuts, what can I eat?")
+    >>> statements_in("I am allergic to peanuts, what can I eat?")
     ['I am allergic to peanuts']
     """
-    said = own_words(text)
+    said = own_words_in(text)
     if limit is None:
         return list(_statements(said))
     different: dict[str, str] = {}

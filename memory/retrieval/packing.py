@@ -7,7 +7,7 @@ from functools import cached_property
 
 from react_mem.memory.index.recall import Recalled
 from react_mem.memory.language import denial_of
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.statements import is_question
 from react_mem.memory.model.interface import Fragment
 
@@ -23,7 +23,7 @@ class _Said:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._words = frozenset(terms(text))
+        self._words = frozenset(index_terms(text))
 
     @cached_property
     def _kind(self) -> tuple[frozenset[str], bool, bool]:

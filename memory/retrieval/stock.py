@@ -13,7 +13,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, SearchItem
 
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
 from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings
@@ -45,7 +45,7 @@ def near_enough(
 
     def passes(item: SearchItem) -> bool:
         similarity = similarity_of(item, calibration)
-        return similarity is None or similarity >= least or not wanted.isdisjoint(terms(whole_text(item.value)))
+        return similarity is None or similarity >= least or not wanted.isdisjoint(index_terms(whole_text(item.value)))
 
     return [item for item in items if passes(item)]
 

@@ -15,8 +15,8 @@ from typing import TypeAlias
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.language.statements import statements
-from react_mem.memory.language.terms import terms
+from react_mem.memory.language.statements import statements_in
+from react_mem.memory.language.terms import content_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.standing_knowledge import stale_knowledge
 from react_mem.memory.model.changes import Change, put
@@ -163,14 +163,14 @@ def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish
 
 def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str, str], list[str]]:
     """Return the statements that are meant, by their form, and what may be meant where that is not clear."""
-    wanted = terms(what)
+    wanted = content_terms(what)
     stated: dict[str, str] = {}
     for item in items:
         if kind_of(item) == "fact":
             text = str(item.value.get("text", ""))
             stated.setdefault(normalise(text), text)
         elif kind_of(item) == "message" and item.value.get("role") == "user":
-            for sentence in statements(whole_text(item.value)):
+            for sentence in statements_in(whole_text(item.value)):
                 stated.setdefault(normalise(sentence), sentence)
     named = {form: text for form, text in stated.items() if form == normalise(what)}
     telling = {form: text for form, text in stated.items() if says(text, what)} if wanted else {}
@@ -181,7 +181,7 @@ def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str,
         return {**named, **exact}, []
     if len(telling) == 1:
         return telling, []
-    return {}, list(telling.values()) or [text for text in stated.values() if wanted & terms(text)]
+    return {}, list(telling.values()) or [text for text in stated.values() if wanted & content_terms(text)]
 
 
 async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wish: _Wish) -> tuple[_Done, list[Change]]:

@@ -17,7 +17,7 @@ from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.comparison import content_words, missing, numbers, words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.statements import asks_to_forget, sentences, speaks_of_self
-from react_mem.memory.language.terms import terms
+from react_mem.memory.language.terms import content_terms
 
 _HALF = 0.5
 _LEFT = 2
@@ -145,7 +145,7 @@ class Sayings:
         if left == sentence:
             return ""
         left = left.strip(_JOINTS)
-        if not left or self.tell(left) or len(terms(left)) < _LEFT:
+        if not left or self.tell(left) or len(content_terms(left)) < _LEFT:
             return ""
         # where it shows that the user speaks of themselves, what is left has to: "she never calls" is nobody's
         if speaks_of_self(sentence) and not speaks_of_self(left):
@@ -252,7 +252,7 @@ def _target(text: str, others: Iterable[str]) -> _Target:
     content = tuple(dict.fromkeys(content_words(text)))
     return _Target(
         run=_run(text),
-        terms=frozenset(terms(text)),
+        terms=frozenset(content_terms(text)),
         content=content,
         numbers=frozenset(numbers(text)),
         own=frozenset(missing(" ".join(content), others)),
@@ -266,8 +266,8 @@ def _says(text: str, target: _Target) -> bool:
     if not target.numbers <= numbers(text):
         return False
     if not target.starts or not all(start in fold(text) for start in target.starts):
-        return target.terms <= terms(text)
-    return target.terms <= terms(text) or not missing(" ".join(target.content), [text])
+        return target.terms <= content_terms(text)
+    return target.terms <= content_terms(text) or not missing(" ".join(target.content), [text])
 
 
 def _run(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from react_mem.memory.index.entries import whole_text
-from react_mem.memory.language.statements import may_state, statements
+from react_mem.memory.language.statements import may_state, statements_in
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.reconcile import known_as, said_again
 from react_mem.memory.model.operations import EpisodeDraft, Unread
@@ -41,7 +41,9 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
         messages: Messages of a conversation.
         stamp: What they are written with.
     """
-    said = [(m, text) for m in messages if m.role == "user" for text in statements(whole_text(vars(m)), MAX_VERBATIM)]
+    said = [
+        (m, text) for m in messages if m.role == "user" for text in statements_in(whole_text(vars(m)), MAX_VERBATIM)
+    ]
     return _verbatim(said, stamp)
 
 
@@ -92,7 +94,7 @@ def says_more_than_kept(messages: Iterable[Message]) -> bool:
         messages: Messages of a conversation.
     """
     return any(
-        message.role == "user" and len(statements(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
+        message.role == "user" and len(statements_in(whole_text(vars(message)), MAX_VERBATIM + 1)) > MAX_VERBATIM
         for message in messages
     )
 

@@ -14,7 +14,7 @@ from react_mem.memory.language import known_language, length
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.comparison import content_words, may_link, missing, numbers, share, words
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.shared import assents, denies, is_denied
 from react_mem.memory.language.statements import (
     asks_to_forget,
@@ -22,7 +22,7 @@ from react_mem.memory.language.statements import (
     is_pleasantry,
     is_request,
     speaks_of_self,
-    statements,
+    statements_in,
 )
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out, without_user
@@ -93,7 +93,7 @@ def stated_in(message: str) -> list[str]:
 
 def shows_something(message: str) -> bool:
     """Return whether a message of the user's has somebody else's text in it, such as a quoted mail."""
-    return own_words(message) != message
+    return own_words_in(message) != message
 
 
 def may_be_lost(text: str, message: str, before: Sequence[str] = ()) -> bool:
@@ -190,7 +190,7 @@ def _completes(wording: str, reply: str, assistant: Sequence[str]) -> bool:
 
 def _states_something(reply: str) -> bool:
     """Return whether a reply states something by itself, in a language that has a file."""
-    if not statements(reply, 1):
+    if not statements_in(reply, 1):
         return False
     return speaks_of_self(reply) or (length(reply) >= _STATING_WORDS and known_language(reply) is not None)
 
@@ -230,5 +230,5 @@ _ALIKE = 3
 
 
 def _own(message: str) -> str:
-    said = own_words(message)
+    said = own_words_in(message)
     return said if len(said) <= 2 * _READ else f"{said[:_READ]}\n{said[-_READ:]}"

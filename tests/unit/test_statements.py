@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.language.statements import is_pleasantry, is_question, sentences, statements
+from react_mem.memory.language.statements import is_pleasantry, is_question, sentences, statements_in
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 
 
@@ -64,7 +64,7 @@ def test_no_character_of_a_text_is_lost_but_white_space(text: str) -> None:
 )
 def test_a_question_is_known_with_and_without_its_mark(text: str) -> None:
     assert is_question(text)
-    assert statements(text) == []
+    assert statements_in(text) == []
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_question_is_known_with_and_without_its_mark(text: str) -> None:
     ],
 )
 def test_a_statement_is_kept_word_for_word(text: str) -> None:
-    assert statements(text) == [text]
+    assert statements_in(text) == [text]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_statement_is_kept_word_for_word(text: str) -> None:
     ],
 )
 def test_what_is_said_beside_a_question_is_kept(text: str, expected: list[str]) -> None:
-    assert statements(text) == expected
+    assert statements_in(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_what_is_said_beside_a_question_is_kept(text: str, expected: list[str]) 
 )
 def test_pleasantries_are_left_out(text: str) -> None:
     assert is_pleasantry(text)
-    assert statements(text) == []
+    assert statements_in(text) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_pleasantries_are_left_out(text: str) -> None:
     ],
 )
 def test_without_evidence_that_it_tells_of_the_user_nothing_is_kept(text: str) -> None:
-    assert statements(text) == []
+    assert statements_in(text) == []
 
 
 @pytest.mark.parametrize(
@@ -173,16 +173,16 @@ def test_without_evidence_that_it_tells_of_the_user_nothing_is_kept(text: str) -
     ],
 )
 def test_what_a_sentence_tells_of_the_user_is_kept(text: str) -> None:
-    assert statements(text) == [text]
+    assert statements_in(text) == [text]
 
 
 def test_a_long_sentence_is_split_and_not_cut() -> None:
     text = "I like " + "tea and " * 1000 + "milk."
-    parts = statements(text)
+    parts = statements_in(text)
     assert max(map(len, parts)) <= MAX_INDEXED_CHARS
     assert "".join("".join(parts).split()) == "".join(text.split())
     unbroken = "x" * 5000
-    assert "".join(statements(unbroken)) == unbroken
+    assert "".join(statements_in(unbroken)) == unbroken
 
 
 @pytest.mark.parametrize(
@@ -190,30 +190,30 @@ def test_a_long_sentence_is_split_and_not_cut() -> None:
 )
 def test_a_megabyte_takes_no_time_that_is_felt(part: str) -> None:
     started = time.thread_time()
-    statements(part * (1_000_000 // len(part)) + " gì")
+    statements_in(part * (1_000_000 // len(part)) + " gì")
     # Quadratic work would take minutes.
     assert time.thread_time() - started < 10
 
 
 def test_of_a_long_text_its_beginning_and_its_end_are_looked_at() -> None:
     paste = "\n".join(f"line {number}: what is it?" for number in range(40_000))
-    assert statements(f"I live in Hue.\n{paste}\nI like tea.", 5) == ["I live in Hue.", "I like tea."]
-    assert statements(f"I live in Hue.\n```\n{paste}\n```\nI like tea.", 5) == ["I live in Hue.", "I like tea."]
+    assert statements_in(f"I live in Hue.\n{paste}\nI like tea.", 5) == ["I live in Hue.", "I like tea."]
+    assert statements_in(f"I live in Hue.\n```\n{paste}\n```\nI like tea.", 5) == ["I live in Hue.", "I like tea."]
 
 
 def test_a_sentence_at_the_cut_of_a_long_text_is_not_kept_in_part() -> None:
     text = " ".join(f"My number {number} is never so." for number in range(40_000))
     for offset in range(30):
-        found = statements("x" * offset + " " + text, 10_000)
+        found = statements_in("x" * offset + " " + text, 10_000)
         assert all(re.fullmatch(r"(x+ )?My number \d+ is never so\.", statement) for statement in found)
         assert 1_000 < len(found) < 2_000
 
 
 def test_only_as_much_is_looked_at_as_is_asked_for() -> None:
     many = "I live in Hue. Why? I like tea. " * 3
-    assert statements(many, 1) == ["I live in Hue."]
-    assert statements(many, 3) == ["I live in Hue.", "I like tea."]
-    assert len(statements(many)) == 6
+    assert statements_in(many, 1) == ["I live in Hue."]
+    assert statements_in(many, 3) == ["I live in Hue.", "I like tea."]
+    assert len(statements_in(many)) == 6
 
 
 @pytest.mark.parametrize(
@@ -230,4 +230,4 @@ def test_an_abbreviation_does_not_end_a_sentence() -> None:
 
 
 def test_a_word_that_looks_like_another_without_its_marks_ends_a_statement() -> None:
-    assert statements("Em bị dị ứng với tôm cua.") == ["Em bị dị ứng với tôm cua."]
+    assert statements_in("Em bị dị ứng với tôm cua.") == ["Em bị dị ứng với tôm cua."]

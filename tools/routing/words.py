@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.tools.routing.routes import Route
 
 _K1 = 0.8
@@ -28,7 +28,7 @@ class WordIndex:
 
     def __init__(self, routes: Sequence[Route]) -> None:
         texts = (" ".join([r.title, r.description, r.arguments, *r.examples]) for r in routes)
-        documents = [Counter(terms(text)) for text in texts]
+        documents = [Counter(index_terms(text)) for text in texts]
         self._size = len(documents)
         self._rarity = {term: self._idf(number) for term, number in Counter(t for d in documents for t in d).items()}
         self._found: dict[str, list[tuple[int, float]]] = {}
@@ -46,7 +46,7 @@ class WordIndex:
             text: The request.
         """
         scores = [0.0] * self._size
-        asked = set(terms(text))
+        asked = set(index_terms(text))
         # a word that no route has counts as well: of a long request one word in common says little
         whole = sum(self._rarity.get(term) or self._idf(0) for term in asked)
         for term in asked:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 
 Kind = Literal["name", "email", "number", "id", "address"]
 
@@ -54,7 +54,7 @@ class _Word:
 
     @property
     def is_common(self) -> bool:
-        return not terms(self.text)
+        return not index_terms(self.text)
 
 
 def named(text: str, name: str) -> Iterator[Span]:

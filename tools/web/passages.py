@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.indexed_words import index_terms, index_words
 
 MAX_PAGE_CHARS = 2000
 """Of one page in the prompt: three pages are about 2,000 tokens."""
@@ -69,7 +69,7 @@ def is_copy(text: str, others: Sequence[str]) -> bool:
 
 
 def _triples(text: str) -> set[tuple[str, ...]]:
-    said = words(text)
+    said = index_words(text)
     return {tuple(said[place : place + 3]) for place in range(max(1, len(said) - 2))} if said else set()
 
 
@@ -93,8 +93,8 @@ def _passages(text: str, size: int) -> list[str]:
 
 def _scores(passages: Sequence[str], question: str) -> list[float]:
     """Score passages by BM25 among themselves, and the beginning a little."""
-    wanted = set(terms(question))
-    counts = [Counter(term for term in terms(passage) if term in wanted) for passage in passages]
+    wanted = set(index_terms(question))
+    counts = [Counter(term for term in index_terms(passage) if term in wanted) for passage in passages]
     having = Counter(term for count in counts for term in count)
     total = len(passages)
     weights = {term: math.log(1 + (total - n + 0.5) / (n + 0.5)) for term, n in having.items()}

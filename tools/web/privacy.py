@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from react_mem.memory.language.cues import listed
-from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.indexed_words import index_terms, index_words
 from react_mem.tools.web.names import Span
 from react_mem.tools.web.private_values import private_spans
 
@@ -31,7 +31,7 @@ def _any(name: str, begin: str, end: str) -> re.Pattern[str]:
     return re.compile(rf"{begin}(?:{'|'.join(listed('web', name)) or '(?!)'}){end}", re.IGNORECASE)
 
 
-_ASKING = frozenset(words(" ".join(listed("web", "asking"))))
+_ASKING = frozenset(index_words(" ".join(listed("web", "asking"))))
 """Words of a question that say that and how something is asked for, not what."""
 
 _SEARCHES = _any("searches", r"(?<!\S)", r"(?!\S)")
@@ -81,7 +81,7 @@ def outgoing(
     wanted = {span.value for span in _asked_for(_readable(query if asked is None else asked), profile_values)}
     out = [span for span in spans if span.value not in wanted]
     left = _short(_without(text, out))
-    if out and not _substance(left) and not _ENOUGH.search(" ".join(words(left))):
+    if out and not _substance(left) and not _ENOUGH.search(" ".join(index_words(left))):
         left = ""
     return Outgoing(left, private=len(out) < len(spans) and bool(left), taken=tuple(dict.fromkeys(s.kind for s in out)))
 
@@ -90,7 +90,7 @@ def _asked_for(message: str, profile_values: Mapping[str, str]) -> list[Span]:
     spans = private_spans(message, profile_values)
     if not spans:
         return []
-    searches = bool(_SEARCHES.search(" ".join(words(message))))
+    searches = bool(_SEARCHES.search(" ".join(index_words(message))))
     quoted = [span for span in spans if searches and _is_quoted(message, span)]
     if _substance(_without(message, spans)):
         return quoted
@@ -98,13 +98,13 @@ def _asked_for(message: str, profile_values: Mapping[str, str]) -> list[Span]:
 
 
 def _is_object(message: str, span: Span) -> bool:
-    before = " ".join(words(message[: span.start]))
+    before = " ".join(index_words(message[: span.start]))
     # "Ann Lee, the latest news?" is signed by her
-    after = " ".join(words(re.split(r"[,;:.\n]", message[span.end :])[0]))
+    after = " ".join(index_words(re.split(r"[,;:.\n]", message[span.end :])[0]))
     if _INTRODUCES.search(before):
         return False
     # a number or a name with nothing beside it is what is looked for, too
-    return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not words(
+    return bool(_BEFORE.search(before) or _BEHIND.match(after)) or not index_words(
         message[: span.start] + message[span.end :]
     )
 
@@ -116,7 +116,7 @@ def _is_quoted(message: str, span: Span) -> bool:
 
 def _substance(text: str) -> list[str]:
     """Return the words of a text that say what it is about."""
-    return [word for word in words(text) if word not in _ASKING and terms(word)]
+    return [word for word in index_words(text) if word not in _ASKING and index_terms(word)]
 
 
 def _without(text: str, spans: list[Span]) -> str:
@@ -142,7 +142,7 @@ def _short(text: str) -> str:
     text = re.sub(r"\s+", " ", text).strip()
     if len(text) <= MAX_QUERY_CHARS:
         return text
-    questions = [part.strip() for part in re.findall(r"[^.!?。？]+[?？]", text) if terms(part)]
+    questions = [part.strip() for part in re.findall(r"[^.!?。？]+[?？]", text) if index_terms(part)]
     chosen = questions[-1] if questions else text
     return (
         chosen

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal
 
 from react_mem.memory.language.cues import cue, listed
-from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.indexed_words import index_terms, index_words
 
 Decision = Literal["search", "ask", "no"]
 """Search; leave it to the model; or do not search, whatever the model would say."""
@@ -58,8 +58,8 @@ def decide(question: str, *, now: datetime, domain_terms: Iterable[str] = (), th
     ('no', 'no', 'ask')
     """
     read = question if len(question) <= 2 * _ENDS else f"{question[:_ENDS]} {question[-_ENDS:]}"
-    said = " ".join(words(read))
-    if not terms(read) or _DO_NOT.search(said):
+    said = " ".join(index_words(read))
+    if not index_terms(read) or _DO_NOT.search(said):
         return "no"
     if _ON_THE_WEB.search(said):
         return "search"
@@ -89,7 +89,7 @@ def _names_year(said: str, now: datetime) -> bool:
 
 @lru_cache(maxsize=64)
 def _phrases(domain_terms: tuple[str, ...]) -> re.Pattern[str]:
-    phrases = {" ".join(words(term)) for term in domain_terms} - {""}
+    phrases = {" ".join(index_words(term)) for term in domain_terms} - {""}
     return _any(*map(re.escape, phrases))
 
 
@@ -100,7 +100,7 @@ def _asks(read: str, said: str) -> bool:
 def _is_personal(read: str) -> bool:
     # as written: without its marks "tối nay", this evening, reads as "tôi"
     plain = re.sub(r"[\s,.;:!?]+", " ", unicodedata.normalize("NFC", read).casefold().replace("’", "'")).strip()
-    folded = " ".join(words(plain))
+    folded = " ".join(index_words(plain))
     courteous = _COURTESY.search(folded)
     if courteous is None:
         return bool(_ONESELF.search(plain))

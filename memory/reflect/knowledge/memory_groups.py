@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
@@ -115,7 +115,7 @@ def groups(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
     """
     by_word: defaultdict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for one in evidence:
-        for word in set(terms(one.text)):
+        for word in set(index_terms(one.text)):
             by_word[normalise(one.about), word].append(one)
     # a word that stands in all is the user's name, and says nothing
     wide = [(key, members) for key, members in by_word.items() if len(members) >= SMALLEST]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
@@ -121,7 +121,7 @@ def _takes_the_place_of(skill: Skill, draft: Draft) -> bool:
 
 
 def _share(one: str, other: str) -> float:
-    left, right = {*terms(one)}, {*terms(other)}
+    left, right = {*index_terms(one)}, {*index_terms(other)}
     return len(left & right) / len(left | right) if left | right else 1.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.skills import StepExperience
 from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, Evidence
@@ -50,11 +50,11 @@ def use_when(task_type: str, tools: Sequence[str], traces: Sequence[Trace], evid
         evidence: Decides which words may be repeated.
     """
     what = TASK.format(task_type=task_type) if task_type else REQUEST
-    shared = frozenset.intersection(*(frozenset(terms(trace.goal)) for trace in traces))
+    shared = frozenset.intersection(*(frozenset(index_terms(trace.goal)) for trace in traces))
     words = [
         word
         for word in dict.fromkeys(plain_words(traces[-1].goal))
-        if (said := terms(word)) and shared.issuperset(said) and not evidence.problem_with(word)
+        if (said := index_terms(word)) and shared.issuperset(said) and not evidence.problem_with(word)
     ][:_MAX_WORDS]
     for text in (
         ABOUT.format(what=what, words=", ".join(words)) if words else "",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.reflect.skills.traces import Trace
 
 MAX_CHARS = 200
@@ -33,7 +33,7 @@ class Evidence:
 
     def __init__(self, traces: Sequence[Trace], vocabulary: Iterable[str]) -> None:
         self._traces = traces
-        self._vocabulary = frozenset(term for text in vocabulary for term in terms(text))
+        self._vocabulary = frozenset(term for text in vocabulary for term in index_terms(text))
 
     def problem_with(self, text: str) -> str:
         """Return why a text must not be kept; empty where it may.
@@ -47,7 +47,7 @@ class Evidence:
             return f"it is longer than {MAX_CHARS} characters"
         if SECRET.search(text):
             return "it has an address, a link, a number or a key in it"
-        said = terms(text)
+        said = index_terms(text)
         if any(gram in self._given for size in range(1, _GRAM + 1) for gram in _grams(said, size)):
             return "it copies what a tool was given"
         if any(0 < self._sources_with(term) < len(self._traces) for term in {*said} - self._vocabulary):
@@ -63,7 +63,7 @@ class Evidence:
         """
         if not self._traces:
             return False
-        said = {*terms(text)} - self._vocabulary
+        said = {*index_terms(text)} - self._vocabulary
         return all(term in trace.terms for term in said if self._sources_with(term) == len(self._traces))
 
     def _sources_with(self, term: str) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.model.skills import StepExperience
 from react_mem.memory.scopes.experience import LoggedTurn
 
@@ -50,13 +50,16 @@ class Trace(LoggedTurn):
         """The words of what was asked for, given to tools, and came back as errors."""
         said = [self.goal, *(step.error for step in self.steps)]
         given = [value for step in self.steps for value in values(step.input)]
-        return frozenset(term for text in (*said, *given) for term in terms(text[:_MAX_VALUE_CHARS]))
+        return frozenset(term for text in (*said, *given) for term in index_terms(text[:_MAX_VALUE_CHARS]))
 
     @cached_property
     def values(self) -> frozenset[tuple[str, ...]]:
         """What was given to tools, each value as its words."""
         return frozenset(
-            words for step in self.steps for value in values(step.input) if (words := tuple(terms(value))) and value
+            words
+            for step in self.steps
+            for value in values(step.input)
+            if (words := tuple(index_terms(value))) and value
         )
 
     def covers(self, tools: Sequence[str]) -> bool:

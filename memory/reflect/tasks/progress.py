@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.reflect.tasks.task_graph import Step, TaskGraph
 
 _MAX_ERROR = 200
@@ -42,7 +42,7 @@ def _taken(task: TaskGraph, done: Mapping[str, Any]) -> Step | None:
     same = [step for step in task.steps if step.tool == done["action"] and (step.is_over or step in ready)]
     if not same:
         return None
-    said = set(terms(" ".join(map(str, done["arguments"].values()))))
+    said = set(index_terms(" ".join(map(str, done["arguments"].values()))))
     # a call that speaks of what is done already is that step's once more; where no word tells, the next one is meant
-    best = max(same, key=lambda step: (len(said & set(terms(step.description))), not step.is_over))
+    best = max(same, key=lambda step: (len(said & set(index_terms(step.description))), not step.is_over))
     return None if best.is_over else best

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from react_mem.memory.language.cues import cue_words, phrases
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 
 _CUE = re.compile(rf"^(?:{phrases('go_on_lead')}\s*)*{phrases('go_on')}|{phrases('left_off')}")
-_FILLER = frozenset(terms(cue_words("go_on_filler")))
+_FILLER = frozenset(index_terms(cue_words("go_on_filler")))
 _MIN_ALIKE = 0.6
 """Of the words of a request and of a goal together, those in both: at 0.6 "book a trip to Hue in May" is the goal "book
 a trip to Hue", and "book a trip to Hanoi" is not."""
@@ -48,7 +48,7 @@ def meant(request: str, goals: Sequence[str]) -> int | None:
     if not goals:
         return None
     said = _said(request)
-    wanted = [set(terms(goal)) for goal in goals]
+    wanted = [set(index_terms(goal)) for goal in goals]
     if _begins(request):
         if not said:
             return 0
@@ -66,4 +66,4 @@ def _begins(request: str) -> bool:
 def _said(request: str) -> set[str]:
     """Return the words of a request that say what it is about."""
     rest = _CUE.sub(" ", re.sub(r"\W+", " ", fold(request)).strip()) if _begins(request) else request
-    return set(terms(rest)) - _FILLER
+    return set(index_terms(rest)) - _FILLER

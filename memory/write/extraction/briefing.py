@@ -9,7 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import accumulate
 
 from react_mem.memory.language.clauses import Clause, cut
-from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import ends_of
 from react_mem.memory.llm.fencing import block, flat
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
@@ -92,7 +92,7 @@ def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemo
         The material, bounded in size whatever comes in.
     """
     first = max(len(messages) - MAX_MESSAGES, 0)
-    own = [own_words(message.text) if message.role == "user" else message.text for message in messages]
+    own = [own_words_in(message.text) if message.role == "user" else message.text for message in messages]
     said = {i: _clauses(own[i], i) for i, one in enumerate(messages) if one.role == "user" and not one.context}
     open_ = _that_fit({place: ones for place, ones in said.items() if place >= first})
     targets = {f"f{i}": m for i, m in enumerate(existing[:MAX_EXISTING], 1)}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import ends_of
 from react_mem.memory.llm.answers import Answer
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
@@ -92,7 +92,7 @@ def test_no_word_of_the_users_is_neither_shown_nor_hidden(text: str) -> None:
     briefing = brief([TranscriptMessage("a", "user", text)], [])
     both = [*briefing.clauses.values(), *briefing.hidden]
     said = "".join("".join(one.clause.text for one in both).split())
-    assert said == "".join("".join(ends_of(own_words(text))).split())
+    assert said == "".join("".join(ends_of(own_words_in(text))).split())
 
 
 def test_a_memory_tells_whom_it_is_about_and_when_it_was_said() -> None:

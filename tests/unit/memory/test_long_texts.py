@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage
 
 from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.hallucination import Told
-from react_mem.memory.language.own_words import own_words
+from react_mem.memory.language.own_words import own_words_in
 from react_mem.memory.language.statements import is_question, sentences
 from react_mem.memory.llm.answers import Answer, read_answer
 from react_mem.memory.model.operations import TranscriptMessage
@@ -50,7 +50,7 @@ def growth(work: Callable[[str], object], text: str, count: int) -> float:
         (lambda text: read_answer(f'{text}{{"summary": "ok"}}', FIELDS), "<think>", 10_000),
         (lambda text: read_answer(text, FIELDS), '{"facts": [1]}', 2_000),
         (cut, "I own a book, and I like tea, ", 2_000),
-        (own_words, "> quoted\n", 5_000),
+        (own_words_in, "> quoted\n", 5_000),
         (lambda text: Told([text]).held(text), "User owns book 12 in Hue. ", 1_000),
     ],
     ids=["dots", "question marks", "unfinished thoughts", "objects", "clauses", "quoted lines", "held text"],

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from react_mem.memory.language.own_words import own_words, parts
-from react_mem.memory.language.statements import statements
+from react_mem.memory.language.own_words import own_words_in, parts
+from react_mem.memory.language.statements import statements_in
 
 FORWARDED = "---------- Forwarded message ---------\nFrom: Bob <bob@example.com>\nSubject: hi\n\nI live in Rome."
 MAIL_VI = "-----Thư gốc-----\nTừ: Bình\nGửi: An\n\nTôi sống ở Huế."
@@ -68,8 +68,8 @@ SHOWN = [
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\u2028"])
 def test_what_is_shown_is_not_said(shown: str, line_break: str) -> None:
     text = f"I keep bees in Hue.\n{shown}".replace("\n", line_break)
-    assert own_words(text).split() == ["I", "keep", "bees", "in", "Hue."]
-    assert statements(text) == ["I keep bees in Hue."]
+    assert own_words_in(text).split() == ["I", "keep", "bees", "in", "Hue."]
+    assert statements_in(text) == ["I keep bees in Hue."]
 
 
 CLOSED = [
@@ -89,7 +89,7 @@ CLOSED = [
 @pytest.mark.parametrize("shown", CLOSED)
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 def test_what_follows_it_is_said(shown: str, line_break: str) -> None:
-    said = own_words(f"{shown}I keep bees in Hue.".replace("\n", line_break))
+    said = own_words_in(f"{shown}I keep bees in Hue.".replace("\n", line_break))
     assert said.strip().endswith("I keep bees in Hue.")
     assert "Rome" not in said
 
@@ -115,7 +115,7 @@ def test_what_follows_it_is_said(shown: str, line_break: str) -> None:
     ],
 )
 def test_what_is_said_stays(text: str) -> None:
-    assert own_words(text) == text
+    assert own_words_in(text) == text
 
 
 @given(st.text(max_size=300), st.sampled_from(SHOWN), st.text(alphabet=st.characters(codec="ascii"), max_size=50))
@@ -123,7 +123,7 @@ def test_nothing_is_added(before: str, shown: str, after: str) -> None:
     text = f"{before}\n{shown}\n{after}"
     left = iter(text)
     # what is left is in the text, in its order, but for the line breaks
-    assert all(char in left for char in own_words(text) if char != "\n")
+    assert all(char in left for char in own_words_in(text) if char != "\n")
 
 
 MARKS = ["\n", "\r\n", "\r", " ", "`", "```", "~~~", ">", '"', "“", "”", "„", "«", "<p>", "---"]

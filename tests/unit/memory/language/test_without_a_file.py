@@ -10,9 +10,9 @@ from react_mem.memory.index.entries import entries, says_i
 from react_mem.memory.index.question import read_question
 from react_mem.memory.language import DEFAULT, denial_of, language_of, length
 from react_mem.memory.language.comparison import content_words, names
-from react_mem.memory.language.indexed_words import terms
+from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.periods import asks_about_the_past
-from react_mem.memory.language.terms import terms as telling
+from react_mem.memory.language.terms import content_terms as telling
 from react_mem.memory.language.times import asks_when, named_periods, tells_when, time_of_day
 from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
 
@@ -30,9 +30,9 @@ TOLD = {
 
 @pytest.mark.parametrize(("told", "asked"), TOLD.values(), ids=TOLD)
 def test_what_is_told_is_found_by_what_is_asked(told: str, asked: str) -> None:
-    assert set(terms(told)) & set(terms(asked))
+    assert set(index_terms(told)) & set(index_terms(asked))
     assert {entry.text for entry in entries("text", told, {})} == {told}
-    assert {term for term, _ in read_question(asked, NOW).terms} & set(terms(told))
+    assert {term for term, _ in read_question(asked, NOW).terms} & set(index_terms(told))
 
 
 @pytest.mark.parametrize(("told", "asked"), TOLD.values(), ids=TOLD)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from react_mem.memory.index.entries import entries, mark
 from react_mem.memory.index.question import MAX_TERMS, Question, read_question
-from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.indexed_words import index_terms, index_words
 from react_mem.memory.language.times import Period
 
 NOW = datetime(2024, 5, 15, 10)
@@ -56,7 +56,7 @@ def test_who_is_named_must_have_said_it_and_is_not_looked_for(
 ) -> None:
     question = read(query, *speakers)
     assert (question.text, question.speaker) == (text, mark("speaker", who))
-    assert not set(terms_of(question)) & set(terms(who))
+    assert not set(terms_of(question)) & set(index_terms(who))
 
 
 def test_the_mark_is_the_one_that_messages_have() -> None:
@@ -148,11 +148,11 @@ def test_any_question_is_read(query: str, speakers: list[str]) -> None:
     question = read(query, *speakers)
     assert len(question.terms) <= MAX_TERMS
     assert all(0 < weight <= 1 for _, weight in question.terms)
-    assert set(terms_of(question)) <= set(terms(query))
+    assert set(terms_of(question)) <= set(index_terms(query))
     assert bool(question.text) == bool(query)
     # what is left is of the question, in its order
-    rest = iter(words(query))
-    assert all(word in rest for word in words(question.text))
+    rest = iter(index_words(query))
+    assert all(word in rest for word in index_words(question.text))
 
 
 some_words = st.lists(st.sampled_from(["Ann", "Bob", "paint", "kitchen", "my", "the", "in 2021", "Will"]), max_size=8)

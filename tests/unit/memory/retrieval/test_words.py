@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import terms, words
+from react_mem.memory.language.indexed_words import index_terms, index_words
 
 anything = st.text(st.characters())
 latin = st.text(st.characters(max_codepoint=0x24F))
@@ -21,16 +21,16 @@ unusual = st.one_of(anything, latin, st.text(st.sampled_from("aÀđĐ猫カ한�
 def test_any_text_has_words(text: str) -> None:
     folded = fold(text)
     assert fold(folded) == folded
-    assert all(word and not word.isspace() and word == fold(word) for word in words(text))
-    assert all(term and not term.isspace() and "\x00" not in term for term in terms(text))
+    assert all(word and not word.isspace() and word == fold(word) for word in index_words(text))
+    assert all(term and not term.isspace() and "\x00" not in term for term in index_terms(text))
 
 
 @given(unusual)
 def test_words_do_not_depend_on_how_characters_are_composed(text: str) -> None:
     for form in ("NFC", "NFD"):
         other = unicodedata.normalize(form, text)
-        assert words(other) == words(text)
-        assert terms(other) == terms(text)
+        assert index_words(other) == index_words(text)
+        assert index_terms(other) == index_terms(text)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_words_do_not_depend_on_how_characters_are_composed(text: str) -> None:
 )
 def test_what_is_typed_in_a_hurry_folds_to_the_same(text: str, other: str) -> None:
     assert fold(text) == fold(other)
-    assert words(text) == words(other)
+    assert index_words(text) == index_words(other)
 
 
 @pytest.mark.parametrize(
@@ -72,25 +72,25 @@ def test_what_is_typed_in_a_hurry_folds_to_the_same(text: str, other: str) -> No
     ],
 )
 def test_terms(text: str, found: list[str]) -> None:
-    assert terms(text) == found
+    assert index_terms(text) == found
 
 
 def test_a_digit_of_any_script_says_something_and_a_letter_by_itself_does_not() -> None:
-    assert terms("३ 3 я x") == ["३", "3"]
+    assert index_terms("३ 3 я x") == ["३", "3"]
 
 
 def test_repetitions_and_order_stay() -> None:
-    assert terms("tea, coffee, tea") == ["tea", "coffe", "tea"]
-    assert words("Tea and tea") == ["tea", "and", "tea"]
+    assert index_terms("tea, coffee, tea") == ["tea", "coffe", "tea"]
+    assert index_words("Tea and tea") == ["tea", "and", "tea"]
 
 
 @pytest.mark.parametrize("text", ["painted the kitchens", "Painting a KITCHEN", "paints kitchens!"])
 def test_a_word_is_found_in_its_other_forms(text: str) -> None:
-    assert terms(text) == ["paint", "kitchen"]
+    assert index_terms(text) == ["paint", "kitchen"]
 
 
 @pytest.mark.parametrize("piece", ["tea ", "bánh mì ", "a", "猫", "\u0301", "a\u0301", "'s", "_", "\ud800", "👍"])
 def test_a_huge_text_takes_linear_time(piece: str) -> None:
     # anything worse does not end within the time of a test
-    assert len(terms(piece * 200_000)) <= 4 * 200_000
+    assert len(index_terms(piece * 200_000)) <= 4 * 200_000
     assert len(fold(piece * 200_000)) <= len(piece) * 200_000
