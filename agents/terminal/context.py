@@ -25,6 +25,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings
 
@@ -121,7 +122,7 @@ def _frame(agent: ResolvedAgent, thread: Sequence[AnyMessage]) -> Frame:
 
 async def _no_thread(store: BaseStore, arguments: argparse.Namespace) -> str:
     states = await MemoryFacade(store).list_records(arguments.user, [MemoryScope.STATE])
-    held = [item.payload for item in states if item.source == "conversation"]
+    held = [item.payload for item in states if item.source == CONVERSATION.name]
     latest = sorted(held, key=lambda value: str(value["last_said_at"]), reverse=True)[:_NAMED]
     named = ", ".join(str(value["session_id"]) for value in latest)
     return (

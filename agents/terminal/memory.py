@@ -20,12 +20,13 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.terminal.column import one_line, printable
 from react_mem.agents.terminal.graph import add_graph_arguments, draw
-from react_mem.agents.terminal.ordering import BOOKKEEPING, rank
+from react_mem.agents.terminal.ordering import rank
 from react_mem.agents.terminal.sessions import conversations_of
 from react_mem.errors import MemoryCommandError
 from react_mem.memory.context import labelled
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import kind_named, searched_scopes, title_of
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
@@ -181,7 +182,7 @@ class _Command:
         """Show what is remembered: facts first, then the rest; the latest first."""
         found = await memory.list_records(self._user, self.arguments.scope or list(MemoryScope))
         if not self.arguments.scope and not self.arguments.all:
-            found = [item for item in found if item.source not in BOOKKEEPING]
+            found = [item for item in found if kind_named(item.source).listed]
         found.sort(key=rank)
         return self._show_items(found[: self.arguments.limit], len(found))
 
@@ -191,7 +192,7 @@ class _Command:
             user_id=self._user,
             session_id=SESSION,
             agent_id=self._config.name,
-            scopes=self.arguments.scope or _SEARCHED,
+            scopes=self.arguments.scope or searched_scopes(),
             query=self.arguments.query,
             as_of=self.arguments.as_of,
         )
@@ -355,8 +356,6 @@ class _Command:
         self._console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
 
 
-_SEARCHED = [scope for scope in MemoryScope if scope not in (MemoryScope.STATE, MemoryScope.EXPERIENCE)]
-"""What can be searched by meaning."""
 _CELL = 300
 """Characters of a memory in a table; `show` has all of it."""
 _ID = 8
@@ -369,7 +368,8 @@ def _short(id_: str) -> str:
 def _text(item: MemoryResultItem) -> str:
     if item.payload.get("text"):
         return labelled(item.payload, str(item.payload["text"]))
-    return json.dumps(item.payload.get("state", {}), ensure_ascii=False) if item.source == "state" else ""
+    title = title_of(item.payload)
+    return title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
 
 
 def _day(when: Any) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langgraph.store.base import Item
 
-SUPPORTED = frozenset({"fact", "skill"})
-"""Kinds that stand on several sources, and keep standing on those that are left. The text of any other kind, such as a
-summary, was made of all its sources at once, and goes with the first of them."""
+from react_mem.memory.model.kinds import Kind, kind_of
 
 Value = Mapping[str, Any]
 
@@ -20,7 +18,7 @@ def fall(
     *,
     stands: Callable[[str, Value], bool],
     unsourced: Callable[[Value], bool],
-    supported: Collection[str] = SUPPORTED,
+    supported: Callable[[Kind], bool] = lambda kind: kind.supported,
 ) -> None:
     """Move what goes with its sources from what is left to what is gone, until nothing else does.
 
@@ -29,7 +27,7 @@ def fall(
         gone: Those that are gone, by id.
         stands: Returns whether a source of a record is left.
         unsourced: Returns whether a record without sources goes.
-        supported: Kinds that go with the last of their sources.
+        supported: Returns whether records of a kind go with the last of their sources only.
     """
 
     def falls(value: Value) -> bool:
@@ -37,7 +35,7 @@ def fall(
         if not sources:
             return unsourced(value)
         kept = [source for source in sources if stands(source, value)]
-        return not kept if value.get("kind") in supported else len(kept) < len(sources)
+        return not kept if supported(kind_of(value)) else len(kept) < len(sources)
 
     while falling := [id_ for id_, item in left.items() if falls(item.value)]:
         gone |= {id_: left.pop(id_) for id_ in falling}

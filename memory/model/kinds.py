@@ -42,7 +42,7 @@ class WhenUnsaid(Enum):
     STAYS = "it stays: it has no words of its own, or goes with what it is made of"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
     """A kind of record.
 
@@ -55,7 +55,7 @@ class Kind:
         title: Fields that say in short what it is, the first that says something.
         listed: Whether a list shows it where its scope is not named: what memory writes for itself is not.
         node: Whether it is a node of the graph: how things stand, and bookkeeping, are none.
-        refers: Fields with ids of other records, which leave when those are erased.
+        refers: Fields that name other records, by id or as {"to": id}; those that are erased leave them.
         supported: Whether it keeps standing on those of its sources that are left. Any other was made of all of them
             at once, and goes with the first.
         worked_on: Whether a branch that is left takes it only with the last of its sources.
@@ -140,7 +140,7 @@ FACT = declare(
     )
 )
 PROFILE = declare(Kind(Profile, MemoryScope.PROFILE, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS))
-KNOWLEDGE = declare(Kind(Knowledge, MemoryScope.SEMANTIC, marks=("current",), made_anew=True))
+KNOWLEDGE = declare(Kind(Knowledge, MemoryScope.SEMANTIC, marks=("current",), refers=("links",), made_anew=True))
 SKILL = declare(
     Kind(
         Skill,

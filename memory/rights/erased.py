@@ -9,6 +9,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item
 
 from react_mem.memory.model.changes import Change
+from react_mem.memory.model.kinds import KINDS, MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Check, Receipt
 from react_mem.memory.rights.receipts import check, read_again, receipt_of
@@ -16,9 +17,6 @@ from react_mem.memory.store.owned import WHOLE, bookmarks
 from react_mem.memory.work.items import forgotten_work
 
 Checkpointer = BaseCheckpointSaver[Any] | None
-
-_ASKED = ("fact", "message", "episode", "summary")
-"""Kinds whose words the arms are asked for, the first of them first."""
 
 
 class Sessions(list[str]):
@@ -58,13 +56,15 @@ async def checked(
     written = list(changes)
     gone = {(change.namespace, change.key) for change in written if change.value is None}
     erased = [item for item in items if (item.namespace, item.key) in gone]
-    messages = sum(item.value.get("kind") == "message" and item.value.get("role") == "user" for item in erased)
+    messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
     receipt = receipt_of(items, written, messages)
 
     def says(item: Item) -> bool:
         return session_id is None or item.value.get("session_id") == session_id
 
-    asked = [str(item.value.get("text") or "") for kind in _ASKED for item in erased if item.value.get("kind") == kind]
+    indexed = [kind for kind in KINDS.values() if kind.indexed]
+    # what is known before what was said
+    asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
     more = {
         "threads": _threads(checkpointer, threads),
         "bookkeeping": _bookkeeping(store, user_id, session_id),

@@ -15,10 +15,11 @@ from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.branches.marks import forgotten_branches
-from react_mem.memory.graph.dependents import SUPPORTED, fall
+from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.concepts import concepts_without
 from react_mem.memory.merging.speakers import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
+from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import links_namespace, meta_namespace
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import BELIEVED, Profile, ProfileValue
@@ -29,17 +30,6 @@ from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.owned import WHOLE, bookmarks, everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import forgotten_work
-
-_RETELLING = frozenset({"summary", "episode"})
-"""Kinds that tell in words of their own what their sources say: nobody can tell which part of it they retell."""
-
-_LINKS = {
-    "episode": ("linked_steps",),
-    "task": ("steps",),
-    "task_step": ("depends_on",),
-    "fact": ("needs", "needed_by", "doubts"),
-}
-"""Fields of what is left that name other records."""
 
 
 async def delete_session(
@@ -69,7 +59,7 @@ async def delete_session(
     async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
         owned = await everything(store, user_id)
         aside = await set_aside(store, user_id)
-        said = [item for item in aside if item.value.get("kind") == "message"]
+        said = [item for item in aside if MESSAGE.matches(item.value)]
         changes = [
             *await asyncio.to_thread(forgetting, [*owned, *said], session_id),
             *forgotten_branches(user_id, session_id, aside),
@@ -136,7 +126,7 @@ def forgetting(items: Sequence[Item], session_id: str) -> list[Change]:
         items: Everything of the owner.
         session_id: The conversation.
     """
-    said = {item.key for item in items if item.value.get("kind") == "message" and _is_of(item.value, session_id)}
+    said = {item.key for item in items if MESSAGE.matches(item.value) and _is_of(item.value, session_id)}
     return erasing(items, said, session_id)
 
 
@@ -163,15 +153,16 @@ def erasing(
             the source.
     """
     said_in = {item.key: str(item.value.get("session_id", "")) for item in items}
-    profiles = [item for item in items if item.value.get("kind") == "profile"]
-    concepts = [item for item in items if item.value.get("kind") == "concept"]
-    left = {item.key: item for item in items if item.value.get("kind") not in ("profile", "concept")}
+    profiles = [item for item in items if PROFILE.matches(item.value)]
+    concepts = [item for item in items if CONCEPT.matches(item.value)]
+    left = {item.key: item for item in items if kind_of(item.value) not in (PROFILE, CONCEPT)}
     gone: dict[str, Item] = {}
 
     def elsewhere(source: str, value: Mapping[str, Any]) -> bool:
         record = part_of(source)
         if record in said_in:
-            retold = value.get("kind") in _RETELLING and value.get("id") not in made_anew
+            # nobody can tell which part of what they say it is
+            retold = kind_of(value).told_in and value.get("id") not in made_anew
             return record not in gone and not (record in cut and retold)
         # not a record: a source that only the one who wrote this knows
         return not _is_of(value, session_id)
@@ -181,16 +172,15 @@ def erasing(
     changes: list[Change] = [PutOp(item.namespace, item.key, None) for item in gone.values()]
     for item in left.values():
         value = dict(item.value)
-        if value.get("kind") == "knowledge":
-            value["links"] = [link for link in value["links"] if link["to"] not in gone]
-        for links in _LINKS.get(str(value.get("kind")), ()):
-            if any(id_ in gone for id_ in value.get(links) or ()):
-                value[links] = [id_ for id_ in value[links] if id_ not in gone]
-        if value.get("kind") in SUPPORTED:
+        kind = kind_of(value)
+        for name in kind.refers:
+            if any(_named(one) in gone for one in value.get(name) or ()):
+                value[name] = [one for one in value[name] if _named(one) not in gone]
+        if kind.supported:
             kept = [source for source in value["source_ids"] if elsewhere(source, value)]
             if len(kept) < len(value["source_ids"]):
                 value["source_ids"] = kept
-                if value["kind"] == "fact":
+                if kind is FACT:
                     value["support"] = max(len(kept), 1)
             if any(not elsewhere(source, value) for source in value.get("withdrawn", ())):
                 value["withdrawn"] = [source for source in value["withdrawn"] if elsewhere(source, value)]
@@ -205,6 +195,11 @@ def erasing(
             item, session_id, lambda field, value, source: source in gone or is_unsaid(field, value, source)
         )
     return [*changes, *concepts_without(concepts, gone)]
+
+
+def _named(reference: Any) -> Any:
+    """Return the id of the record that a reference names: it is one, or has it with why it names it."""
+    return reference["to"] if isinstance(reference, Mapping) else reference
 
 
 def _is_of(value: Mapping[str, Any], session_id: str | None) -> bool:

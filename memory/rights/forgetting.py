@@ -20,6 +20,7 @@ from react_mem.memory.language.terms import content_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.standing_knowledge import stale_knowledge
 from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PROFILE, SUMMARY
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, Profile, ProfileValue, fact_id, now
@@ -27,7 +28,7 @@ from react_mem.memory.rights.erasure import erasing, forget_caches
 from react_mem.memory.rights.forgotten import forgotten_changes
 from react_mem.memory.rights.receipts import Says, read_again, receipt_of
 from react_mem.memory.rights.saying import Sayings, same, says
-from react_mem.memory.rights.unsaid import Unsaid, index_of, kind_of
+from react_mem.memory.rights.unsaid import Unsaid, index_of
 from react_mem.memory.scopes.profile import values_of
 from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
@@ -152,7 +153,7 @@ def _wished(what: str, items: Sequence[Item], *, all_about: bool) -> tuple[_Wish
     meant, unclear = _meant(what, items, all_about)
     if not meant:
         return _Wish(), tuple(unclear[:_CANDIDATES])
-    facts = [Fact.from_value(item.value) for item in items if kind_of(item) == "fact"]
+    facts = [Fact.from_value(item.value) for item in items if FACT.matches(item.value)]
     named = [fact for fact in facts if normalise(fact.text) in meant]
     known = {normalise(fact.text) for fact in named}
     # all about something goes with what else is said of it
@@ -166,10 +167,10 @@ def _meant(what: str, items: Sequence[Item], all_about: bool) -> tuple[dict[str,
     wanted = content_terms(what)
     stated: dict[str, str] = {}
     for item in items:
-        if kind_of(item) == "fact":
+        if FACT.matches(item.value):
             text = str(item.value.get("text", ""))
             stated.setdefault(normalise(text), text)
-        elif kind_of(item) == "message" and item.value.get("role") == "user":
+        elif MESSAGE.matches(item.value) and item.value.get("role") == "user":
             for sentence in statements_in(whole_text(item.value)):
                 stated.setdefault(normalise(sentence), sentence)
     named = {form: text for form, text in stated.items() if form == normalise(what)}
@@ -190,7 +191,7 @@ async def _forgetting(store: BaseStore, user_id: str, items: Sequence[Item], wis
     left = [_with(item, after[item.namespace, item.key]) for item in items]
     erased = {item.key for item in items if after[item.namespace, item.key] is None}
     less = {item.key for item in items if after[item.namespace, item.key] not in (None, item.value)}
-    messages = {item.key: item for item in items if kind_of(item) == "message"}
+    messages = {item.key: item for item in items if MESSAGE.matches(item.value)}
 
     def is_unsaid(name: str, value: ProfileValue, source: str) -> bool:
         if unsaid.is_told(name, value.value):
@@ -249,7 +250,7 @@ def _still(unsaid: Unsaid) -> Says:
     """Return what tells whether a record says what was forgotten, when it is read again."""
 
     def still(item: Item) -> bool:
-        if kind_of(item) == "profile":
+        if PROFILE.matches(item.value):
             held = Profile.from_value(item.value).fields
             return any(unsaid.is_told(name, one.value) for name, entry in held.items() for one in values_of(entry))
         return unsaid.is_said(item)
@@ -261,7 +262,7 @@ def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[st
     """Return the writes of conversations' chains: without what is gone, and what only fell with it to join again."""
     changes: list[Change] = []
     for item in items:
-        if kind_of(item) != "chain" or item.key in gone:
+        if not CHAIN.matches(item.value) or item.key in gone:
             continue
         before = item.value.get("entries", ())
         entries = [
@@ -270,7 +271,7 @@ def _chains(items: Sequence[Item], texts: Mapping[str, str], gone: Collection[st
             if entry["id"] not in gone
         ]
         latest = [id_ for id_ in item.value.get("latest", ()) if id_ not in gone]
-        behind = item.value.get("behind", False) or any(e["id"] in gone and e["kind"] == "summary" for e in before)
+        behind = item.value.get("behind", False) or any(e["id"] in gone and e["kind"] == SUMMARY.name for e in before)
         value = {**item.value, "entries": entries, "latest": latest, "behind": behind}
         if value != item.value:
             changes.append(PutOp(item.namespace, item.key, value, index=False))

@@ -19,6 +19,7 @@ from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import searched_scopes
 from react_mem.memory.model.namespaces import links_namespace, scope_namespace
 from react_mem.memory.model.receipt import Check, Receipt
 from react_mem.memory.model.records import now
@@ -37,8 +38,6 @@ _FOUND = 50
 
 _PATIENCE = 5.0
 """Seconds for all of it: what was forgotten is forgotten, and whoever asked for it waits."""
-
-_SEARCHED = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL)
 
 Says = Callable[[Item], bool]
 """Whether a record still says what was forgotten."""
@@ -145,7 +144,7 @@ async def _arm(
 ) -> Check:
     ops = [
         RecallOp(scope_namespace(user_id, scope), question, {}, _FOUND, arms=arms)
-        for scope in _SEARCHED
+        for scope in searched_scopes()
         for question in questions
     ]
     answers = await recall(store, ops)

@@ -11,7 +11,8 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.language.comparison import share
 from react_mem.memory.language.statements import sentences
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import EPISODE, FACT, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
+from react_mem.memory.model.namespaces import ABANDONED
 from react_mem.memory.model.records import Fact
 from react_mem.memory.rights.saying import Sayings, contains, same, texts_in
 
@@ -19,14 +20,6 @@ Value = dict[str, Any]
 
 _BORNE_OUT = 0.5
 """Share of a sentence's words that what is left of its sources must have: else it goes too."""
-
-_TOLD_IN = {"episode": ("goal", "situation", "outcome", "milestone_title", "text"), "summary": ("text",)}
-"""Where kinds that retell what was said do it, in sentences."""
-
-_LISTED_IN = {"episode": ("steps", "lessons")}
-
-_DONE = {"experience", "knowledge", "task", "task_step", "outcome"}
-"""Kinds that go as a whole where they are about it."""
 
 
 class Unsaid:
@@ -42,8 +35,8 @@ class Unsaid:
     def __init__(
         self, items: Sequence[Item], chosen: Iterable[str], said: Sequence[str] = (), instead: Mapping[str, str] = {}
     ) -> None:
-        facts = {item.key: Fact.from_value(item.value) for item in items if kind_of(item) == "fact"}
-        messages = [item for item in items if kind_of(item) == "message"]
+        facts = {item.key: Fact.from_value(item.value) for item in items if FACT.matches(item.value)}
+        messages = [item for item in items if MESSAGE.matches(item.value)]
         named = [facts[id_] for id_ in dict.fromkeys(chosen) if id_ in facts]
         texts = [text for fact in named for text in _texts_of(fact, instead.get(fact.id))] + list(said)
         named += [fact for fact in facts.values() if fact not in named and _is_same(fact, named, texts)]
@@ -81,30 +74,27 @@ class Unsaid:
             return None
         if not self._texts:
             return item.value
-        match kind_of(item):
-            case "message":
-                return self._message(item)
-            case "fact":
-                return self._fact(item)
-            case "episode" | "summary":
-                return self._retold(item)
-            case "pending":
-                return self._pending(item)
-            case "skill":
+        kind = kind_of(item.value)
+        match kind.when_unsaid:
+            case WhenUnsaid.REWRITTEN:
+                rewritten = {MESSAGE: self._message, FACT: self._fact, PENDING: self._pending}
+                return rewritten.get(kind, self._retold)(item)
+            case WhenUnsaid.GONE_IF_TOLD:
                 return None if any(map(self._sayings.tell, _sentences(item.value))) else item.value
-            case kind if kind in _DONE:
+            case WhenUnsaid.GONE:
                 return None if any(map(self._sayings.hint, _sentences(item.value))) else item.value
-        return item.value
+            case WhenUnsaid.STAYS:
+                return item.value
 
     def is_said(self, item: Item) -> bool:
         """Return whether a record says it, as it is read."""
-        if kind_of(item) == "message":
+        if MESSAGE.matches(item.value):
             text = whole_text(item.value)
             by_user = item.value.get("role") == "user"
             return self._sayings.without(text, by_user=by_user) != text
-        if kind_of(item) == "pending":
+        if PENDING.matches(item.value):
             return self._sayings.tell(str(item.value.get("text") or ""))
-        if kind_of(item) == "fact" and self._sayings.tell(str(item.value.get("text") or "")):
+        if FACT.matches(item.value) and self._sayings.tell(str(item.value.get("text") or "")):
             return True
         return self.value(item) != item.value
 
@@ -179,10 +169,10 @@ class Unsaid:
 
     def _retold(self, item: Item) -> Value | None:
         """Return an episode or a summary with the sentences that what is left of its sources bears out."""
-        value, kind = item.value, kind_of(item)
+        value, kind = item.value, kind_of(item.value)
         sources = [str(id_) for id_ in value.get("source_ids") or ()]
         touched = bool(self._cut.intersection(sources))
-        if kind == "summary" and value.get("chain"):
+        if kind is SUMMARY and value.get("chain"):
             # made anew by its conversation's chain
             return None if touched or any(map(self._sayings.hint, _sentences(value))) else value
         known = [self._left[id_] for id_ in sources if self._left.get(id_)]
@@ -191,14 +181,14 @@ class Unsaid:
             return self._sayings.hint(sentence) or (touched and share(sentence, known) < _BORNE_OUT)
 
         after = dict(value)
-        for name in _TOLD_IN[kind]:
+        for name in kind.told_in:
             after[name] = _without(str(value.get(name) or ""), goes)
-        for name in _LISTED_IN.get(kind, ()):
+        for name in kind.listed_in:
             after[name] = [left for one in value.get(name) or () if (left := _without(str(one), goes))]
         after["source_ids"] = [id_ for id_ in sources if id_ not in self.erased]
         if after == {**value, "source_ids": sources}:
             return value
-        says_nothing = not after["text"] or (kind == "episode" and not after["goal"])
+        says_nothing = not after["text"] or (kind is EPISODE and not after["goal"])
         return None if says_nothing or (sources and not after["source_ids"]) else after
 
     def _pending(self, item: Item) -> Value | None:
@@ -213,15 +203,9 @@ class Unsaid:
         return {**free, "text": text, "steps": [], "source_ids": left} if left else None
 
 
-def kind_of(item: Item) -> str:
-    """Return the kind of a stored record."""
-    return str(item.value.get("kind", ""))
-
-
 def index_of(item: Item) -> Any:
     """Return how a record that is rewritten is indexed: as where it was written."""
-    searched = item.namespace[2] in (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
-    return None if searched and kind_of(item) in ("message", "fact", "episode", "summary") else False
+    return False if item.namespace[2] == ABANDONED else kind_of(item.value).index(item.value)
 
 
 def _sentences(value: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
 from langgraph.store.base import BaseStore, Item, PutOp
 
@@ -19,31 +18,25 @@ from react_mem.memory.branches.beliefs import believed, part_of
 from react_mem.memory.branches.marks import put_tip, read_marks
 from react_mem.memory.branches.summaries import regrown
 from react_mem.memory.branches.tree import following, left_behind, root_of, with_trunk
-from react_mem.memory.graph.dependents import SUPPORTED, fall
+from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.facts import fact_changes
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PENDING, PROFILE, SUMMARY, kind_of
 from react_mem.memory.model.namespaces import (
     ABANDONED,
-    PENDING,
     Namespace,
     abandoned_namespace,
     owner_namespace,
     scope_namespace,
 )
-from react_mem.memory.model.records import PROFILE_KEY, Fact, Message, Profile, Summary, now, record_id
+from react_mem.memory.model.records import PROFILE_KEY, Fact, Message, Profile, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.chain import MASTER
-
-_STAND_ON_ANY = SUPPORTED | {"task", "task_step"}
-"""What goes with the last of its messages: a task is worked on in many."""
-
-_ELSEWHERE = frozenset({"message", "fact", "profile", "concept", "pending", "chain", "conversation", "state"})
-"""Kinds that are not set aside for what their sources are: they have rules of their own, or name no messages."""
 
 log = logging.getLogger(__name__)
 
@@ -131,13 +124,13 @@ async def _tree(store: BaseStore, user_id: str, session_id: str) -> _Tree:
     # much less than everything, and it says whether there is anything to do: most often there is not
     said = await store.asearch(
         scope_namespace(user_id, MemoryScope.DIALOG),
-        filter={"session_id": session_id, "kind": "message"},
+        filter={"session_id": session_id, "kind": MESSAGE.name},
         limit=WHOLE,
         refresh_ttl=False,
     )
     aside = await set_aside(store, user_id)
     marks = await read_marks(store, user_id, session_id)
-    away = {item.key: item for item in aside if item.value.get("kind") == "message" and _is_of(item, session_id)}
+    away = {item.key: item for item in aside if MESSAGE.matches(item.value) and _is_of(item, session_id)}
     messages: dict[str, Item] = {**away, **{item.key: item for item in said}}
     after = {id_: str(item.value.get("after", "")) for id_, item in messages.items()}
     return _Tree(messages, away, with_trunk(after, marks.trunk), marks.tip, aside)
@@ -161,10 +154,10 @@ def _reassessed(
 ) -> tuple[dict[str, Item], list[Fact]]:
     """Return all messages of the owner that do not count, and the facts that change by that."""
     # what other conversations have left stays away
-    gone = {item.key: item for item in aside if item.value.get("kind") == "message" and not _is_of(item, session_id)}
-    messages = {item.key: item for item in (*items, *aside) if item.value.get("kind") == "message"}
+    gone = {item.key: item for item in aside if MESSAGE.matches(item.value) and not _is_of(item, session_id)}
+    messages = {item.key: item for item in (*items, *aside) if MESSAGE.matches(item.value)}
     gone |= {id_: messages[id_] for id_ in off if id_ in messages}
-    facts = {item.key: Fact.from_value(item.value) for item in items if item.value.get("kind") == "fact"}
+    facts = {item.key: Fact.from_value(item.value) for item in items if FACT.matches(item.value)}
     said_at = {id_: datetime.fromisoformat(str(item.value["created_at"])) for id_, item in messages.items()}
     return gone, believed(facts, gone, said_at, now())
 
@@ -175,7 +168,7 @@ def _moves(
     """Return the writes that set aside what falls with these messages, bring back what does not, and follow from it."""
     held = [*items, *aside]
     changes = [change for item in held for change in _moved_message(user_id, item, gone)]
-    made = {item.key: item for item in held if item.value.get("kind") not in _ELSEWHERE}
+    made = {item.key: item for item in held if kind_of(item.value).set_aside}
     left = dict(made)
     fallen = dict(gone)
     fall(
@@ -183,7 +176,7 @@ def _moves(
         fallen,
         stands=lambda source, _: part_of(source) not in fallen,
         unsourced=lambda _: False,
-        supported=_STAND_ON_ANY,
+        supported=lambda kind: kind.supported or kind.worked_on,
     )
     places: dict[str, list[Item]] = {}
     for item in held:
@@ -201,7 +194,7 @@ def _is_of(item: Item, session_id: str) -> bool:
 
 
 def _moved_message(user_id: str, item: Item, gone: Mapping[str, Item]) -> list[Change]:
-    if item.value.get("kind") != "message":
+    if not MESSAGE.matches(item.value):
         return []
     return _moved(user_id, item, away=item.key in gone)
 
@@ -221,10 +214,10 @@ def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> li
     removed = PutOp(item.namespace, item.key, None)
     if not away:
         # found by meaning again, as it was before
-        index: Literal[False] | None = False if item.namespace[3] in (MemoryScope.STATE, PENDING) else None
         place: Namespace = (*owner_namespace(user_id), item.namespace[3])
+        index = kind_of(item.value).index(item.value)
         return [removed] if instead else [removed, PutOp(place, item.key, item.value, index=index)]
-    if item.value.get("level") == MASTER or item.value.get("kind") == "knowledge":
+    if item.value.get("level") == MASTER or kind_of(item.value).made_anew:
         # made anew of what is left, under the same id
         return [removed]
     return [removed, PutOp(abandoned_namespace(user_id, item.namespace[2]), item.key, item.value, index=False)]
@@ -233,8 +226,8 @@ def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> li
 def _turns(user_id: str, held: Iterable[Item], gone: Mapping[str, Item]) -> list[Change]:
     """Return the writes that keep turns from being read of which nothing counts, and let those be that do again."""
     changes: list[Change] = []
-    waiting = [item for item in held if item.value.get("kind") == "pending"]
-    in_place = {item.key for item in waiting if item.namespace[2] == PENDING}
+    waiting = [item for item in held if PENDING.matches(item.value)]
+    in_place = {item.key for item in waiting if item.namespace[2] == PENDING.place}
     for item in waiting:
         turn = PendingTurn.from_value(item.value)
         left = tuple(source for source in turn.source_ids if source not in gone)
@@ -249,11 +242,11 @@ def _turns(user_id: str, held: Iterable[Item], gone: Mapping[str, Item]) -> list
 def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[str, Item]) -> list[Change]:
     """Return the write of a conversation's chain as it is without what has fallen."""
     left = [item for item in held if _is_of(item, session_id) and item.key not in fallen]
-    before = next((ContextChain.from_value(i.value) for i in left if i.value.get("kind") == "chain"), None)
+    before = next((ContextChain.from_value(i.value) for i in left if CHAIN.matches(i.value)), None)
     if before is None:
         return []
-    summaries = [Summary.from_value(i.value) for i in left if i.value.get("kind") == "summary" and i.value["chain"]]
-    messages = [Message.from_value(i.value) for i in left if i.value.get("kind") == "message"]
+    summaries = [Summary.from_value(i.value) for i in left if SUMMARY.matches(i.value) and i.value["chain"]]
+    messages = [Message.from_value(i.value) for i in left if MESSAGE.matches(i.value)]
     after = regrown(before, summaries, messages)
     if after == before:
         return []
@@ -266,8 +259,8 @@ def _profile(
     user_id: str, session_id: str, items: Iterable[Item], away: Iterable[Item], gone: Mapping[str, Item]
 ) -> list[Change]:
     """Return the writes that take out of a profile what only messages say that do not count, and put the rest back."""
-    before = next((Profile.from_value(item.value) for item in items if item.value.get("kind") == "profile"), None)
-    key = record_id("profile", session_id)
+    before = next((Profile.from_value(item.value) for item in items if PROFILE.matches(item.value)), None)
+    key = PROFILE.id(session_id)
     aside = next((Profile.from_value(item.value) for item in away if item.key == key), None)
     known = before or aside
     if known is None:
