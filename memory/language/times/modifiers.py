@@ -7,24 +7,22 @@ from datetime import date
 
 from react_mem.memory.language.times.days import Period, of_unit, shift
 from react_mem.memory.language.times.named import REACH_YEARS, Named, Side
-from react_mem.memory.language.times.vocabulary import NUMBERS, SIDES, number_of, one_of
+from react_mem.memory.language.times.vocabulary import SIDES, number_of, one_of, patterns, small
 
 _REACH_OF_MANY_DAYS = 183
 """How far "before May" reaches for each of the years that it may mean: further, and the periods cover everything."""
 
 _PART = (
-    r"(?:the )?(?:very )?(?P<part>early|(?:the )?(?:beginning|start|first (?:week|half|days)) of|dau"
-    r"|mid(?:dle)?(?: of)?|giua|late|(?:the )?(?:end|last (?:week|half|days)) of|cuoi)(?: in)?[ -]"
+    rf"(?:{small('article')} )?(?:{small('very')} )?"
+    rf"(?:(?P<early>{small('early')})|(?P<middle>{small('middle')})|(?P<late>{small('late')}))"
+    rf"(?: {small('inside')})?[ -]"
 )
-_LEAD = re.compile(
-    rf"(?:\b(?:(?P<count>\d{{1,2}}|{one_of(NUMBERS)}) )?(?P<unit>day|week|weekend|month|year)s? "
-    r"(?P<side>before|after|of) (?:the )?"
-    rf"|\b(?P<open>{one_of(SIDES)})(?: (?:about|around|the|khoang))? (?:(?:end of|cuoi|ngay|nam) )?)?"
-    r"(?:\b(?:the|in|ngay|nam|hoi|mua) )?(?:\b" + _PART + r")?(?:the |ngay |nam |mua )?$"
-)
-_THROUGH = re.compile(r"(?:\bof|,)? ?(?:-|\b(?:to|until|till|through|den|toi))(?: (?:the|ngay|nam|cuoi))? ?$")
-_AND = re.compile(r",? (?:and|va)(?: (?:the|ngay|nam))? $")
-_BETWEEN = re.compile(r"\b(?:between|giua)(?: (?:the|ngay|nam))? $")
+_LEAD = rf"(?:\b{small('lead')} )?(?:\b{_PART})?(?:{small('noun')} )?$"
+_BESIDE = [re.compile(pattern + _LEAD) for pattern in patterns("contexts", "beside")]
+_OPEN = re.compile(rf"(?:\b(?P<open>{one_of(SIDES)})(?: {small('hedge')})? (?:{small('end')} )?)?{_LEAD}")
+_THROUGH = re.compile(rf"(?:\bof|,)? ?(?:-|\b{small('through')})(?: {small('through_noun')})? ?$")
+_AND = re.compile(rf",? {small('and')}(?: {small('and_noun')})? $")
+_BETWEEN = re.compile(rf"\b{small('between')}(?: {small('and_noun')})? $")
 
 
 def joined(said: str, before: str, first: Named, second: Named) -> list[Period]:
@@ -42,23 +40,26 @@ def joined(said: str, before: str, first: Named, second: Named) -> list[Period]:
 
 def modified(before: str, periods: list[Period]) -> tuple[list[Period], Side]:
     """Return the periods that the words before mean, "early", "the week after", and on which side of them it is."""
-    lead = _LEAD.search(before)
+    found = (lead for pattern in (*_BESIDE, _OPEN) if (lead := pattern.search(before)))
+    # the one that says most: "the last week of June" is not the week of it
+    lead = min(found, key=lambda lead: lead.start(), default=None)
     if lead is None:
         return periods, "at"
-    if part := lead["part"]:
-        periods = [_third(period, part) for period in periods]
-    if unit := lead["unit"]:
-        beside = [_beside(period, unit, lead["side"], number_of(lead["count"] or "one")[0]) for period in periods]
-        return beside, "at"
-    return periods, SIDES[lead["open"]] if lead["open"] else "at"
+    if lead["early"] or lead["middle"] or lead["late"]:
+        periods = [_third(period, lead) for period in periods]
+    said = lead.groupdict()
+    if unit := said.get("unit"):
+        count = number_of(said["count"])[0] if said["count"] else 1
+        return [_beside(period, unit, said["side"], count) for period in periods], "at"
+    return periods, SIDES[said["open"]] if said["open"] else "at"
 
 
-def _third(period: Period, part: str) -> Period:
+def _third(period: Period, lead: re.Match[str]) -> Period:
     days = (period.end - period.start).days
     third = -(-(days + 1) // 3)
-    if part in {"giua", "mid"} or part.startswith("middle"):
+    if lead["middle"]:
         return Period(shift(period.start, min(third, days)), shift(period.start, min(2 * third - 1, days)))
-    if part in {"late", "cuoi"} or "end of" in part or "last" in part:
+    if lead["late"]:
         return Period(shift(period.end, 1 - third), period.end)
     return Period(period.start, shift(period.start, third - 1))
 

@@ -1,4 +1,15 @@
-"""From what a rule matched to the periods that it means."""
+"""Readers of what a rule matched: the periods that it means.
+
+Groups that a pattern may name, by reader:
+
+- `numeric`: `one`, `two`, `y`, `day_first` where the day comes first
+- `month`: `month`, `day`, `last` of several days, `which`, `y`; `of` and `th` make a doubtful word sure
+- `day`, `lone_day`: `day`
+- `season`, `holiday`: `name`, `which`, `y`
+- `weekday`: `name` or `sunday`, `which`; `lead` and `follows` for what tells it from an ordinal
+- `relative`: `unit`, `which`, or `second` for the one before the last
+- `counted`: `count`, `unit`, and one of `ago`, `ahead`, `past`, `coming`
+"""
 
 from __future__ import annotations
 
@@ -11,34 +22,28 @@ from react_mem.memory.language.times.named import CONTEXT_CHARS, REACH_YEARS, Ho
 from react_mem.memory.language.times.vocabulary import (
     DOUBTFUL,
     HOLIDAYS,
+    MARKED,
     MONTHS,
-    MONTHS_VI,
     SEASONS,
-    UNITS_VI,
+    SHORT_WEEKDAYS,
+    UNITS,
     WEEKDAYS,
-    WEEKDAYS_SHORT,
-    WEEKDAYS_VI,
     WHICH,
+    context,
+    is_other_word,
     number_of,
-    one_of,
 )
 from react_mem.memory.language.times.years import is_year
 
-# where a word that may be something else is a month or a season
-_SURE = one_of(set(MONTHS) - DOUBTFUL | {"april", "march", "june", "august"})
-_AFTER_TIME_LEAD = re.compile(
-    r"\b(?:in|of|during|since|by|until|till|before|after|between|through|throughout|around|about|early|mid|late"
-    rf"|{_SURE} (?:and|or|to|until|through))(?: the)?[ -](?:(?:early|mid|late)[ -])?$"
-)
-_BEFORE_TIME = re.compile(
-    rf"(?: of)? (?:last|this|next|that) year\b| ?(?:-|to|until|through) ?{_SURE}\b|-may\b| to may\b"
-)
-_AFTER_DAY_LEAD = re.compile(r"(?:^|\b(?:on|by|until|till|since|before|after|from|between|and|to|the)) $")
-_DAY_LEAD = re.compile(r"\b(?:by|until|till|up to|since|before|after|from|(?P<on>on)) $")
-_BEHIND_DAY = re.compile(r" ?(?:$|[,.;!?])| of (?:last|this|next) month\b")
+_DOUBTFUL_BEFORE = re.compile(f"{context('doubtful_before')}$")
+_DOUBTFUL_BEHIND = re.compile(context("doubtful_behind"))
+_DATED_BEFORE = re.compile(f"{context('dated_before')}$")
+_LONE_DAY_BEFORE = re.compile(f"{context('lone_day_before')}$")
+_LONE_DAY_ENDING = re.compile(f"{context('lone_day_ending')}$")
+_LONE_DAY_BEHIND = re.compile(rf" ?(?:$|[,.;!?])|{context('lone_day_behind')}")
 _ENDS = re.compile(r" ?(?:$|[^\w\s])", re.ASCII)
-_HABIT = re.compile(r"\b(?:every|each|moi) $")
-_SHORT_LEAD = re.compile(r"\b(?:on|by|until|since) $")
+_HABIT = re.compile(f"{context('habit')}$")
+_SHORT_BEFORE = re.compile(f"{context('short_before')}$")
 
 
 HELD_IN: dict[str, Holder] = {"week": "week", "month": "month", "year": "year"}
@@ -47,8 +52,7 @@ HELD_IN: dict[str, Holder] = {"week": "week", "month": "month", "year": "year"}
 
 def _which(match: re.Match[str], scene: Scene) -> int | None:
     said = match.groupdict().get("which")
-    # "thang 5 toi di dau": "toi" is rather "tôi" (I) than "tới" (next) where no diacritics are written
-    return None if said is None or (said == "toi" and scene.bare) else WHICH[said]
+    return None if said is None or (said in MARKED and scene.bare) else WHICH[said]
 
 
 def _yearly(of: Recurring, match: re.Match[str], scene: Scene) -> Named:
@@ -78,36 +82,38 @@ def yearly(of: Recurring, which: int | None, year: int | None, today: date) -> N
     return Named(begun + ahead, held_by="year", within=lambda year: of(year.start.year))
 
 
-def read_english_month(match: re.Match[str], scene: Scene) -> Named | None:
+def read_month(match: re.Match[str], scene: Scene) -> Named | None:
+    """Read a month by its name or number, with a day or days of it, and with a year."""
     said = match.groupdict()
-    before = scene.said[: match.start()][-CONTEXT_CHARS:]
-    month, day, last = MONTHS[said["name"]], said.get("day"), said.get("last")
-    if said["name"] in DOUBTFUL and not any(said.get(name) for name in ("y", "which", "th", "of")):
-        if day and match.start("day") < match.start("name"):
-            sure = bool(_AFTER_DAY_LEAD.search(before) or _ENDS.match(scene.said, match.end()))
-        else:
-            sure = bool(day or _AFTER_TIME_LEAD.search(before) or _BEFORE_TIME.match(scene.said, match.end()))
-        if not sure:
-            return None
-    return _yearly(days_of_year(month, int(day), int(last or day)) if day else months_of_year(month), match, scene)
-
-
-def read_vietnamese_month(match: re.Match[str], scene: Scene) -> Named | None:
-    word, day = match["month"], match.groupdict().get("day")
-    if word == "sau" and not scene.bare:
+    word, day, last = said["month"], said.get("day"), said.get("last")
+    if is_other_word(word, bare=scene.bare) or (word in DOUBTFUL and not _is_sure_month(match, scene)):
         return None
-    month = MONTHS_VI.get(word) or int(word)
-    named = _yearly(days_of_year(month, int(day)) if day else months_of_year(month), match, scene)
-    if word == "sau" and not match["y"]:
-        return replace(named, periods=[*named.periods, of_unit(scene.today, "month", 1)])
+    month = MONTHS.get(word) or int(word)
+    named = _yearly(days_of_year(month, int(day), int(last or day)) if day else months_of_year(month), match, scene)
+    if word in WHICH and not said.get("y"):
+        return replace(named, periods=[*named.periods, of_unit(scene.today, "month", WHICH[word])])
     return named
+
+
+def _is_sure_month(match: re.Match[str], scene: Scene) -> bool:
+    said = match.groupdict()
+    if any(said.get(name) for name in ("y", "which", "th", "of")):
+        return True
+    before = scene.said[: match.start()][-CONTEXT_CHARS:]
+    if said.get("day") and match.start("day") < match.start("month"):
+        return bool(_DATED_BEFORE.search(before) or _ENDS.match(scene.said, match.end()))
+    return bool(said.get("day") or _stands_as_time(before, match, scene))
+
+
+def _stands_as_time(before: str, match: re.Match[str], scene: Scene) -> bool:
+    return bool(_DOUBTFUL_BEFORE.search(before) or _DOUBTFUL_BEHIND.match(scene.said, match.end()))
 
 
 def read_numeric(match: re.Match[str], scene: Scene) -> Named | None:
     said = match.groupdict()
     one, two = int(said["one"]), int(said["two"])
-    # English writes both orders; after "ngày" the day comes first
-    orders = [(two, one)] if said.get("vi") else sorted({(two, one), (one, two)})
+    # both orders are written, save where a word before says which
+    orders = [(two, one)] if said.get("day_first") else sorted({(two, one), (one, two)})
     read = [_yearly(days_of_year(month, day), match, scene) for month, day in orders if month <= 12]
     periods = [period for named in read for period in named.periods]
     return replace(read[0], periods=periods) if len(read) == 1 else Named(periods)
@@ -119,9 +125,9 @@ def read_iso(match: re.Match[str], scene: Scene) -> Named:
 
 
 def read_season(match: re.Match[str], scene: Scene) -> Named | None:
-    if match["name"] in DOUBTFUL and not (match["y"] or match["which"]):
+    if match["name"] in DOUBTFUL and not any(match.groupdict().get(name) for name in ("y", "which")):
         before = scene.said[: match.start()][-CONTEXT_CHARS:]
-        if not (_AFTER_TIME_LEAD.search(before) or _BEFORE_TIME.match(scene.said, match.end())):
+        if not _stands_as_time(before, match, scene):
             return None
     return _yearly(SEASONS[match["name"]], match, scene)
 
@@ -132,7 +138,7 @@ def read_holiday(match: re.Match[str], scene: Scene) -> Named:
 
 def read_year(match: re.Match[str], scene: Scene) -> Named | None:
     year = int(match["y"])
-    # "nam", the word for year, may be part of the match
+    # a word for "year" may be part of the match
     if not match["decade"] and not is_year(scene.said, match.start("y")):
         return None
     if match["decade"]:
@@ -144,13 +150,11 @@ def read_day(match: re.Match[str], scene: Scene) -> Named:
     return monthly(int(match["day"]), scene.today)
 
 
-def read_english_day(match: re.Match[str], scene: Scene) -> Named | None:
-    # elsewhere the number may be one of a floor or of a list
+def read_lone_day(match: re.Match[str], scene: Scene) -> Named | None:
+    """Read a day by its number where it stands as one: elsewhere it may be of a floor or of a list."""
     before = scene.said[: match.start()][-CONTEXT_CHARS:]
-    told = _DAY_LEAD.search(before)
-    if told is None or (told["on"] and not _BEHIND_DAY.match(scene.said, match.end())):
-        return None
-    return read_day(match, scene)
+    ends = _LONE_DAY_ENDING.search(before) and _LONE_DAY_BEHIND.match(scene.said, match.end())
+    return read_day(match, scene) if ends or _LONE_DAY_BEFORE.search(before) else None
 
 
 def monthly(number: int, today: date) -> Named:
@@ -161,20 +165,18 @@ def monthly(number: int, today: date) -> Named:
 
 
 def read_weekday(match: re.Match[str], scene: Scene) -> Named | None:
-    name, which = match["name"], _which(match, scene)
+    """Read a weekday; one with a group `lead` only where it cannot be an ordinal."""
+    said = match.groupdict()
+    name, sunday, which = said["name"], said.get("sunday"), _which(match, scene)
     before = scene.said[: match.start()][-CONTEXT_CHARS:]
-    if _HABIT.search(before) or (name in WEEKDAYS_SHORT and not (match["which"] or _SHORT_LEAD.search(before))):
+    if _HABIT.search(before) or (name and is_other_word(name, bare=scene.bare)):
         return None
-    return weekly((WEEKDAYS | WEEKDAYS_SHORT)[name], which, scene.today)
-
-
-def read_vietnamese_weekday(match: re.Match[str], scene: Scene) -> Named | None:
-    name, which = match["name"], _which(match, scene)
-    # "lần thứ ba" is the third time
-    stands = match["sunday"] or match["which"] or match["lead"] or not match.start() or match["follows"] is not None
-    if not stands or match["lead"] == "moi " or (name == "sau" and not scene.bare):
-        return None
-    return weekly(6 if match["sunday"] else WEEKDAYS_VI[name], which, scene.today)
+    if "lead" in said:
+        around = said["lead"] or said["follows"] is not None or not match.start()
+        sure = sunday or said["which"] or around
+    else:
+        sure = name not in SHORT_WEEKDAYS or said["which"] or _SHORT_BEFORE.search(before)
+    return weekly(6 if sunday else {**SHORT_WEEKDAYS, **WEEKDAYS}[name], which, scene.today) if sure else None
 
 
 def weekly(weekday: int, which: int | None, today: date) -> Named:
@@ -206,7 +208,7 @@ def read_phrase(offsets: tuple[int, int]) -> Reader:
 
 def read_relative(match: re.Match[str], scene: Scene) -> Named:
     said = match.groupdict()
-    unit = UNITS_VI.get(said["unit"], said["unit"])
+    unit = UNITS.get(said["unit"], said["unit"])
     offset = -2 if said.get("second") else WHICH[said["which"]]
     return Named([of_unit(scene.today, unit, offset)], holds=HELD_IN.get(unit))
 
@@ -214,10 +216,10 @@ def read_relative(match: re.Match[str], scene: Scene) -> Named:
 def read_counted(match: re.Match[str], scene: Scene) -> Named | None:
     """Read "two weeks ago", "in two weeks" and "the last two weeks"."""
     said = match.groupdict()
-    if said["count"] == "sau" and not scene.bare:
+    if is_other_word(said["count"], bare=scene.bare):
         return None
-    low, high = number_of(said["count"] or "one")
-    unit = UNITS_VI.get(said["unit"], said["unit"])
+    low, high = number_of(said["count"]) if said["count"] else (1, 1)
+    unit = UNITS.get(said["unit"], said["unit"])
     if unit in {"minute", "hour"}:
         unit, low, high = "day", 0, 0
     elif unit == "decade":

@@ -1,20 +1,26 @@
-"""Words for times of the languages with spaces, folded: what their files say, in the form that the rules need.
+"""Words and patterns for times of the languages with spaces, folded, as their files list them.
 
-How English and Vietnamese put these words together is in `rules`.
+`rules`, `modifiers`, `years` and `cues` put them together; they hold the shapes of times and no word of a language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, cast
 
-from react_mem.memory.language import LANGUAGES
+from react_mem.memory.language import LANGUAGES, Language
 from react_mem.memory.language.folding import fold
 from react_mem.memory.language.times.days import Recurring, days_of_year, months_of_year
 from react_mem.memory.language.times.named import Side
 
-_SPACED = {one.code: one for one in LANGUAGES if not one.unspaced}
-_TIMES: dict[str, Mapping[str, Any]] = {code: one.times for code, one in _SPACED.items()}
+YEAR = r"(?:19|20)\d\d(?!\d)"
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return the pattern of any of these words; of none, one that finds nothing."""
+    # the longest first: "muoi hai" is not "muoi"
+    return "(?:" + ("|".join(sorted(words, key=len, reverse=True)) or "(?!)") + ")"
 
 
 def _words(listed: str) -> list[str]:
@@ -22,65 +28,164 @@ def _words(listed: str) -> list[str]:
     return [word.replace("_", " ") for word in listed.split()]
 
 
-def _numbered(code: str, name: str, first: int) -> dict[str, int]:
-    """Return the words of a list -> the place of their line in it, counted from the first."""
-    lines = _TIMES[code].get(name, ())
-    return {word: place for place, line in enumerate(lines, first) for word in _words(line)}
-
-
-def _numbers(code: str) -> dict[str, int]:
-    counted = {fold(word): value for value, words in enumerate(_SPACED[code].number_words) if value for word in words}
-    return {**_TIMES[code].get("counts", {}), **counted}
-
-
-def _all(name: str) -> list[tuple[Any, Any]]:
-    """Return what every language's file lists under a name."""
-    return [pair for times in _TIMES.values() for pair in times.get(name, {}).items()]
-
-
 def _between(month: int, day: int, last_month: int | None = None, last: int | None = None) -> Recurring:
     return days_of_year(month, day, last, last_month)
 
 
-MONTHS = _numbered("en", "months", 1)
-MONTHS_VI = _numbered("vi", "months", 1)
-WEEKDAYS = _numbered("en", "weekdays", 0)
-WEEKDAYS_SHORT = _numbered("en", "weekdays_short", 0)
-WEEKDAYS_VI = _numbered("vi", "weekdays", 0)
-NUMBERS = _numbers("en")
-NUMBERS_VI = _numbers("vi")
-UNITS_VI: dict[str, str] = {word: unit for unit, listed in _TIMES["vi"]["units"].items() for word in _words(listed)}
-WHICH: dict[str, int] = {word: offset for offset, words in _all("which") for word in words}
-SAID_WHICH_VI = (
-    rf" (?P<which>{'|'.join(word for words in _TIMES['vi']['which'].values() for word in words)})\b(?! khi\b)"
-)
-"""How Vietnamese says which one, behind the noun."""
+class _Times:
+    """The words for times of one language, and its patterns with these words in their places.
 
-SEASONS = {word: months_of_year(first, 3) for first, listed in _all("seasons") for word in _words(listed)}
-"""A winter belongs to the year in which it starts."""
+    Args:
+        language: The language, with its file's `times`.
+    """
+
+    def __init__(self, language: Language) -> None:
+        self._data = language.times
+        self.months = self._numbered("months", 1)
+        self.weekdays = self._numbered("weekdays", 0)
+        self.short_weekdays = self._numbered("weekdays_short", 0)
+        told = {fold(word): value for value, words in enumerate(language.number_words) if value for word in words}
+        self.numbers: dict[str, int] = {**self._data.get("counts", {}), **told}
+        self.units = {word: unit for unit, listed in self._data.get("units", {}).items() for word in _words(listed)}
+        self.which = {word: offset for offset, words in self._data.get("which", {}).items() for word in words}
+        self.seasons = {
+            word: months_of_year(first, 3)
+            for first, listed in self._data.get("seasons", {}).items()
+            for word in _words(listed)
+        }
+        self._parts: dict[str, str] = {**self._data.get("parts", {}), "year": YEAR}
+        self.doubtful = set(self.line("doubtful"))
+        plain = set(self.months) - self.doubtful
+        self._lists: dict[str, Iterable[str]] = {
+            "months": self.months,
+            "plain_months": plain,
+            "sure_months": plain | set(self.line("sure_beside")),
+            "doubtful_months": self.doubtful & set(self.months),
+            "weekdays": self.weekdays | self.short_weekdays,
+            "weekdays_long": self.weekdays,
+            "seasons": self.seasons,
+            "holidays": HOLIDAYS,
+            "numbers": self.numbers,
+            "number_words": told,
+            "units": self.units,
+            "which_words": self.which,
+        }
+
+    def line(self, name: str) -> list[str]:
+        """Return the words of a line of the file."""
+        return _words(str(self._data.get(name) or ""))
+
+    def patterns(self, topic: str, name: str) -> list[str]:
+        """Return the patterns that the file lists under a topic."""
+        return [self._filled(pattern) for pattern in self._data.get(topic, {}).get(name, ())]
+
+    def small(self, name: str) -> list[str]:
+        """Return small words that stand around times, as patterns."""
+        return [self._filled(word) for word in _words(self._data.get("small", {}).get(name, ""))]
+
+    def asks(self) -> list[str]:
+        """Return the patterns of questions for a time."""
+        return [self._filled(pattern) for pattern in self._data.get("asks_when", ())]
+
+    def tells(self) -> Iterator[str]:
+        """Yield the patterns of what tells a time, each with a first word."""
+        for heads, tail in self._data.get("tells_when", ()):
+            for head in heads.split():
+                words = self._lists[head[1:-1]] if head[:1] == "{" else [self._filled(head.replace("_", " "))]
+                yield from (f"{word}(?:{self._filled(tail)})" for word in words)
+
+    def _numbered(self, name: str, first: int) -> dict[str, int]:
+        """Return the words of a list -> the place of their line in it, counted from the first."""
+        lines = self._data.get(name, ())
+        return {word: place for place, line in enumerate(lines, first) for word in _words(line)}
+
+    def _filled(self, pattern: str) -> str:
+        def fill(place: re.Match[str]) -> str:
+            name = place[1]
+            return self._filled(self._parts[name]) if name in self._parts else one_of(self._lists[name])
+
+        return _PLACE.sub(fill, pattern)
+
+
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+_SPACED = [one for one in LANGUAGES if not one.unspaced and one.times]
+
+
+def _all(name: str) -> list[tuple[Any, Any]]:
+    """Return what every language's file maps under a name."""
+    return [pair for one in _SPACED for pair in one.times.get(name, {}).items()]
+
 
 HOLIDAYS = {name: _between(*days) for name, days in _all("holidays")}
 """A holiday that moves has the days between which it falls: near enough to say which memory is nearer."""
+
+_TIMES = [_Times(language) for language in _SPACED]
+
+
+def _merged(name: str) -> dict[str, Any]:
+    return {word: value for times in _TIMES for word, value in getattr(times, name).items()}
+
+
+def _line(name: str) -> list[str]:
+    return [word for times in _TIMES for word in times.line(name)]
+
+
+MONTHS: Mapping[str, int] = _merged("months")
+WEEKDAYS: Mapping[str, int] = _merged("weekdays")
+SHORT_WEEKDAYS: Mapping[str, int] = _merged("short_weekdays")
+NUMBERS: Mapping[str, int] = _merged("numbers")
+UNITS: Mapping[str, str] = _merged("units")
+WHICH: Mapping[str, int] = _merged("which")
+SEASONS: Mapping[str, Recurring] = _merged("seasons")
+"""A winter belongs to the year in which it starts."""
 
 PHRASES: list[tuple[str, tuple[int, int]]] = [(phrase, (first, last)) for phrase, (first, last) in _all("phrases")]
 """Patterns, and from and to so many days from today they mean."""
 
 SIDES = {word: cast(Side, side) for side, words in _all("sides") for word in words}
-"""What is said before a time, and on which side of it something then is."""
+"""Words before a time -> the side of it on which something then is."""
 
-YEAR_LEADS = tuple(word for times in _TIMES.values() for word in str(times.get("year_leads", "")).split())
-"""What a year stands behind, words of grammar: behind any other word a number may be part of its name."""
+YEAR_LEADS = _line("year_leads")
+"""Words of grammar before a year: behind any other word a number may be part of its name."""
 
-DOUBTFUL = frozenset(word for times in _TIMES.values() for word in str(times.get("doubtful", "")).split())
+DOUBTFUL = frozenset(_line("doubtful"))
 """Months and seasons that are more often a verb, a name or a thing: they count where only a time stands."""
 
+MARKED = frozenset(_line("marked"))
+"""Words for which one that count only where diacritics are written."""
+
+DAY_FIRST, YEAR_WORDS = one_of(_line("day_first")), one_of(_line("year_word"))
 _VAGUE = {word: (low, high) for word, (low, high) in _all("vague")}
 
 
-def one_of(words: Iterable[str]) -> str:
-    """Return the pattern of any of these words."""
-    # the longest first: "muoi hai" is not "muoi"
-    return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
+def patterns(topic: Literal["rules", "contexts"], name: str) -> list[str]:
+    """Return the patterns that all languages list under a topic."""
+    return [pattern for times in _TIMES for pattern in times.patterns(topic, name)]
+
+
+def context(name: str) -> str:
+    """Return the pattern of what stands before or behind a time, in any language."""
+    return one_of(patterns("contexts", name))
+
+
+def small(name: str) -> str:
+    """Return the pattern of small words around times, of all languages."""
+    return one_of(word for times in _TIMES for word in times.small(name))
+
+
+def questions() -> list[str]:
+    """Return how all languages ask for a time, as patterns."""
+    return [pattern for times in _TIMES for pattern in times.asks()]
+
+
+def told() -> Iterator[str]:
+    """Yield how all languages tell a time, as patterns that begin with a word."""
+    return (pattern for times in _TIMES for pattern in times.tells())
+
+
+def is_other_word(word: str, *, bare: bool) -> bool:
+    """Return whether a number is rather a word for which one, where its diacritics would be written: "sau"."""
+    return word in WHICH and not bare
 
 
 def number_of(word: str) -> tuple[int, int]:
@@ -91,5 +196,5 @@ def number_of(word: str) -> tuple[int, int]:
     """
     if word in _VAGUE:
         return _VAGUE[word]
-    number = NUMBERS.get(word) or NUMBERS_VI.get(word) or int(word)
+    number = NUMBERS.get(word) or int(word)
     return number, number

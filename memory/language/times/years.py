@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import re
 
-from react_mem.memory.language.times.vocabulary import HOLIDAYS, MONTHS, MONTHS_VI, SEASONS, YEAR_LEADS, one_of
-
-YEAR = r"(?:19|20)\d\d(?!\d)"
+from react_mem.memory.language.times.vocabulary import HOLIDAYS, SEASONS, YEAR, YEAR_LEADS, one_of, small
 
 _REACH = 80
 """Characters before a year in which others that it is listed with are looked for."""
 
-_AND = r"(?: ?- ?|,? ?(?:&|\b(?:and|or|to|through|until|till|va|hay|hoac|den|toi)\b) ?|, ?)"
+_AND = rf"(?: ?- ?|,? ?(?:&|\b{small('year_joins')}\b) ?|, ?)"
 _LEAD = re.compile(
-    rf"(?:\A|(?<!\d)[,.;?!] |\b{one_of((*YEAR_LEADS, *SEASONS, *HOLIDAYS))}[ -]"
-    rf"|\bthang (?:\d{{1,2}}|{one_of(MONTHS_VI)}),? )"
-    rf"(?:(?:{one_of(MONTHS)}\.? |the |year |nam )?{YEAR}{_AND}"
-    r"(?:the |in |nam )?)*\Z",
+    rf"(?:\A|(?<!\d)[,.;?!] |\b{one_of((*YEAR_LEADS, *SEASONS, *HOLIDAYS))}[ -]|\b{small('year_behind')} )"
+    rf"(?:(?:{small('year_noun')} )?{YEAR}{_AND}(?:{small('year_noun_behind')} )?)*\Z",
     re.ASCII,
 )
 
