@@ -6,9 +6,9 @@ Each event is a dict with a `type`:
 - `action`: `id`, `name`, `args`
 - `observation`: `id`, `name`, `content`, `error` (bool)
 - `answer`: `text`
-- `memory`: `operation` (`retrieve`, `extract` or `store`), `status` (`ok`, `off` or `degraded`), `message`, and what
-  it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its name (`node`); where nobody is
-  named and the development user stands in, who that is (`development_user`)
+- `memory`, which `memory.write.lifecycle` sends: `operation` (`retrieve`, `extract` or `store`), `status` (`ok`, `off`
+  or `degraded`), `message`, and what it retrieved (`items`) or changed (`stored`, `retired`); of a node with hooks, its
+  name (`node`); where nobody is named and the development user stands in, who that is (`development_user`)
 - `context`: how the prompt was put together: `tokens`, `budget` and `dropped` by section, and the model's `window`,
   in tokens; `dropped` counts the items that did not fit
 - `search`: a search of the web: its `trigger`, the `query` as it left, the `urls` that came back, and what is `missing`
@@ -33,7 +33,8 @@ from typing import Any, Literal
 
 from langgraph.types import StreamWriter
 
-MemoryStatus = Literal["ok", "off", "degraded"]
+from react_mem.memory.context import Assembled, Section
+
 ModelStatus = Literal["ok", "degraded"]
 
 
@@ -57,35 +58,22 @@ def answer(writer: StreamWriter, text: str) -> None:
     writer({"type": "answer", "text": text})
 
 
-def memory(
-    writer: StreamWriter,
-    operation: Literal["retrieve", "extract", "store"],
-    status: MemoryStatus,
-    message: str = "",
-    **details: Any,
-) -> None:
-    """Report what memory did, or what is missing because it could not."""
-    writer({"type": "memory", "operation": operation, "status": status, "message": message, **details})
+def context(writer: StreamWriter, assembled: Assembled, window: int) -> None:
+    """Report how the prompt was put together: what each section takes, may take and had to leave out.
 
-
-def context(
-    writer: StreamWriter,
-    *,
-    tokens: Mapping[str, int],
-    budget: Mapping[str, int],
-    dropped: Mapping[str, int],
-    window: int,
-    **details: Any,
-) -> None:
-    """Report how the prompt was put together: what each section takes, may take and had to leave out."""
+    Args:
+        writer: The run's custom stream.
+        assembled: The context.
+        window: The tokens of the model's window.
+    """
     writer(
         {
             "type": "context",
-            "tokens": dict(tokens),
-            "budget": dict(budget),
-            "dropped": dict(dropped),
+            "tokens": _named(assembled.tokens),
+            "budget": _named(assembled.budget),
+            "dropped": _named({section: number for section, number in assembled.dropped.items() if number}),
             "window": window,
-            **details,
+            "cut": assembled.cut,
         }
     )
 
@@ -123,3 +111,8 @@ def model(writer: StreamWriter, status: ModelStatus, message: str, *, model: str
 def task(writer: StreamWriter, status: ModelStatus, message: str, *, graph: Mapping[str, Any] | None = None) -> None:
     """Report how far the task of the turn is, or that there is no plan of it."""
     writer({"type": "task", "status": status, "message": message, **(graph or {"goal": "", "steps": []})})
+
+
+def _named(numbers: Mapping[Section, int]) -> dict[str, int]:
+    # plain strings: what a stream carries is JSON
+    return {str(section): number for section, number in numbers.items()}

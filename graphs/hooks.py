@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from langchain_core.messages import BaseMessage
-from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from react_mem.graphs import events
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.llm.causes import scrub
 from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.identity import Identity, identify, why_off
+from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.write.lifecycle import AgentMemory, TurnMemory
+from react_mem.memory.write.turns import Turns
 
 State = TypeVar("State", contravariant=True)
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -96,12 +91,13 @@ def with_memory(
     )
 
     async def remembering(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
-        memory, identity = hook.open(runtime)
+        memory = TurnMemory.of(AgentMemory(agent_id, hook.policy), runtime, node=hook.name)
         asked = hook.query(state)
-        memories: list[MemoryResultItem] = []
-        if memory and identity and hook.read:
-            memories = await hook.recall(memory, identity, asked, runtime)
+        memories = await hook.recall(memory, asked)
         started = time.monotonic()
+
+        async def keep(kept: Callable[[], Iterable[Remember]]) -> None:
+            await memory.end(lambda turns: hook.write(turns, kept()))
 
         def step(result: dict[str, Any] | None, error: str = "") -> list[Remember]:
             return [hook.step(asked, result, error, time.monotonic() - started)]
@@ -112,12 +108,10 @@ def with_memory(
             # an interrupt is no outcome yet: the node runs again
             raise
         except Exception as error:
-            if memory and identity:
-                cause = f"{type(error).__name__}: {scrub(error)}"
-                await hook.keep(memory, identity, lambda: step(None, cause), runtime)
+            cause = f"{type(error).__name__}: {scrub(error)}"
+            await keep(lambda: step(None, cause))
             raise
-        if memory and identity:
-            await hook.keep(memory, identity, lambda: write(state, result) if write else step(result), runtime)
+        await keep(lambda: write(state, result) if write else step(result))
         return result
 
     # a graph reads the state's type, the name and what to hand over off the function
@@ -142,19 +136,15 @@ class _Hook:
     policy: MemoryPolicy
     query: Callable[[Any], str]
 
-    def open(self, runtime: Runtime[Any]) -> tuple[MemoryFacade | None, Identity | None]:
-        """Return the memory of the run's owner; None, and an event that says why, where there is none."""
-        identity = identify(runtime, get_config())
-        if identity is None or runtime.store is None:
-            events.memory(runtime.stream_writer, "retrieve", "off", why_off(runtime, get_config()), node=self.name)
-            return None, None
-        return MemoryFacade(runtime.store, self.policy), identity
-
-    async def recall(
-        self, memory: MemoryFacade, identity: Identity, asked: str, runtime: Runtime[Any]
-    ) -> list[MemoryResultItem]:
+    async def recall(self, memory: TurnMemory, asked: str) -> list[MemoryResultItem]:
         """Return what is remembered; nothing, and an event that says so, where memory fails."""
-        query = MemoryQuery(
+        recalled = await memory.begin(lambda who: self._query(who, asked))
+        if recalled.read:
+            memory.found(recalled.results, recalled.results.missing)
+        return recalled.results
+
+    def _query(self, identity: Identity, asked: str) -> MemoryQuery:
+        return MemoryQuery(
             user_id=identity.user_id,
             session_id=identity.session_id,
             agent_id=self.agent_id,
@@ -164,18 +154,6 @@ class _Hook:
             query=asked or None,
             task_type=self.task_type,
         )
-        try:
-            async with asyncio.timeout(self.policy.recall.timeout):
-                found = await memory.read(query)
-        except Exception as error:
-            self._degrade(runtime, "retrieve", error)
-            return []
-        details = [
-            {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
-            for item in found
-        ]
-        events.memory(runtime.stream_writer, "retrieve", "ok", items=details, node=self.name, **identity.details())
-        return found
 
     def step(self, asked: str, result: dict[str, Any] | None, error: str, seconds: float) -> Remember:
         """Return the step of this node as experience."""
@@ -190,33 +168,20 @@ class _Hook:
         }
         return Remember(MemoryScope.EXPERIENCE, data)
 
-    async def keep(
-        self, memory: MemoryFacade, identity: Identity, kept: Callable[[], Iterable[Remember]], runtime: Runtime[Any]
-    ) -> None:
-        """Write; where that fails, an event says so."""
-        try:
-            async with asyncio.timeout(self.policy.recall.timeout):
-                for one in kept():
-                    event = MemoryWriteEvent(
-                        user_id=identity.user_id,
-                        session_id=identity.session_id,
-                        agent_id=self.agent_id,
-                        flow_id=self.flow_id,
-                        node_id=self.name,
-                        scope=one.scope,
-                        data=one.data,
-                        meta=one.meta,
-                    )
-                    await memory.write(event)
-        except Exception as error:
-            self._degrade(runtime, "store", error)
-
-    def _degrade(self, runtime: Runtime[Any], operation: Any, error: Exception) -> None:
-        cause = cause_of(error)
-        log.warning("memory is unavailable for the node %s (%s): %s", self.name, operation, cause)
-        missing = "the node goes without" if operation == "retrieve" else "what it did is not remembered"
-        message = f"Memory could not be reached, {missing}: {cause}"
-        events.memory(runtime.stream_writer, operation, "degraded", message, node=self.name)
+    async def write(self, turns: Turns, kept: Iterable[Remember]) -> None:
+        """Write what is to be kept."""
+        for one in kept:
+            event = MemoryWriteEvent(
+                user_id=turns.user_id,
+                session_id=turns.session_id,
+                agent_id=self.agent_id,
+                flow_id=self.flow_id,
+                node_id=self.name,
+                scope=one.scope,
+                data=one.data,
+                meta=one.meta,
+            )
+            await turns.memory.write(event)
 
 
 def _last_message(state: Any) -> str:

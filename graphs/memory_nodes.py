@@ -14,7 +14,6 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, Syste
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
-from langgraph.store.base import BaseStore
 from langgraph.types import StreamWriter
 
 from react_mem.agents.context import AgentContext
@@ -22,33 +21,26 @@ from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
 from react_mem.graphs.reason import Reason, is_empty, require_input
-from react_mem.graphs.retrieve import Recalled, degrade, not_searched, private_values, recall, report, search_web
+from react_mem.graphs.retrieve import not_searched, private_values, search_web
 from react_mem.graphs.state import AgentState, current_turn
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
-from react_mem.memory import telemetry
-from react_mem.memory.context import Frame, Layout, Window, assemble, lay_out, tool_tokens
-from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.context import Frame, Layout, Window, lay_out, tool_tokens
 from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.merging.transcript import NOTICE, message_record_id, text_of
 from react_mem.memory.model.external import WebAnswer, WebSettings
-from react_mem.memory.model.identity import Identity, identify, why_off
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.identity import Identity, identify
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.reflect.skills import record_turn
-from react_mem.memory.summaries.summarise import Summariser
-from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.lifecycle import AgentMemory, Recalled, TurnMemory
 from react_mem.memory.write.turns import Turns, last_id
-from react_mem.prompts import load_prompt
 from react_mem.tools.routing.switch import Choice
 from react_mem.tools.working_memory import recall_step
 
 if TYPE_CHECKING:
     from react_mem.tools.web import WebSearch
-
-MEMORY_OFF = load_prompt("memory_off")
 
 
 class MemState(SwitchState):
@@ -81,8 +73,6 @@ class MemoryNodes:
     def __init__(self, agent: ResolvedAgent) -> None:
         self._agent = agent
         self._policy = agent.config.memory
-        self._extractor = self._make_extractor()
-        self._summariser = self._make_summariser()
         self._web = _web_search(self._policy.web)
         self._recalls = recall_step.name in {tool.name for tool in agent.tools}
         self._switching = Switching.of(agent)
@@ -93,24 +83,17 @@ class MemoryNodes:
         self._reason = Reason(agent, self.compose, self.offer)
         self._tasks = TaskGraphs.of(agent)
         self._task_tokens = TASK_TOKENS if self._tasks else 0
-        quotes = isinstance(agent.small_model, ExtractiveChatModel)
-        names = tuple(tool.name for tool in agent.tools)
-        small, stand_ins = agent.small_model, agent.stand_ins_for(agent.small_model)
-        reflecting = Reflecting(None if quotes else small, stand_ins, names)
-        agent.work.register(agent.config.name, AgentRunner(self.turns, reflecting))
-
-    def _make_extractor(self) -> Extractor | None:
-        if isinstance(self._agent.small_model, ExtractiveChatModel):
-            # it cannot fill a schema: the user's statements are kept word for word
-            return None
-        profile = {name: spec.description for name, spec in self._policy.profile.items()}
-        small = self._agent.small_model
-        return create_extractor(self._policy.extraction.engine, small, profile, self._agent.stand_ins_for(small))
-
-    def _make_summariser(self) -> Summariser:
-        models = [self._agent.summary_model, *self._agent.stand_ins_for(self._agent.summary_model)]
-        # what only quotes cannot sum up: the summariser has an extractive way of its own
-        return Summariser([model for model in models if not isinstance(model, ExtractiveChatModel)])
+        # one that only quotes fills in no schema and sums nothing up: memory has ways of its own
+        small = None if isinstance(agent.small_model, ExtractiveChatModel) else agent.small_model
+        stand_ins = agent.stand_ins_for(agent.small_model)
+        summarise_with = [
+            model
+            for model in (agent.summary_model, *agent.stand_ins_for(agent.summary_model))
+            if not isinstance(model, ExtractiveChatModel)
+        ]
+        self._memory = AgentMemory.of(agent.config.name, self._policy, small, stand_ins, summarise_with)
+        reflecting = Reflecting(small, stand_ins, tuple(tool.name for tool in agent.tools))
+        agent.work.register(agent.config.name, AgentRunner(self._memory.turns, reflecting))
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Find what memory and the web have on the question, make it durable, and lay out the prompt of the turn.
@@ -118,44 +101,24 @@ class MemoryNodes:
         Where there are many tools, those of the turn are chosen beside that: what they leave is room for memories, and
         the layers of memory that the request asks for get it first.
         """
-        thread, writer = state["messages"], runtime.stream_writer
+        thread = state["messages"]
         require_input(thread)
-        identity = identify(runtime, get_config())
+        memory = TurnMemory.of(self._memory, runtime)
         frame = await self._frame(thread, runtime)
-        # a graph that is built without a store is `react`, and its prompt that of `react`
-        is_off = identity is None and runtime.store is not None
-        if is_off:
-            # what is said of it below has its room too
-            frame = replace(frame, instructions=f"{frame.instructions}\n\n{MEMORY_OFF}")
-        retrieving = self._retrieve(frame, identity, state.get("remembered"), runtime)
-        planning = asyncio.create_task(self._plan(state, identity, runtime)) if self._tasks else None
+        retrieving = self._retrieve(frame, memory, state.get("remembered"))
+        planning = asyncio.create_task(self._plan(state, memory.identity, runtime)) if self._tasks else None
         chosen: dict[str, Any] = {}
         favoured: tuple[str, ...] = ()
         if self._switching is None:
             recalled, answer = await retrieving
         else:
-            (recalled, answer), choice = await asyncio.gather(retrieving, self._choose(thread, identity, runtime))
+            (recalled, answer), choice = await asyncio.gather(retrieving, self._choose(thread, memory))
             frame = replace(frame, tool_tokens=self._switching.tokens(choice) + self._task_tokens)
             chosen, favoured = self._switching.update(choice), choice.layers
-        with telemetry.span("context"):
-            session_id = identity.session_id if identity else ""
-            # a long question takes a while to count
-            assembled = await asyncio.to_thread(
-                assemble,
-                frame,
-                recalled.results,
-                answer.pages,
-                session_id=session_id,
-                recalls=recalled.stored,
-                favoured=favoured,
-            )
-        report(assembled, recalled if recalled.read else None, frame.window.tokens, writer, identity)
-        layout = assembled.layout
-        if is_off:
-            # or a model would promise to remember
-            layout = {**layout, "retrieved": "\n\n".join(filter(None, (MEMORY_OFF, layout["retrieved"])))}
+        assembled = await memory.assemble(frame, recalled, answer.pages, favoured)
+        events.context(runtime.stream_writer, assembled, frame.window.tokens)
         update: dict[str, Any] = {
-            "layout": layout,
+            "layout": assembled.layout,
             "working_memory": update_working_memory(thread, None, self._policy),
             "offered": [item.id for item in assembled.memories.items if item.scope is MemoryScope.PROCEDURAL],
             "searched": bool(assembled.pages.pages),
@@ -165,19 +128,10 @@ class MemoryNodes:
             update["task"] = await planning
         return update | {"remembered": last_id(thread)} if recalled.stored else update
 
-    async def _retrieve(
-        self, frame: Frame, identity: Identity | None, remembered: str | None, runtime: Runtime[AgentContext]
-    ) -> tuple[Recalled, WebAnswer]:
-        thread, writer = frame.thread, runtime.stream_writer
-        if identity is None or runtime.store is None:
-            events.memory(writer, "retrieve", "off", why_off(runtime, get_config()))
-            return Recalled(), await self._search(thread, {}, writer)
-        turns = self.turns(runtime.store, identity)
-        query = await asyncio.to_thread(frame.query, identity, self._agent.config.name)
-        # a skill that takes a tool which the agent does not have is of no use to it
-        query.extra["tools"] = [tool.name for tool in self._agent.tools]
-        recalling = recall(turns, query, thread, remembered, writer)
-        if not self._policy.web.private_queries:
+    async def _retrieve(self, frame: Frame, memory: TurnMemory, remembered: str | None) -> tuple[Recalled, WebAnswer]:
+        thread, writer, turns = frame.thread, memory.runtime.stream_writer, memory.turns
+        recalling = memory.begin(lambda who: self._query(frame, who), thread, remembered)
+        if turns is None or not self._policy.web.private_queries:
             return await asyncio.gather(recalling, self._search(thread, {}, writer))
         # what is private is known once the profile has been read
         recalled = await recalling
@@ -185,21 +139,25 @@ class MemoryNodes:
             return recalled, WebAnswer()
         return recalled, await self._search(thread, await private_values(turns, recalled), writer)
 
+    def _query(self, frame: Frame, identity: Identity) -> MemoryQuery:
+        query = frame.query(identity, self._memory.agent_id)
+        # a skill that takes a tool which the agent does not have is of no use to it
+        query.extra["tools"] = [tool.name for tool in self._agent.tools]
+        return query
+
     async def _plan(
         self, state: MemState, identity: Identity | None, runtime: Runtime[AgentContext]
     ) -> TaskNotes | None:
         assert self._tasks is not None  # noqa: S101 - narrows for the type checker
         return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime)
 
-    async def _choose(
-        self, thread: Sequence[AnyMessage], identity: Identity | None, runtime: Runtime[AgentContext]
-    ) -> Choice:
+    async def _choose(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> Choice:
         assert self._switching is not None  # noqa: S101 - narrows for the type checker
-        store, writer = runtime.store, runtime.stream_writer
-        if identity is None or store is None:
+        store, writer, turns = memory.runtime.store, memory.runtime.stream_writer, memory.turns
+        if turns is None:
             return await self._switching.choose(thread, store, writer)
-        experience = MemoryFacade(store, self._policy).experience
-        return await self._switching.choose(thread, store, writer, experience=experience, user_id=identity.user_id)
+        experience, user_id = turns.memory.experience, turns.user_id
+        return await self._switching.choose(thread, store, writer, experience=experience, user_id=user_id)
 
     async def _frame(self, thread: Sequence[AnyMessage], runtime: Runtime[AgentContext]) -> Frame:
         context = AgentContext.of(runtime.context, get_config().get("configurable"))
@@ -270,49 +228,21 @@ class MemoryNodes:
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
         done: dict[str, Any] = {"layout": None, "working_memory": None, "offered": [], "searched": False}
-        identity = identify(runtime, get_config())
-        task = state.get("task")
+        memory = TurnMemory.of(self._memory, runtime)
+        thread, task, notes = state["messages"], state.get("task"), state.get("working_memory")
         if self._tasks is not None and task is not None:
             done["task"] = self._tasks.finish(task)
-        if identity is None or runtime.store is None:
-            return done
-        notes = state.get("working_memory")
-        turns = self.turns(runtime.store, identity)
-        writer = runtime.stream_writer
-        if runtime.server_info is None:
+        if runtime.store is not None and runtime.server_info is None:
             # a server has a worker for all agents
             self._agent.work.ensure(runtime.store)
-        try:
-            async with asyncio.timeout(self._policy.recall.timeout):
-                steps = notes["steps"] if notes else ()
-                await turns.close(
-                    state["messages"],
-                    state.get("remembered"),
-                    steps,
-                    taken_steps(task),
-                    searched=state.get("searched", False),
-                )
-                await self._log_outcome(turns, state, steps)
-            remembered = {**done, "remembered": last_id(state["messages"])}
-            if self._policy.extraction.mode != "inline":
-                note = "What was said is stored, and read behind the turn."
-                events.memory(writer, "extract", "ok", note, stored=[], retired=[], waiting=1)
-                return remembered
-            report = await turns.extract()
-        except Exception as error:
-            degrade(writer, "extract", error)
-            return done
-        events.memory(
-            writer,
-            "extract",
-            "degraded" if report.problem else "ok",
-            report.problem,
-            stored=report.stored,
-            retired=report.retired,
-            waiting=report.waiting,
-            summarised=report.summarised,
-        )
-        return remembered
+        steps = notes["steps"] if notes else ()
+
+        async def keep(turns: Turns) -> None:
+            searched = state.get("searched", False)
+            await turns.close(thread, state.get("remembered"), steps, taken_steps(task), searched=searched)
+            await self._log_outcome(turns, state, steps)
+
+        return done | {"remembered": last_id(thread)} if await memory.end(keep) else done
 
     async def _log_outcome(self, turns: Turns, state: MemState, steps: Sequence[Mapping[str, Any]]) -> None:
         """Count what became of the turn for the skills that it was offered."""
@@ -330,17 +260,6 @@ class MemoryNodes:
             offered=state.get("offered", ()),
             steps=steps,
             success=False if stopped else None,
-        )
-
-    def turns(self, store: BaseStore, identity: Identity) -> Turns:
-        """Return a user's turns in one conversation with this agent."""
-        return Turns(
-            memory=MemoryFacade(store, self._policy),
-            extractor=self._extractor,
-            user_id=identity.user_id,
-            session_id=identity.session_id,
-            agent_id=self._agent.config.name,
-            summariser=self._summariser,
         )
 
 

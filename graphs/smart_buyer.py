@@ -8,7 +8,6 @@ the skill stands in for the model's plan, as long as its uses come off. The shop
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Sequence
@@ -31,13 +30,12 @@ from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.identity import identify
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import record_id
 from react_mem.memory.reflect.skills import record_turn
+from react_mem.memory.write.lifecycle import AgentMemory, TurnMemory
+from react_mem.memory.write.turns import Turns
 
 FLOW = "smart_buyer"
 
@@ -152,32 +150,29 @@ def build_graph(
     def after_act(state: BuyState) -> str:
         return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
 
+    async def outcome(turns: Turns, state: BuyState) -> None:
+        asked, success = state["messages"][-1], bool(state["known"].get("order"))
+        await record_turn(
+            turns.memory,
+            turns.user_id,
+            session_id=turns.session_id,
+            agent_id=agent_id,
+            turn_id=str(asked.id),
+            offered=state["offered"],
+            steps=state["steps"],
+            success=success,
+            task_type=FLOW,
+            goal=text_of(asked),
+        )
+
     async def report(state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Answer, and log what became of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {last['error'] or 'the plan ends early'}."
         events.answer(runtime.stream_writer, answer)
-        identity = identify(runtime, get_config())
-        if identity is not None and runtime.store is not None and policy.learning.skills != "off":
-            asked = state["messages"][-1]
-            try:
-                async with asyncio.timeout(policy.recall.timeout):
-                    await record_turn(
-                        MemoryFacade(runtime.store, policy),
-                        identity.user_id,
-                        session_id=identity.session_id,
-                        agent_id=agent_id,
-                        turn_id=str(asked.id),
-                        offered=state["offered"],
-                        steps=state["steps"],
-                        success=bool(ordered),
-                        task_type=FLOW,
-                        goal=text_of(asked),
-                    )
-            except Exception as error:  # a failing memory costs the memory, not the order
-                cause = cause_of(error)
-                log.warning("what became of a request is not remembered: %s", cause)
-                events.memory(runtime.stream_writer, "store", "degraded", f"The outcome is not remembered: {cause}")
+        if policy.learning.skills != "off":
+            memory = TurnMemory.of(AgentMemory(agent_id, policy), runtime, node="report")
+            await memory.end(lambda turns: outcome(turns, state))
         return {"messages": [AIMessage(answer)]}
 
     graph = StateGraph(BuyState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)

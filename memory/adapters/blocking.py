@@ -27,14 +27,14 @@ _own: tuple[int, asyncio.AbstractEventLoop] | None = None
 """The loop of our own, and the process that has it: a thread does not come along when a process forks."""
 
 
-def run_blocking(make: Callable[[], Coroutine[Any, Any, Result]], store: BaseStore) -> Result:
+def run_blocking(make: Callable[[], Coroutine[Any, Any, Result]], store: BaseStore | None) -> Result:
     """Run a coroutine that uses a store, and wait for it.
 
     Context variables come along, so that a model that is called in it is traced where the caller is.
 
     Args:
         make: Makes the coroutine; not called where it could not run.
-        store: The store that it uses.
+        store: The store that it uses; None where it uses none.
 
     Raises:
         RuntimeError: If the store's event loop is the one that is waiting here, or no longer runs.
@@ -87,7 +87,7 @@ def drain_blocking(within: float) -> bool:
     return asyncio.run_coroutine_threadsafe(drain(within), _own[1]).result()
 
 
-def home_of(store: BaseStore) -> asyncio.AbstractEventLoop | None:
+def home_of(store: BaseStore | None) -> asyncio.AbstractEventLoop | None:
     """Return the event loop that a store belongs to; None where any will do."""
     # LangGraph's async stores keep it under the one name or the other
     for name in ("loop", "_loop"):

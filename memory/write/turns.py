@@ -20,7 +20,6 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig
 
 from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
@@ -170,32 +169,10 @@ class Turns:
         heard = [*map(origin_of_result, (step["action"] for step in steps)), *([Origin.WEB] if searched else [])]
         await self._store(thread, since, steps, task_steps, heard=heard, ends=True)
 
-    async def follow(
-        self,
-        thread: Sequence[BaseMessage],
-        since: str | None,
-        tip: str,
-        config: RunnableConfig,
-        *,
-        blocking: bool = False,
-    ) -> bool:
-        """Let memory follow a thread that was forked: edited, answered anew, or continued from an earlier checkpoint.
-
-        What only the branch that was left said is no longer believed, until that is continued. Most often there is no
-        fork, which what has been read tells without asking anybody.
-
-        Args:
-            thread: The messages of the conversation.
-            since: The id of the last message that memory had when the thread was where it is.
-            tip: The record of the message that memory has last, as a read returned it.
-            config: The run's config, which tells a thread that was forked at its beginning from a new one.
-            blocking: Whether the agent runs outside of an event loop.
-
-        Returns:
-            Whether what is believed may have changed.
-        """
-        conversation = BranchesOf(self.memory.store, self.user_id, self.session_id)
-        return await conversation.follow(thread, since, tip, config, blocking=blocking)
+    @property
+    def branches(self) -> BranchesOf:
+        """The branches of the conversation."""
+        return BranchesOf(self.memory.store, self.user_id, self.session_id)
 
     async def extract(self) -> TurnReport:
         """Draw from the turns of this conversation that wait, and from what a crash left in others; then sum them up.
@@ -385,9 +362,8 @@ class Turns:
                 await self.memory.apply([put_work(self.user_id, work) for work in works])
                 announce(self.user_id, works)
             return
-        conversation = BranchesOf(store, self.user_id, self.session_id)
-        new = conversation.linked(records, new, since, found=since is None or first > 0)
-        forked, marks = await conversation.reached(thread[:start], records[-1].id, since) if ends else (False, [])
+        new = self.branches.linked(records, new, since, found=since is None or first > 0)
+        forked, marks = await self.branches.reached(thread[:start], records[-1].id, since) if ends else (False, [])
         # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
         changes = [put(self.user_id, record, indexed=False) for record in new]
         said = " ".join(record.text for record in records if record.role == "user")

@@ -10,11 +10,13 @@ from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.adapters import MemoryMiddleware
 from react_mem.memory.model.policy import MemoryPolicy
 from tests.support.databases import WordEmbeddings
 from tests.support.scripted_model import ScriptedModel
@@ -23,6 +25,11 @@ INLINE = MemoryPolicy(extraction={"mode": "inline"})
 
 THEIR_NODES = {"reason": "model", "act": "tools"}
 """What `create_agent` calls the nodes of the loop."""
+
+NOT_OF_LANGCHAINS = {
+    "test_values_end_in_the_answer": "the values that `create_agent` streams have the private fields of its middleware",
+}
+"""What does not hold for `create_agent` with `MemoryMiddleware`, by test, and why: each is expected to fail there."""
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Build = Callable[..., Graph]
@@ -45,11 +52,17 @@ def build_manager(
     context_schema: type | None = None,
     name: str | None = None,
     interrupt_before: list[str] | None = None,
+    store: BaseStore | None = None,
     **config: Any,
 ) -> Graph:
     """Return a graph of one of the managers over a scripted model, with everything in memory."""
     model = script if isinstance(script, BaseChatModel) else ScriptedModel(script=script)
-    if manager == "create_agent":
+    # extraction has a script of its own: its calls must not use up the lines of the conversation
+    quiet = ScriptedModel(script=["no facts here"])
+    if manager in ("create_agent", "middleware"):
+        if config:
+            raise TypeError(f"create_agent has no {', '.join(config)}")
+        memory = [MemoryMiddleware(policy=INLINE, small_model=quiet)] if manager == "middleware" else []
         return create_agent(
             model,
             tools or [],
@@ -57,13 +70,12 @@ def build_manager(
             response_format=response_format,
             state_schema=state_schema,
             context_schema=context_schema or AgentContext,
+            middleware=memory,
             name=name,
             checkpointer=InMemorySaver(),
-            store=memory_store(),
+            store=store or memory_store(),
             interrupt_before=[THEIR_NODES[node] for node in interrupt_before or ()],
         )
-    # extraction has a script of its own: its calls must not use up the lines of the conversation
-    quiet = ScriptedModel(script=["no facts here"])
     agent = resolve_agent(
         AgentConfig(name="tester", manager=manager, **{"memory": INLINE, **config}),
         model=model,
@@ -75,16 +87,24 @@ def build_manager(
         context_schema=context_schema,
         name=name,
     )
-    return build_agent(agent, store=memory_store(), checkpointer=InMemorySaver(), interrupt_before=interrupt_before)
+    return build_agent(
+        agent, store=store or memory_store(), checkpointer=InMemorySaver(), interrupt_before=interrupt_before
+    )
 
 
 @pytest.fixture(params=["react", "react_mem"])
 def build(request: pytest.FixtureRequest) -> Build:
     """Build a graph with each of our managers in turn."""
-    return lambda *args, **kwargs: build_manager(request.param, *args, **kwargs)
+    return _subject(request)
 
 
-@pytest.fixture(params=["create_agent", "react", "react_mem"])
+@pytest.fixture(params=["create_agent", "middleware", "react", "react_mem"])
 def build_any(request: pytest.FixtureRequest) -> Build:
-    """Build a graph with each of our managers in turn, and with the reference."""
+    """Build a graph with each of our managers in turn, and with the reference, bare and with `MemoryMiddleware`."""
+    return _subject(request)
+
+
+def _subject(request: pytest.FixtureRequest) -> Build:
+    if request.param == "middleware" and (reason := NOT_OF_LANGCHAINS.get(request.node.originalname)):
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     return lambda *args, **kwargs: build_manager(request.param, *args, **kwargs)

@@ -1,0 +1,344 @@
+"""The life of a turn in memory: begun before the agent answers, ended after it.
+
+The nodes of a graph, the middleware of `create_agent` and nodes with hooks begin and end it here. A failing memory
+never fails a turn: the agent goes on without, an event says what is missing, and the log has the cause once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.runtime import Runtime
+from langgraph.store.base import BaseStore
+
+from react_mem.memory import telemetry
+from react_mem.memory.context import Assembled, Frame, assemble
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.transcript import misdated
+from react_mem.memory.model.external import WebPage
+from react_mem.memory.model.identity import Identity, identify, why_off
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
+from react_mem.memory.model.operations import Extractor
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.retrieval.last_known import DATABASE
+from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
+from react_mem.memory.write.extraction import create_extractor
+from react_mem.memory.write.turns import Turns
+from react_mem.prompts import load_prompt
+
+MEMORY_OFF = load_prompt("memory_off")
+
+Operation = Literal["retrieve", "store", "extract"]
+Tell = Callable[[dict[str, Any]], None]
+
+_PARTS: dict[Operation, str] = {"retrieve": "database", "store": "store", "extract": "extraction"}
+"""Operations as telemetry calls the part that failed."""
+
+_LATER = "this turn will be remembered later"
+_COSTS: dict[Operation, str] = {"retrieve": "the answer does not use it", "store": _LATER, "extract": _LATER}
+_COSTS_A_NODE: dict[Operation, str] = {"retrieve": "the node goes without", "store": "what it did is not remembered"}
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class AgentMemory:
+    """The memory of one agent, whoever its users are.
+
+    Args:
+        agent_id: The agent.
+        policy: What is read and written.
+        extractor: Draws facts from turns; None keeps the user's statements word for word.
+        summariser: Sums conversations up; by default without a model.
+    """
+
+    agent_id: str
+    policy: MemoryPolicy
+    extractor: Extractor | None = None
+    summariser: Summariser = EXTRACTIVE
+
+    @classmethod
+    def of(
+        cls,
+        agent_id: str,
+        policy: MemoryPolicy,
+        model: BaseChatModel | None,
+        stand_ins: Sequence[BaseChatModel] = (),
+        summarise_with: Sequence[BaseChatModel] | None = None,
+    ) -> AgentMemory:
+        """Return the memory of an agent with models. It reads files, so not on an event loop.
+
+        Args:
+            agent_id: The agent.
+            policy: What is read and written.
+            model: Draws facts from turns; None for an agent that has no model to fill in a schema.
+            stand_ins: The models that are asked where it fails, in order.
+            summarise_with: The models that sum up, in order; by default those that draw facts. Without any, sentences
+                are quoted.
+        """
+        models = [] if model is None else [model, *stand_ins]
+        summariser = Summariser(models if summarise_with is None else summarise_with)
+        if model is None:
+            return cls(agent_id, policy, summariser=summariser)
+        profile = {name: spec.description for name, spec in policy.profile.items()}
+        return cls(agent_id, policy, create_extractor(policy.extraction.engine, model, profile, stand_ins), summariser)
+
+    def turns(self, store: BaseStore, identity: Identity) -> Turns:
+        """Return a user's turns in one conversation with the agent."""
+        return Turns(
+            memory=MemoryFacade(store, self.policy),
+            extractor=self.extractor,
+            user_id=identity.user_id,
+            session_id=identity.session_id,
+            agent_id=self.agent_id,
+            summariser=self.summariser,
+        )
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What memory has on a question.
+
+    Args:
+        results: What was found.
+        read: Whether memory answered, if only with what was last read; if not, nothing is known of the user.
+        stored: Whether the question is durable, so that what is left out of the prompt can be recalled later.
+    """
+
+    results: MemoryResults = field(default_factory=MemoryResults)
+    read: bool = False
+    stored: bool = False
+
+
+@dataclass(frozen=True)
+class TurnMemory:
+    """The memory of one turn of an agent, or of one run of a node with hooks.
+
+    Args:
+        agent: The agent's memory.
+        runtime: The runtime of the node that runs.
+        config: The config of the node that runs.
+        tell: Takes the `memory` events, wherever they go.
+        identity: The user and the conversation; None where nobody is named.
+        node: The node with hooks, by name; empty for a turn of an agent.
+        blocking: Whether the agent runs outside of an event loop.
+    """
+
+    agent: AgentMemory
+    runtime: Runtime[Any]
+    config: RunnableConfig
+    tell: Tell
+    identity: Identity | None
+    node: str = ""
+    blocking: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        agent: AgentMemory,
+        runtime: Runtime[Any],
+        tell: Tell | None = None,
+        *,
+        node: str = "",
+        blocking: bool = False,
+    ) -> TurnMemory:
+        """Return the memory of the turn whose node runs at this moment, of the run's owner.
+
+        Args:
+            agent: The agent's memory.
+            runtime: The runtime of the node.
+            tell: Takes the events; by default the run's custom stream.
+            node: The node with hooks, by name.
+            blocking: Whether the agent runs outside of an event loop.
+        """
+        config = get_config()
+        identity = identify(runtime, config)
+        return cls(agent, runtime, config, tell or runtime.stream_writer, identity, node, blocking)
+
+    @property
+    def turns(self) -> Turns | None:
+        """The user's turns; None where memory is off."""
+        if self.identity is None or self.runtime.store is None:
+            return None
+        return self.agent.turns(self.runtime.store, self.identity)
+
+    async def begin(
+        self, ask: Callable[[Identity], MemoryQuery], thread: Sequence[AnyMessage] = (), since: str | None = None
+    ) -> Recalled:
+        """Read what is remembered, and make the question durable, both at once; where memory is off, say so.
+
+        Where the database is down, what was last read of the user stands in.
+
+        Args:
+            ask: Makes the query; a long question takes it a while, so it is not called on the event loop.
+            thread: The messages of the conversation, the question last; a node with hooks has none to store.
+            since: The id of the last message that memory has already.
+        """
+        turns = self.turns
+        if self.identity is None or turns is None:
+            self.say("retrieve", "off", why_off(self.runtime, self.config))
+            return Recalled()
+        query = await asyncio.to_thread(ask, self.identity)
+        if not query.scopes:
+            return Recalled()
+        try:
+            async with asyncio.timeout(self.agent.policy.recall.timeout):
+                results, failure = await self._read(turns, query, thread, since)
+        except Exception as error:
+            known = turns.memory.last_known(query)
+            if known is None:
+                self.degrade("retrieve", error)
+                return Recalled()
+            telemetry.count("degradations", part="database")
+            log.warning("memory is unavailable for this turn, what was last read stands in: %s", cause_of(error))
+            known.missing[DATABASE] += f" ({cause_of(error)})"
+            return Recalled(known, read=True)
+        if failure is not None:
+            # what could not be stored stays in the prompt with the whole thread
+            self.degrade("store", failure)
+        elif thread and (problem := misdated(thread, since)):
+            log.warning("a time is not taken over: %s", problem)
+            self.say("store", "degraded", problem)
+        return Recalled(results, read=True, stored=bool(thread) and failure is None)
+
+    async def _read(
+        self, turns: Turns, query: MemoryQuery, thread: Sequence[AnyMessage], since: str | None
+    ) -> tuple[MemoryResults, BaseException | None]:
+        """Return what is remembered, and why the question could not be stored."""
+        if not thread:
+            return await turns.memory.read(query), None
+        results, opened = await asyncio.gather(
+            turns.memory.read(query), turns.open(thread, since), return_exceptions=True
+        )
+        if isinstance(results, BaseException):
+            raise results
+        if await turns.branches.follow(thread, since, results.tip, self.config, blocking=self.blocking):
+            results = await turns.memory.read(query)
+        return results, opened
+
+    async def assemble(
+        self, frame: Frame, recalled: Recalled, pages: Sequence[WebPage] = (), favoured: Collection[str] = ()
+    ) -> Assembled:
+        """Put the context of the turn together, and say what memory has in it; a model is told where memory is off.
+
+        Args:
+            frame: What it has to fit into.
+            recalled: What memory has on the question.
+            pages: What the web has.
+            favoured: The scopes that the question asks for.
+        """
+        # without a store there is nothing to promise; without a user a model would promise to remember
+        off = MEMORY_OFF if self.identity is None and self.runtime.store is not None else ""
+        if off:
+            # it has its room too
+            frame = replace(frame, instructions=f"{frame.instructions}\n\n{off}")
+        with telemetry.span("context"):
+            # a long question takes a while to count
+            assembled = await asyncio.to_thread(
+                assemble,
+                frame,
+                recalled.results,
+                pages,
+                session_id=self.identity.session_id if self.identity else "",
+                recalls=recalled.stored,
+                favoured=favoured,
+            )
+        if off:
+            retrieved = "\n\n".join(filter(None, (off, assembled.layout["retrieved"])))
+            assembled = replace(assembled, layout={**assembled.layout, "retrieved": retrieved})
+        if assembled.missing:
+            telemetry.count("degradations", part="summary")
+        _measure(assembled, frame.window.tokens)
+        if recalled.read:
+            memories, missing = assembled.memories, recalled.results.missing | assembled.missing
+            self.found(memories.items, missing, dropped=memories.dropped)
+        return assembled
+
+    def found(self, items: Sequence[MemoryResultItem], missing: dict[str, str], **details: Any) -> None:
+        """Say what was retrieved, and what of memory could not be asked."""
+        shown = [
+            {"scope": str(item.scope), "id": item.id, "text": item.payload.get("text", ""), "score": item.score}
+            for item in items
+        ]
+        text = "; ".join(f"{name}: {cause}" for name, cause in missing.items())
+        message = f"Memory was searched without {text}" if text else ""
+        whose = self.identity.details() if self.identity else {}
+        self.say("retrieve", "degraded" if text else "ok", message, items=shown, **details, **whose)
+
+    async def end(self, keep: Callable[[Turns], Awaitable[object]]) -> bool:
+        """Keep what came of the turn, and draw from it now, if the policy has it so; else a worker does.
+
+        Args:
+            keep: Stores it.
+
+        Returns:
+            Whether it is stored.
+        """
+        turns = self.turns
+        if turns is None:
+            return False
+        try:
+            async with asyncio.timeout(self.agent.policy.recall.timeout):
+                await keep(turns)
+        except Exception as error:
+            self.degrade("store" if self.node else "extract", error)
+            return False
+        if not self.node:
+            await self._extract(turns)
+        return True
+
+    async def _extract(self, turns: Turns) -> None:
+        if self.agent.policy.extraction.mode != "inline":
+            note = "What was said is stored, and read behind the turn."
+            self.say("extract", "ok", note, stored=[], retired=[], waiting=1)
+            return
+        try:
+            report = await turns.extract()
+        except Exception as error:
+            self.degrade("extract", error)
+            return
+        self.say(
+            "extract",
+            "degraded" if report.problem else "ok",
+            report.problem,
+            stored=report.stored,
+            retired=report.retired,
+            waiting=report.waiting,
+            summarised=report.summarised,
+        )
+
+    def degrade(self, operation: Operation, error: BaseException) -> None:
+        """Go on without memory, and say so: once in the log with the cause, once to whoever watches the stream."""
+        cause = cause_of(error)
+        telemetry.count("degradations", part=_PARTS[operation])
+        where = f"the node {self.node}" if self.node else "this turn"
+        log.warning("memory is unavailable for %s (%s): %s", where, operation, cause)
+        costs = (_COSTS_A_NODE if self.node else _COSTS)[operation]
+        self.say(operation, "degraded", f"Memory could not be reached, {costs}: {cause}")
+
+    def say(self, operation: Operation, status: str, message: str = "", **details: Any) -> None:
+        """Send a `memory` event."""
+        if self.node:
+            details["node"] = self.node
+        self.tell({"type": "memory", "operation": operation, "status": status, "message": message, **details})
+
+
+def _measure(assembled: Assembled, window: int) -> None:
+    for section, tokens in assembled.tokens.items():
+        telemetry.record("context.tokens", tokens, section=str(section))
+        telemetry.record("context.utilization", tokens / window, section=str(section))
+    for section, number in assembled.dropped.items():
+        if number:
+            telemetry.count("context.dropped", number, section=str(section))
+    total = sum(assembled.tokens.values())
+    telemetry.record("context.tokens", total, section="total")
+    telemetry.record("context.utilization", total / window, section="total")
