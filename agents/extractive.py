@@ -47,6 +47,7 @@ from react_mem.memory.language.statements import (
     to_forget,
 )
 from react_mem.memory.merging.transcript import NOTICE, PREAMBLE
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.records import record_id
 from react_mem.memory.rights.saying import says
 from react_mem.prompts import load_prompt
@@ -378,7 +379,7 @@ class _Turn:
         return said
 
     def _quoted(self, quote: Quote) -> str:
-        kind = "said" if quote.source.kind in ("message", SAID) and quote.source.by_user else "fact"
+        kind = "said" if quote.source.kind in (MESSAGE.name, SAID) and quote.source.by_user else "fact"
         # what was said in this very conversation needs no date: that of a fact of the same words is there to order by
         date = f" ({quote.source.date})" if quote.source.date and quote.source.kind != SAID else ""
         return self.phrases[kind if quote.sure else "closest"].format(date=date, quote=_in_quotes(quote.text))

@@ -18,6 +18,7 @@ from react_mem.memory.language.statements import (
 )
 from react_mem.memory.language.terms import SINGLE, content_terms, words
 from react_mem.memory.language.text import normalise
+from react_mem.memory.model.kinds import FACT, MESSAGE, PROFILE, SUMMARY
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(
@@ -42,7 +43,7 @@ OWN_ANSWER = re.compile(
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""
 
-_BY_USER = frozenset({"fact", "message", SAID})
+_BY_USER = frozenset({FACT.name, MESSAGE.name, SAID})
 _SECOND_HAND = 0.5
 """A summary, an episode or what the assistant said counts half of what the user said: it often repeats questions."""
 
@@ -181,8 +182,8 @@ def all_told(remembered: Sequence[Remembered]) -> list[str]:
     """
     told: dict[str, tuple[str, str]] = {}
     for memory in _dated(remembered):
-        if memory.by_user or memory.kind == "profile":
-            told_in = statements_in(memory.text) if memory.kind == "message" else _quotable(memory, "")
+        if memory.by_user or memory.kind == PROFILE.name:
+            told_in = statements_in(memory.text) if memory.kind == MESSAGE.name else _quotable(memory, "")
             for sentence in told_in:
                 known = told.get(normalise(sentence))
                 if known is None or known[0] < memory.order:
@@ -207,7 +208,7 @@ def _quotable(memory: Remembered, question: str) -> Iterator[str]:
         yield memory.text
         return
     # a summary that no model made quotes its speakers; an answer does not
-    text = _SPEAKER.sub("", memory.text) if memory.kind == "summary" else memory.text
+    text = _SPEAKER.sub("", memory.text) if memory.kind == SUMMARY.name else memory.text
     for sentence in sentences(text):
         said = not is_question(sentence) and not is_pleasantry(sentence) and not is_request(sentence)
         if said and normalise(sentence) != normalise(question):

@@ -32,7 +32,7 @@ from react_mem.graphs.reason import require_input
 from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
 from react_mem.memory.merging.transcript import text_of
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.records import record_id
+from react_mem.memory.model.kinds import EXPERIENCE
 from react_mem.memory.reflect.skills import record_turn
 from react_mem.memory.write.lifecycle import AgentMemory, TurnMemory
 from react_mem.memory.write.turns import Turns
@@ -137,7 +137,7 @@ def build_graph(
         turn_id, place, step = str(state["messages"][-1].id), len(state["steps"]), result["steps"][-1]
         data = {
             # the same step of the same request is one, however often the node runs
-            "id": record_id("experience", FLOW, turn_id, str(place)),
+            "id": EXPERIENCE.id(FLOW, turn_id, str(place)),
             "task_type": FLOW,
             "tool": step["action"],
             "input": step["arguments"],

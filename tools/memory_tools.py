@@ -29,10 +29,11 @@ from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.identity import identify, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE
 from react_mem.memory.model.operations import EpisodeDraft, Operation
 from react_mem.memory.model.origins import LABELS, Origin
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import Episode, Fact, Message, now, record_id
+from react_mem.memory.model.records import Episode, Fact, Message, now
 from react_mem.memory.rights.forgetting import forget as forget_records
 from react_mem.memory.rights.forgetting import forget_said as forget_said_words
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
@@ -222,7 +223,7 @@ async def record_episode(
             return _NOT_TOLD
         # recorded again in this conversation, with what has become of it since, it replaces what was recorded
         data = {
-            "id": record_id("episode", access.session_id, normalise(goal)),
+            "id": EPISODE.id(access.session_id, normalise(goal)),
             "goal": held.goal,
             "outcome": held.outcome,
             "steps": held.steps,
@@ -308,10 +309,10 @@ async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> st
     async def read(access: _Access) -> str:
         scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.recall.semantic else [])]
         records = [item.payload for item in await access.memory.list_records(access.user_id, scopes)]
-        told = (as_read(record, now()) for record in records if record.get("kind") == "fact")
+        told = (as_read(record, now()) for record in records if FACT.matches(record))
         facts = [Fact.from_value(record) for record in told if record["current"]]
         facts.sort(key=lambda fact: fact.said_at, reverse=True)
-        lines = [line for record in records if record.get("kind") == "profile" for line in profile_lines(record)]
+        lines = [line for record in records if PROFILE.matches(record) for line in profile_lines(record)]
         lines += await _facts_told(access, facts)
         left = len(lines) - _LISTED
         return "\n".join([*lines[:_LISTED], *([f"{MORE}{left}"] if left > 0 else [])])

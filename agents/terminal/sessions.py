@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore
 from react_mem.agents.terminal.turn import Agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.ending import conclude_soon
+from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
 from react_mem.memory.model.namespaces import encode, terminal_namespace
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import now
@@ -44,10 +45,10 @@ async def conversations_of(store: BaseStore, user_id: str) -> list[Held]:
     said: dict[str, list[Mapping[str, Any]]] = {}
     last: dict[str, str] = {}
     for item in await everything(store, user_id):
-        session, kind = str(item.value.get("session_id", "")), item.value.get("kind")
-        if kind == "message":
+        session = str(item.value.get("session_id", ""))
+        if MESSAGE.matches(item.value):
             said.setdefault(session, []).append(item.value)
-        elif kind == "conversation":
+        elif CONVERSATION.matches(item.value):
             last[session] = str(item.value["last_said_at"])
     held = []
     for session, messages in said.items():

@@ -9,7 +9,7 @@ from react_mem.memory.context.conversation import Turn, Verbatim, fit, visible
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
 from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
-from react_mem.memory.context.summaries import CHAIN, SummaryBlock, chain_of, render_summaries
+from react_mem.memory.context.summaries import SummaryBlock, chain_of, render_summaries
 from react_mem.memory.context.web_pages import PageBlock, render_pages
 from react_mem.memory.llm.budget import Section, allocate
 from react_mem.memory.llm.tokens import count_lines, count_tokens
@@ -17,6 +17,7 @@ from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import CHAIN, SUMMARY
 from react_mem.memory.summaries.chain import shown
 from react_mem.prompts import load_prompt
 
@@ -74,7 +75,7 @@ def assemble(
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
     chain, unreadable = chain_of(results, session_id)
-    found = [item for item in results if item.source != CHAIN]
+    found = [item for item in results if item.source != CHAIN.name]
     profile = render_profile(found, frame.profile_cap)
     profile_tokens = _tokens("memories", profile.text)
     cap = frame.policy.context.memory_tokens - count_lines(profile.text)
@@ -195,7 +196,7 @@ def _sums_up(item: MemoryResultItem, said: set[str], first: int, session_id: str
         first: The place in the conversation from which on it shows everything.
         session_id: The conversation.
     """
-    if item.source != "summary":
+    if item.source != SUMMARY.name:
         return False
     # one of a higher level has summaries for its sources, and tells where in the conversation they begin
     begins = item.payload.get("first_turn")

@@ -9,7 +9,7 @@ from react_mem.memory.language import length
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.model.interface import Doubt
-from react_mem.memory.model.kinds import origin_of
+from react_mem.memory.model.kinds import FACT, PENDING, origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 
 MAX_LINE_CHARS = 600
@@ -121,7 +121,7 @@ def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
         payload: The record, as JSON.
         text: What is to be shown of it: all, or the part that matched.
     """
-    if payload.get("role") != "user" and payload.get("kind") != "pending":
+    if payload.get("role") != "user" and not PENDING.matches(payload):
         return text, ""
     content = payload.get("content")
     whole = content if isinstance(content, str) and text in content else text
@@ -140,7 +140,7 @@ def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
 def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool) -> str:
     kind = "milestone" if payload.get("milestone_title") else kind or str(payload.get("kind"))
     date = _when(payload.get("said_at") or payload.get("created_at"), times=times)
-    if kind == "fact":
+    if kind == FACT.name:
         return _of_fact(payload, date)
     role = str(payload.get("role") or "")
     # where the label says who speaks, that is enough

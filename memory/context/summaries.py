@@ -13,10 +13,8 @@ from react_mem.memory.llm.fencing import flat
 from react_mem.memory.llm.tokens import count_lines
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.kinds import CHAIN
 from react_mem.memory.model.origins import LABELS
-
-CHAIN = "chain"
-"""The `source` of the result that is a conversation's chain: no memory to show, but what sums the conversation up."""
 
 _MAX_CHARS = 4_000
 """The longest summary there may be, `SummarySettings.summary_length`."""
@@ -49,7 +47,7 @@ def chain_of(results: Sequence[MemoryResultItem], session_id: str) -> tuple[Cont
         results: What `Memory.read` returned; where the database is down, perhaps of another conversation.
         session_id: The conversation.
     """
-    chains = (item.payload for item in results if item.source == CHAIN)
+    chains = (item.payload for item in results if item.source == CHAIN.name)
     value = next((payload for payload in chains if payload.get("session_id") == session_id), None)
     if value is None:
         return None, ""

@@ -6,8 +6,9 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.model.changes import write
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import now, record_id
+from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.work.items import Work, announce, put_work
 
@@ -23,7 +24,7 @@ async def conclude_soon(store: BaseStore, user_id: str, session_id: str) -> bool
     Returns:
         Whether the owner has such a conversation.
     """
-    id_ = record_id("conversation", session_id)
+    id_ = CONVERSATION.id(session_id)
     item = await store.aget(scope_namespace(user_id, MemoryScope.STATE), id_)
     if item is None:
         return False

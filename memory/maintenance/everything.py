@@ -11,6 +11,7 @@ from react_mem.memory.llm.causes import cause_of, trace_of
 from react_mem.memory.maintenance.reflecting import maintain, repair, users_with
 from react_mem.memory.maintenance.runner import Runners
 from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import PENDING
 from react_mem.memory.write.conversations import agents_with_work
 from react_mem.memory.write.turns import TurnReport
@@ -32,7 +33,8 @@ async def maintain_all(store: BaseStore, runners: Runners, user_id: str | None =
     total = TurnReport()
     down: set[str] = set()
     names = set(runners.names())
-    for user in [user_id] if user_id is not None else await users_with(store, PENDING, "state", "experience"):
+    places = (PENDING, MemoryScope.STATE, MemoryScope.EXPERIENCE)
+    for user in [user_id] if user_id is not None else await users_with(store, *places):
         try:
             memory = MemoryFacade(store)
             # a flow logs experience and has no conversation; a node with hooks is no agent, and learns nothing

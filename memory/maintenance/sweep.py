@@ -10,6 +10,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
 from react_mem.memory.maintenance.reflecting import users_with
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.model.namespaces import PENDING, pending_namespace, scope_namespace
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.work.items import Work, put_work
@@ -41,7 +42,7 @@ async def sweep(store: BaseStore, at: int) -> None:
 
 
 async def _sweep_users(store: BaseStore, users: Sequence[str], at: int) -> None:
-    open_ = {"kind": "conversation", "ended": False}
+    open_ = {"kind": CONVERSATION.name, "ended": False}
     pending = await store.abatch([SearchOp(pending_namespace(u), limit=_ALL, refresh_ttl=False) for u in users])
     talks = await store.abatch(
         [SearchOp(scope_namespace(u, MemoryScope.STATE), filter=open_, limit=_ALL, refresh_ttl=False) for u in users]

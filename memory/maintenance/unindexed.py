@@ -5,6 +5,7 @@ from __future__ import annotations
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message
 from react_mem.memory.store.indexed_store import IndexedStore
@@ -29,7 +30,7 @@ async def index_lost_messages(memory: MemoryFacade, user_id: str) -> int:
         return 0
     found, last = 0, ""
     namespace = scope_namespace(user_id, MemoryScope.DIALOG)
-    while ids := await store.aunindexed(namespace, "message", after=last, limit=_BATCH):
+    while ids := await store.aunindexed(namespace, MESSAGE.name, after=last, limit=_BATCH):
         last = ids[-1]
         found += await _index(memory, user_id, ids)
     return found

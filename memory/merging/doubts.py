@@ -8,6 +8,7 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.model.interface import Doubt, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 
 
@@ -19,7 +20,7 @@ async def with_doubts(store: BaseStore, user_id: str, results: Sequence[MemoryRe
         user_id: The owner.
         results: What was found.
     """
-    facts = {item.id: item.payload for item in results if item.source == "fact"}
+    facts = {item.id: item.payload for item in results if item.source == FACT.name}
     if not any(_of(value) for value in facts.values()):
         return list(results)
     others = await others_of(store, user_id, facts)

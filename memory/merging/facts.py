@@ -13,6 +13,7 @@ from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
 from react_mem.memory.merging.standing_knowledge import stale_knowledge
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.records import Fact, Message
@@ -54,7 +55,7 @@ async def load_facts(
         for answer in await store.abatch(ops) if ops else []:
             items = answer if isinstance(answer, list) else [answer]
             for item in cast("list[Item | SearchItem | None]", items):
-                if item is not None and item.value.get("kind") == "fact":
+                if item is not None and FACT.matches(item.value):
                     found[item.key] = Fact.from_value(item.value)
         more = {id_ for fact in found.values() for id_ in (fact.superseded_by or "", *fact.doubts) if id_} - set(found)
         asked = {op.key for op in ops if isinstance(op, GetOp)}

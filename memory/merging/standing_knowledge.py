@@ -10,6 +10,7 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import KNOWLEDGE
 from react_mem.memory.model.knowledge import MIN_SOURCES, Knowledge, confidence
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
@@ -28,7 +29,7 @@ async def load_knowledge(store: BaseStore, user_id: str) -> dict[str, Knowledge]
         user_id: The owner.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    found = await store.asearch(namespace, filter={"kind": "knowledge"}, limit=_MAX_KNOWLEDGE, refresh_ttl=False)
+    found = await store.asearch(namespace, filter={"kind": KNOWLEDGE.name}, limit=_MAX_KNOWLEDGE, refresh_ttl=False)
     return {item.key: Knowledge.from_value(item.value) for item in found}
 
 

@@ -11,8 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.model.external import origin_of_result
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message, Role, now, record_id, with_origin
+from react_mem.memory.model.records import Message, Role, now, with_origin
 
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
@@ -132,7 +133,7 @@ def message_record_id(session_id: str, message: BaseMessage) -> str:
 
 def record_of(session_id: str, message_id: str) -> str:
     """Return the id of the record of the message with this id in a conversation."""
-    return record_id("message", session_id, message_id)
+    return MESSAGE.id(session_id, message_id)
 
 
 def is_said(message: BaseMessage) -> bool:

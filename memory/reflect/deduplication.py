@@ -22,6 +22,7 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import retire, said_again
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
@@ -38,7 +39,7 @@ _LAST = "\uffff"
 """An id behind all others, for a note that has none."""
 
 _PAGE = 500
-_BELIEVED = {"kind": "fact", "current": True}
+_BELIEVED = {"kind": FACT.name, "current": True}
 
 
 @dataclass(frozen=True)

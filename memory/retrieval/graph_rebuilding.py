@@ -19,6 +19,7 @@ from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, MESSAGE
 from react_mem.memory.model.namespaces import links_namespace, meta_namespace, scope_namespace
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.store.owned import WHOLE, everything
@@ -44,9 +45,9 @@ _COMPARED_CHARS = 600
 """Characters of a record that say what it is about; the local model needs 0.1 s for 2,000."""
 
 _COMPARED: dict[MemoryScope, dict[str, Any]] = {
-    MemoryScope.SEMANTIC: {"kind": "fact", "current": True},
+    MemoryScope.SEMANTIC: {"kind": FACT.name, "current": True},
     MemoryScope.EPISODIC: {},
-    MemoryScope.DIALOG: {"kind": "message"},
+    MemoryScope.DIALOG: {"kind": MESSAGE.name},
 }
 """What records of a scope are compared with: what answers to it."""
 

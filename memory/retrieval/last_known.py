@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.index.over import is_over
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
+from react_mem.memory.model.kinds import CHAIN
 from react_mem.memory.model.records import with_zone
 
 DATABASE = "database"
@@ -75,7 +76,7 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
     if read is None or age > _MAX_AGE:
         return None
     # where a conversation stands is of no use in another one
-    items = [i for i in read.results if i.source != "chain" or i.payload.get("session_id") == query.session_id]
+    items = [i for i in read.results if i.source != CHAIN.name or i.payload.get("session_id") == query.session_id]
     items = [i for i in items if not is_over(i.payload, with_zone(query.asked_at))]
     return MemoryResults(
         items,

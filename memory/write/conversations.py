@@ -14,9 +14,9 @@ from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONVERSATION
+from react_mem.memory.model.kinds import CONVERSATION, EPISODE
 from react_mem.memory.model.operations import TranscriptMessage
-from react_mem.memory.model.records import Level, Message, now, record_id
+from react_mem.memory.model.records import Level, Message, now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
@@ -94,7 +94,7 @@ async def end_conversation(turns: Turns) -> TurnReport:
         if extraction.episode is not None and turns.memory.policy.recall.episodic:
             made = drafts.episode(replace(extraction.episode, milestone=""), sources, stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
-            id_ = record_id("episode", str(Level.CONVERSATION), turns.session_id)
+            id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
             whole = made.model_copy(update={"id": id_, "level": Level.CONVERSATION})
             changes.append(put(turns.user_id, whole))
         changes.append(put(turns.user_id, record))

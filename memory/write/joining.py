@@ -8,6 +8,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message
 from react_mem.memory.model.states import PendingTurn
@@ -75,7 +76,7 @@ async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> 
     for item in found:
         if item.value.get("chain") and item.value["level"] == "1":
             joined.update(item.value["source_ids"])
-    missing = [item.value for item in found if item.value["kind"] == "message" and item.key not in joined]
+    missing = [item.value for item in found if MESSAGE.matches(item.value) and item.key not in joined]
     missing.sort(key=lambda value: (value["turn"], str(value["created_at"]), value["id"]))
     room = max(MAX_WAITING - chain.waiting, 0)
     latest = tuple(id_ for id_ in chain.latest if id_ in joined)

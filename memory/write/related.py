@@ -18,6 +18,7 @@ from react_mem.memory.language.comparison import linking_words
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
 
@@ -48,7 +49,7 @@ async def related_facts(store: BaseStore, user_id: str, said: str) -> list[Fact]
         Facts, each once; one round trip. Where the embedder fails, those that share words.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    standing = {"kind": "fact", "retired_at": None}
+    standing = {"kind": FACT.name, "retired_at": None}
     question = said[:MAX_INDEXED_CHARS]
     nearest = SearchOp(namespace, filter=standing, limit=NEIGHBOURS, query=question or None)
     of_late = SearchOp(namespace, filter=standing, limit=_SCANNED)

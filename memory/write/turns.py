@@ -34,10 +34,11 @@ from react_mem.memory.merging.transcript import is_said, message_record_id, to_r
 from react_mem.memory.model.changes import Change, delete, delete_pending, put
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CONVERSATION, PENDING
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact, Message, ProfileValue, now, record_id
+from react_mem.memory.model.records import Fact, Message, ProfileValue, now
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
 from react_mem.memory.scopes.experience import step_id
@@ -432,7 +433,7 @@ class Turns:
         """Return the record of this conversation as it is now."""
         at = now()
         return Conversation(
-            id=record_id("conversation", self.session_id),
+            id=CONVERSATION.id(self.session_id),
             text="",
             created_at=at,
             last_said_at=at,
@@ -682,7 +683,7 @@ def _count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None
 
 
 def _note_id(sources: Sequence[str]) -> str:
-    return record_id("pending", *sources)
+    return PENDING.id(*sources)
 
 
 def _sources(turns: Sequence[PendingTurn]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import MESSAGE, SUMMARY
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.write.joining import load_chain
 
@@ -56,11 +57,11 @@ async def unfold(memory: MemoryFacade, user_id: str, summary_id: str) -> Unfolde
     for _ in range(_MAX_DEPTH):
         level = await memory.records(user_id, MemoryScope.DIALOG, wanted)
         found |= level
-        below = (id_ for value in level.values() if value["kind"] == "summary" for id_ in value["source_ids"])
+        below = (id_ for value in level.values() if SUMMARY.matches(value) for id_ in value["source_ids"])
         wanted = set(below) - found.keys()
         if not wanted:
             break
-    if found.get(summary_id, {}).get("kind") != "summary":
+    if not SUMMARY.matches(found.get(summary_id, {})):
         return None
     return _tree(found[summary_id], found, set())
 
@@ -80,12 +81,12 @@ async def find_summary(memory: MemoryFacade, user_id: str, session_id: str, name
     if len(matching) == 1:
         return matching[0]
     known = await memory.records(user_id, MemoryScope.DIALOG, [name])
-    return name if known.get(name, {}).get("kind") == "summary" else None
+    return name if SUMMARY.matches(known.get(name, {})) else None
 
 
 def _tree(value: dict[str, Any], found: Mapping[str, dict[str, Any]], seen: set[str]) -> Unfolded:
     seen.add(value["id"])
-    if value["kind"] == "message":
+    if MESSAGE.matches(value):
         return Unfolded(Message.from_value(value))
     parts: list[Unfolded] = []
     missing: list[str] = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, MESSAGE, PENDING
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Fact, Message, now, record_id
+from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.items import Work, put_work
@@ -32,7 +33,7 @@ async def offer_unread(memory: MemoryFacade, user_id: str, agent_id: str) -> int
         How many messages wait now.
     """
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    unread = {"kind": "fact", "unread": True, "agent_id": agent_id}
+    unread = {"kind": FACT.name, "unread": True, "agent_id": agent_id}
 
     async def step() -> tuple[int, list[Change]]:
         found = await memory.store.asearch(namespace, filter=unread, limit=_AT_ONCE, refresh_ttl=False)
@@ -43,7 +44,7 @@ async def offer_unread(memory: MemoryFacade, user_id: str, agent_id: str) -> int
         waiting = {id_ for value in await memory.pending(user_id) for id_ in value["source_ids"]}
         ids = [id_ for fact in facts for id_ in fact.source_ids if id_ not in waiting]
         values = (await memory.records(user_id, MemoryScope.DIALOG, ids)).values()
-        said = [Message.from_value(value) for value in values if value["kind"] == "message"]
+        said = [Message.from_value(value) for value in values if MESSAGE.matches(value)]
         changes = [put(user_id, fact.model_copy(update={"unread": False})) for fact in facts]
         changes += [put(user_id, _waiting(message, agent_id)) for message in said]
         at = int(now().timestamp() * 1000)
@@ -57,7 +58,7 @@ async def offer_unread(memory: MemoryFacade, user_id: str, agent_id: str) -> int
 
 def _waiting(message: Message, agent_id: str) -> PendingTurn:
     return PendingTurn(
-        id=record_id("pending", message.id),
+        id=PENDING.id(message.id),
         text=message.text[:_MAX_NOTE],
         created_at=message.created_at,
         # it has joined its conversation's chain when it was said

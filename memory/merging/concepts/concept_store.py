@@ -16,7 +16,7 @@ from react_mem.memory.merging.concepts.resolution import related
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Concept, Decider, Merge
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.kinds import CONCEPT, FACT, Kind
 from react_mem.memory.model.records import Fact
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
@@ -29,7 +29,7 @@ async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
         store: The store.
         user_id: The owner.
     """
-    found = await _kinds(store, user_id, "concept")
+    found = await _kept(store, user_id, CONCEPT)
     # thousands take a tenth of a second
     return await asyncio.to_thread(_read, found)
 
@@ -80,7 +80,7 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
 
     async def step() -> tuple[list[Concept], list[Change]]:
         before = await load_concepts(store, user_id)
-        facts = await _kinds(store, user_id, "fact")
+        facts = await _kept(store, user_id, FACT)
         # thousands of facts take a second
         after = await asyncio.to_thread(_anew, before, facts)
         return after, _difference(user_id, before, after)
@@ -290,7 +290,7 @@ def _pairs(one: Iterable[str], other: Iterable[str]) -> set[tuple[str, str]]:
     return {(min(a, b), max(a, b)) for a in one for b in others if a != b}
 
 
-async def _kinds(store: BaseStore, user_id: str, kind: str) -> list[SearchItem]:
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    [found] = await store.abatch([SearchOp(namespace, filter={"kind": kind}, limit=WHOLE, refresh_ttl=False)])
+async def _kept(store: BaseStore, user_id: str, kind: Kind) -> list[SearchItem]:
+    search = SearchOp(kind.namespace(user_id), filter={"kind": kind.name}, limit=WHOLE, refresh_ttl=False)
+    [found] = await store.abatch([search])
     return cast("list[SearchItem]", found)

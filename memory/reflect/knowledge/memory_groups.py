@@ -14,8 +14,9 @@ from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.model.records import Episode, Fact
+from react_mem.memory.model.records import Episode, Fact, Level
 
 MAX_FACTS = 500
 MAX_EPISODES = 200
@@ -84,14 +85,14 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
         user_id: The owner.
     """
     semantic = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    told: dict[str, Any] = {"kind": "fact", "verbatim": False}
+    told: dict[str, Any] = {"kind": FACT.name, "verbatim": False}
     ops: list[Op] = [
         SearchOp(semantic, filter={**told, "current": True}, limit=MAX_FACTS, refresh_ttl=False),
         SearchOp(semantic, filter={**told, "current": False}, limit=MAX_FACTS, refresh_ttl=False),
         SearchOp(scope_namespace(user_id, MemoryScope.EPISODIC), limit=MAX_EPISODES, refresh_ttl=False),
         SearchOp(
             scope_namespace(user_id, MemoryScope.DIALOG),
-            filter={"kind": "summary", "chain": True, "level": "1"},
+            filter={"kind": SUMMARY.name, "chain": True, "level": "1"},
             limit=_MAX_SUMMARIES,
             refresh_ttl=False,
         ),
@@ -100,7 +101,7 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
     return Memories(
         [Fact.from_value(item.value) for item in current],
         [Fact.from_value(item.value) for item in former],
-        [Episode.from_value(item.value) for item in episodes if item.value["level"] != "conversation"],
+        [Episode.from_value(item.value) for item in episodes if item.value["level"] != Level.CONVERSATION],
         {source: item.key for item in summaries for source in item.value["source_ids"]},
     )
 

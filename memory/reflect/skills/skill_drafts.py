@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import record_id
 from react_mem.memory.model.skills import Skill, ToolUse
 from react_mem.memory.reflect.skills.traces import Trace
 from react_mem.memory.scopes.procedural import skill_text
@@ -89,9 +89,9 @@ def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
 
 def procedure_id(task_type: str, tools: Sequence[str]) -> str:
     """Return the id of the skill for this kind of task and these tools."""
-    return record_id("skill", "procedure", task_type, *tools)
+    return SKILL.id("procedure", task_type, *tools)
 
 
 def lesson_id(task_type: str, *about: str) -> str:
     """Return the id of the lesson of this kind of task about this."""
-    return record_id("skill", "lesson", task_type, *about)
+    return SKILL.id("lesson", task_type, *about)
