@@ -22,6 +22,7 @@ from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.memory import Subparsers
 from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
+from react_mem.memory.llm.calls import limited
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import load_embedding_model
 from react_mem.memory.store.server import connected
@@ -119,7 +120,7 @@ def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -
 
     async def answer() -> None:
         model = await asyncio.to_thread(load_chat_model, spec)
-        said = await model.ainvoke("Say OK.")
+        said = await limited(model, 10).ainvoke("Say OK.")
         if not isinstance(said, AIMessage):
             raise TypeError(f"it answered with {type(said).__name__}")
 

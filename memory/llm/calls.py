@@ -6,12 +6,14 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import openai
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
 from pydantic import SecretStr
 
@@ -22,6 +24,12 @@ from react_mem.memory.llm.errors import translate
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
+
+_LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
+"""How chat models call the tokens of an answer."""
+
+_THOUGHTS, _SPARE = 16_000, 2_000
+"""Tokens beside the answer: what a reasoning model thinks first, and what one may that does not say whether it does."""
 
 # Why a model stopped before it was done, as the providers say it.
 _BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"})
@@ -85,50 +93,107 @@ def without_retries(model: BaseChatModel) -> BaseChatModel:
     return copy
 
 
+def limited(model: BaseChatModel, tokens: int) -> BaseChatModel:
+    """Return a copy of a chat model whose answers take so many tokens at most, beside what it thinks before them.
+
+    Args:
+        model: Any chat model; one that is to write less stays so, and one without such a setting is as it was.
+        tokens: Of the answer.
+    """
+    name = next((name for name in _LIMITS if name in type(model).model_fields), None)
+    if name is None:
+        return model
+    thinks = (model.profile or {}).get("reasoning_output") or getattr(model, "thinking", None)
+    most = tokens + (_THOUGHTS if thinks else _SPARE)
+    own = getattr(model, name)
+    return model.model_copy(update={name: min(own, most) if own and own > 0 else most})
+
+
+async def say(
+    model: BaseChatModel, prompt: Sequence[BaseMessage], *, purpose: str, run_name: str, seconds: float, max_tokens: int
+) -> AIMessage:
+    """Ask a chat model once, behind the scenes.
+
+    Args:
+        model: The model.
+        prompt: What it is asked.
+        purpose: What for, as telemetry counts it.
+        run_name: The call's name in traces: another one than a node's, whose messages are streamed.
+        seconds: How long it may take.
+        max_tokens: Of the answer.
+
+    Raises:
+        ExtractionError: If the model cannot be reached, refuses or is late.
+    """
+    async with asking(purpose, model, seconds) as call:
+        answer = await limited(model, max_tokens).ainvoke(list(prompt), _hidden(run_name))
+        call.answered(answer)
+        return answer
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What a model says that is to fill in a JSON object.
+
+    Args:
+        text: The answer.
+        broken_off: Whether it was cut short.
+        usage: The tokens that the provider counted.
+    """
+
+    text: str
+    broken_off: bool
+    usage: Mapping[str, Any]
+
+
 async def fill(
     model: BaseChatModel,
     schema: Mapping[str, Any],
     prompt: Sequence[BaseMessage],
-    call: telemetry.ModelCall,
+    *,
+    purpose: str,
     run_name: str,
-) -> tuple[str, bool, Mapping[str, Any]]:
-    """Ask a chat model once for a JSON object.
+    seconds: float,
+    max_tokens: int,
+) -> Filled:
+    """Ask a chat model once for a JSON object, behind the scenes. See `say`.
 
     Args:
         model: One whose `with_structured_output` knows `method="json_schema"`.
         schema: What the object looks like.
         prompt: What it is asked.
-        call: Counts what it takes.
+        purpose: What for.
         run_name: The call's name in traces.
-
-    Returns:
-        What it answered, whether it was cut short, and the tokens that the provider counted.
-
-    Raises:
-        ModelRejected: If it declines.
-        Exception: Whatever the client raises.
+        seconds: How long it may take.
+        max_tokens: Of the answer.
     """
     # OpenAI's clients take `strict`; others refuse a keyword that they do not know
     takes_strict = "strict" in inspect.signature(model.with_structured_output).parameters
     options: dict[str, Any] = {"strict": True} if takes_strict else {}
-    filling = model.with_structured_output(dict(schema), method="json_schema", include_raw=True, **options)
+    async with asking(purpose, model, seconds) as call:
+        filling = limited(model, max_tokens).with_structured_output(
+            dict(schema), method="json_schema", include_raw=True, **options
+        )
+        try:
+            answer: Any = await filling.ainvoke(list(prompt), _hidden(run_name))
+        except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
+            usage = {}
+            if spent := error.completion.usage:
+                usage = {"input_tokens": spent.prompt_tokens, "output_tokens": spent.completion_tokens}
+                usage["total_tokens"] = spent.total_tokens
+            call.spent(usage)
+            return Filled(error.completion.choices[0].message.content or "", True, usage)
+        raw, parsed = answer["raw"], answer.get("parsed")
+        call.answered(raw)
+        text = said_in(raw)
+        if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
+            text = as_json(parsed)
+        return Filled(text, is_broken_off(raw), raw.usage_metadata or {})
+
+
+def _hidden(run_name: str) -> RunnableConfig:
     # merged into the config of the run around it, so that a trace shows the call where it belongs
-    config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": run_name})
-    try:
-        answer: Any = await filling.ainvoke(list(prompt), config)
-    except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
-        usage = {}
-        if spent := error.completion.usage:
-            usage = {"input_tokens": spent.prompt_tokens, "output_tokens": spent.completion_tokens}
-            usage["total_tokens"] = spent.total_tokens
-        call.spent(usage)
-        return error.completion.choices[0].message.content or "", True, usage
-    raw, parsed = answer["raw"], answer.get("parsed")
-    call.answered(raw)
-    text = said_in(raw)
-    if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
-        text = as_json(parsed)
-    return text, is_broken_off(raw), raw.usage_metadata or {}
+    return merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": run_name})
 
 
 def secrets_of(model: BaseChatModel) -> tuple[str, ...]:

@@ -12,8 +12,11 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from react_mem.errors import InvalidOutput
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import first_object
-from react_mem.memory.llm.calls import asking, fill, without_retries
+from react_mem.memory.llm.calls import fill, without_retries
 from react_mem.memory.llm.stand_ins import ask_in_turn
+
+MAX_TOKENS = 4_000
+"""Of an answer: twenty steps of a plan, or a group of memories drawn together, take a quarter of them."""
 
 
 class FormModel:
@@ -52,11 +55,18 @@ class FormModel:
         prompt = [SystemMessage(instructions), HumanMessage(data)]
 
         async def ask(model: BaseChatModel, left: float) -> Mapping[str, Any]:
-            async with asking(self._purpose, model, left) as call:
-                text, *_ = await fill(model, schema, prompt, call, run_name)
-            found = first_object(text)
+            said = await fill(
+                model,
+                schema,
+                prompt,
+                purpose=self._purpose,
+                run_name=run_name,
+                seconds=left,
+                max_tokens=MAX_TOKENS,
+            )
+            found = first_object(said.text)
             if found is None:
-                raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=text)
+                raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=said.text)
             return found
 
         return await ask_in_turn([partial(ask, model) for model in self._models], seconds)

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.runnables.config import ensure_config, merge_configs
 
 from react_mem.errors import ExtractionError, InvalidOutput
 from react_mem.memory import telemetry
 from react_mem.memory.language.hallucination import Told
-from react_mem.memory.llm.calls import HIDDEN, asking, is_broken_off, said_in, without_retries
+from react_mem.memory.llm.calls import is_broken_off, said_in, say, without_retries
 from react_mem.memory.llm.fencing import fence
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.model.summary_settings import SummarySettings
@@ -191,17 +190,23 @@ class Summarising:
             ExtractionError: If it fails, or its answer is no summary.
         """
         self._calls += 1
-        config = merge_configs(ensure_config(), {"tags": [HIDDEN], "run_name": "summarise"})
-        async with asking("summary", asked.model, self.deadline) as call:
-            answer = await asked.model.ainvoke(list(prompt), config)
-            call.answered(answer)
+        length = self.settings.summary_length
+        answer = await say(
+            asked.model,
+            prompt,
+            purpose="summary",
+            run_name="summarise",
+            seconds=self.deadline,
+            # a character is a token at most, and what is too long is cut
+            max_tokens=2 * length,
+        )
         told = said_in(answer)[:_MAX_ANSWER]
         text = read_summary(told)
         if problem := await asyncio.to_thread(lambda: objection(text, task.evidence())):
             raise InvalidOutput(problem, raw=told)
         # where it was cut short, its last sentence says something else than it would have
         limit = len(text) - 1 if is_broken_off(answer) else len(text)
-        return shortened(text, min(limit, self.settings.summary_length))
+        return shortened(text, min(limit, length))
 
     async def _compared(self, text: str, task: Task) -> Coherence:
         # the words of a long conversation take a while to compare

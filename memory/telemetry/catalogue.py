@@ -67,14 +67,13 @@ _SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1)
 _COUNTS = (0, 1, 2, 3, 5, 8, 13, 20, 40, 80)
 _MONEY = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 
-_PURPOSE = choice(
+PURPOSE = choice(
     "purpose",
     "answer",
     "extraction",
     "summary",
     "web_search",
     "chat_summary",
-    "compression",
     "learning",
     "consolidation",
     "planning",
@@ -117,7 +116,7 @@ OPERATIONS = (
         (_MODEL, _INPUT),
         frozenset({"texts"}),
     ),
-    Operation("model", "One call of a chat model.", (_PURPOSE, _MODEL), frozenset({"input_tokens", "output_tokens"})),
+    Operation("model", "One call of a chat model.", (PURPOSE, _MODEL), frozenset({"input_tokens", "output_tokens"})),
     Operation("tool", "One call of a tool.", (Name("tool"),)),
     Operation(
         "extraction",
@@ -182,10 +181,10 @@ INSTRUMENTS = (
     Instrument("turn.cost", Kind.HISTOGRAM, "{currency}", "Price of one turn's answer.", (), _MONEY),
     Instrument("turn.model_calls", Kind.HISTOGRAM, "{call}", "Model calls of one turn's answer.", (), _COUNTS),
     Instrument(
-        "model.tokens", Kind.COUNTER, "{token}", "Tokens, as the provider counts them.", (_PURPOSE, _MODEL, _DIRECTION)
+        "model.tokens", Kind.COUNTER, "{token}", "Tokens, as the provider counts them.", (PURPOSE, _MODEL, _DIRECTION)
     ),
     Instrument(
-        "model.cost", Kind.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (_PURPOSE, _MODEL)
+        "model.cost", Kind.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (PURPOSE, _MODEL)
     ),
     Instrument("read.results", Kind.HISTOGRAM, "{memory}", "Memories that one read found.", (), _COUNTS),
     Instrument("retrieved", Kind.COUNTER, "{memory}", "Memories that were found, by what they are.", (_SOURCE,)),

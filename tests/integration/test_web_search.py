@@ -507,7 +507,7 @@ async def test_where_words_do_not_decide_the_model_does_and_nonsense_is_no(
 async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) -> None:
     failing = ScriptedModel(script=[ConnectionError("secret")])
     answer = await searching(web).search("Who owns the Pixel brand?", model=failing, now=NOW)
-    assert answer == WebAnswer(missing={"decision": "the model could not be asked (ConnectionError)"})
+    assert answer == WebAnswer(missing={"decision": "the model could not be asked (ModelUnavailable)"})
 
     class Hanging(ScriptedModel):
         async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
@@ -515,7 +515,7 @@ async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) 
 
     started = time.monotonic()
     answer = await searching(web, timeout=1.0).search("Who owns Pixel?", model=Hanging(script=["yes"]), now=NOW)
-    assert answer.missing == {"decision": "the model could not be asked (TimeoutError)"}
+    assert answer.missing == {"decision": "the model could not be asked (DeadlineExceeded)"}
     assert time.monotonic() - started < 0.6
 
 

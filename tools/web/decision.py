@@ -9,8 +9,7 @@ from datetime import datetime
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from react_mem.memory import telemetry
-from react_mem.memory.llm.calls import HIDDEN, without_retries
+from react_mem.memory.llm.calls import say, without_retries
 from react_mem.memory.llm.fencing import fence
 from react_mem.memory.llm.stand_ins import ask_in_turn
 from react_mem.prompts import load_prompt
@@ -20,6 +19,8 @@ MAX_SECONDS = 3.0
 twice."""
 
 _MAX_CHARS = 1000
+_MAX_TOKENS = 10
+"""Of one word; what says more has not said yes."""
 
 
 async def model_says_yes(
@@ -34,8 +35,7 @@ async def model_says_yes(
         seconds: How long to wait for an answer.
 
     Raises:
-        TimeoutError: If no model answers in time.
-        Exception: Whatever the models' clients raise.
+        ExtractionError: If no model can be reached, or each refuses or is late.
     """
     # a file the first time, and copies of clients
     prompt, callers = await asyncio.to_thread(
@@ -55,8 +55,7 @@ async def model_says_yes(
 
 
 async def _says_yes(model: BaseChatModel, messages: Sequence[BaseMessage], seconds: float) -> bool:
-    with telemetry.model_call("web_search", model) as call:
-        async with asyncio.timeout(seconds):
-            answer = await model.ainvoke(list(messages), config={"tags": [HIDDEN]})
-        call.answered(answer)
+    answer = await say(
+        model, messages, purpose="web_search", run_name="search_decision", seconds=seconds, max_tokens=_MAX_TOKENS
+    )
     return answer.text.strip().strip(".!*\"'`").casefold() == "yes"

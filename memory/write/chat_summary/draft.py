@@ -10,7 +10,6 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 
-from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import first_object
 from react_mem.memory.llm.calls import fill
 from react_mem.memory.llm.schema import object_schema
@@ -53,23 +52,32 @@ class Draft:
         return value.strip() if isinstance(value, str) else ""
 
 
-async def ask(model: BaseChatModel, messages: list[BaseMessage]) -> Draft:
+async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> Draft:
     """Ask a model once. An answer that is of no use is no error: asking again would cost as much again.
 
     Args:
         model: The model; its client does not retry.
         messages: The prompt.
+        seconds: How long it may take.
+        max_tokens: Of the answer.
 
     Raises:
-        Exception: Whatever the client raises.
+        ExtractionError: If the model cannot be reached, refuses or is late.
     """
-    with telemetry.model_call("chat_summary", model) as call:
-        text, broken_off, spent = await fill(model, _SCHEMA, messages, call, run_name="chat_summary")
-    usage = Usage.model_validate(spent) if spent else None
+    said = await fill(
+        model,
+        _SCHEMA,
+        messages,
+        purpose="chat_summary",
+        run_name="chat_summary",
+        seconds=seconds,
+        max_tokens=max_tokens,
+    )
+    usage = Usage.model_validate(said.usage) if said.usage else None
     # small models fill up with white space what is whole
-    fields = first_object(text, _SCHEMA["properties"])
+    fields = first_object(said.text, _SCHEMA["properties"])
     if fields is None:
-        cut = "was cut short" if broken_off else "is not in the form that was asked for"
+        cut = "was cut short" if said.broken_off else "is not in the form that was asked for"
         return Draft(usage=usage, problem=f"the model's answer {cut}")
     return Draft(fields, usage)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 
 from langchain_core.language_models import BaseChatModel
@@ -18,8 +19,7 @@ from react_mem.errors import DeadlineExceeded, ExtractionError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.llm.budget import ASSUMED_WINDOW, Window
-from react_mem.memory.llm.calls import secrets_of, without_retries
-from react_mem.memory.llm.errors import translate
+from react_mem.memory.llm.calls import without_retries
 from react_mem.memory.llm.fencing import block, row
 from react_mem.memory.llm.tokens import count_tokens
 from react_mem.memory.model.policy import MemoryPolicy
@@ -58,7 +58,6 @@ class ChatSummarizer:
 
     def __init__(self, models: Sequence[BaseChatModel], policy: MemoryPolicy, agent_id: str) -> None:
         self._models = [without_retries(model) for model in models]
-        self._secrets = tuple(secret for model in models for secret in secrets_of(model))
         self._policy = policy
         self._agent_id = agent_id
         # the smallest of them, since any may be the one that is asked
@@ -155,20 +154,21 @@ class ChatSummarizer:
         deadline = self._policy.extraction.timeout
         failures: list[str] = []
         failure: ExtractionError = ModelUnavailable("no model was asked")
-        try:
-            async with asyncio.timeout(deadline):
-                for model in self._models:
-                    try:
-                        return await ask(model, messages), failures
-                    except Exception as error:
-                        failure = translate(error, self._secrets)
-                    # its type alone: what a service says may repeat what was said in the chat
-                    log.warning("a chat summary failed at the model: %s", type(failure).__name__)
-                    failures.append(f"a model failed, and the next one was asked: {failure}")
-        except TimeoutError:
-            failure = DeadlineExceeded(f"the model did not answer within {deadline:g} seconds")
+        ends = time.monotonic() + deadline
+        for model in self._models:
+            left = ends - time.monotonic()
+            if left <= 0:
+                failure = DeadlineExceeded(f"the model did not answer within {deadline:g} seconds")
+                break
+            try:
+                return await ask(model, messages, seconds=left, max_tokens=self._policy.context.answer_tokens), failures
+            except ExtractionError as error:
+                failure = error
+            # its type alone: what a service says may repeat what was said in the chat
+            log.warning("a chat summary failed at the model: %s", type(failure).__name__)
+            failures.append(f"a model failed, and the next one was asked: {failure}")
         # An error and no result: who takes the former summary for the new one would drop the messages since.
-        raise failure from None  # the original, in a log, may show a key
+        raise failure
 
     def _checked(
         self, draft: Draft, request: ChatSummaryRequest, found: FoundCustomer

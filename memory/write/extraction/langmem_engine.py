@@ -18,12 +18,11 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langmem import create_thread_extractor
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import as_json
-from react_mem.memory.llm.calls import HIDDEN, is_broken_off, said_in
-from react_mem.memory.write.extraction.briefing import Briefing
+from react_mem.memory.llm.calls import HIDDEN, asking, is_broken_off, limited, said_in
+from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing
 from react_mem.memory.write.extraction.proposal import Proposal
-from react_mem.memory.write.extraction.structured import StructuredExtractor
+from react_mem.memory.write.extraction.structured import StructuredExtractor, answer_tokens
 
 
 class LangMemExtractor(StructuredExtractor):
@@ -34,7 +33,11 @@ class LangMemExtractor(StructuredExtractor):
         prompt = self.instructions.replace("{", "{{").replace("}", "}}")
         create: Any = create_thread_extractor  # its annotation knows models by name only; it takes them as well
         try:
-            return create(model, schema=Proposal, instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}")
+            return create(
+                limited(model, answer_tokens(MAX_CLAUSES)),
+                schema=Proposal,
+                instructions=f"{prompt}\n\n{{memories}}\n\n{{repair}}",
+            )
         except NotImplementedError:
             raise ValueError(
                 f"The extraction engine 'langmem' needs a chat model that calls tools; {type(model).__name__} "
@@ -42,7 +45,7 @@ class LangMemExtractor(StructuredExtractor):
             ) from None
 
     async def ask(
-        self, bound: Any, briefing: Briefing, failed: InvalidOutput | None, call: telemetry.ModelCall
+        self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
         """Ask for one tool call. See `StructuredExtractor.ask`."""
         material = {
@@ -51,17 +54,18 @@ class LangMemExtractor(StructuredExtractor):
             "repair": self.repair(failed) if failed else "",
         }
         kept = _Kept()
-        # LangMem runs a graph of its own. Inside a node it would join the graph around it, and what its nodes return
-        # would go to the user's stream: it runs as if nothing were around it.
-        context = contextvars.copy_context()
-        context.run(var_child_runnable_config.set, None)
         config = {"callbacks": [kept], "tags": [HIDDEN], "configurable": {"max_attempts": 1}}
-        run = asyncio.create_task(bound.ainvoke(material, config), context=context)
-        await asyncio.gather(run, return_exceptions=True)
-        if kept.answer is None:
-            raise kept.error or run.exception() or RuntimeError("the model was not asked")
-        call.answered(kept.answer)
-        return _sent(kept.answer), is_broken_off(kept.answer)
+        async with asking("extraction", model, seconds) as call:
+            # LangMem runs a graph of its own. Inside a node it would join the graph around it, and what its nodes
+            # return would go to the user's stream: it runs as if nothing were around it.
+            context = contextvars.copy_context()
+            context.run(var_child_runnable_config.set, None)
+            run = asyncio.create_task(bound.ainvoke(material, config), context=context)
+            await asyncio.gather(run, return_exceptions=True)
+            if kept.answer is None:
+                raise kept.error or run.exception() or RuntimeError("the model was not asked")
+            call.answered(kept.answer)
+            return _sent(kept.answer), is_broken_off(kept.answer)
 
 
 class _Kept(AsyncCallbackHandler):

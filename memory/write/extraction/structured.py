@@ -14,9 +14,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import Answer, read_answer
-from react_mem.memory.llm.calls import asking, fill, without_retries
+from react_mem.memory.llm.calls import fill, without_retries
 from react_mem.memory.llm.stand_ins import ask_in_turn
 from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
 from react_mem.memory.write.extraction.briefing import Briefing, brief
@@ -26,6 +25,11 @@ from react_mem.prompts import load_prompt
 
 # What a repair shows of the answer that could not be read.
 _MAX_SHOWN = 2_000
+
+
+def answer_tokens(clauses: int) -> int:
+    """Return how many tokens the labels of so many clauses take at most, each with a wording of its own."""
+    return 1_000 + 100 * clauses
 
 
 class StructuredExtractor:
@@ -70,8 +74,8 @@ class StructuredExtractor:
         while True:
             calls += 1
             try:
-                async with asking("extraction", model, max(ends - time.monotonic(), 0.0)) as call:
-                    text, broken_off = await self.ask(bound, briefing, failed, call)
+                seconds = max(ends - time.monotonic(), 0.0)
+                text, broken_off = await self.ask(model, bound, briefing, failed, seconds)
                 return read_answer(text, FIELDS, broken_off=broken_off), calls
             except InvalidOutput as error:
                 # a second repair helps no model that the first did not help; it only doubles the wait
@@ -88,27 +92,36 @@ class StructuredExtractor:
         return model
 
     async def ask(
-        self, bound: Any, briefing: Briefing, failed: InvalidOutput | None, call: telemetry.ModelCall
+        self, model: BaseChatModel, bound: Any, briefing: Briefing, failed: InvalidOutput | None, seconds: float
     ) -> tuple[str, bool]:
         """Ask a model once.
 
         Args:
-            bound: The model, as `bound` returns it.
+            model: The model.
+            bound: The same, as `bound` returns it.
             briefing: What to show it.
             failed: What was wrong with the answer that this one is to repair, if any.
-            call: Counts what it takes.
+            seconds: How long it may take.
 
         Returns:
             What it answered, and whether it was cut short.
 
         Raises:
-            Exception: Whatever the client raises.
+            ExtractionError: If the model cannot be reached, refuses or is late.
         """
         labels = [*briefing.targets, *briefing.earlier]
         schema = strict_schema(labels, list(self.profile), clauses=len(briefing.clauses))
         prompt = self.prompt(briefing, failed)
-        text, broken_off, _ = await fill(bound, schema, prompt, call, run_name="extract_memories")
-        return text, broken_off
+        said = await fill(
+            model,
+            schema,
+            prompt,
+            purpose="extraction",
+            run_name="extract_memories",
+            seconds=seconds,
+            max_tokens=answer_tokens(len(briefing.clauses)),
+        )
+        return said.text, said.broken_off
 
     def prompt(self, briefing: Briefing, failed: InvalidOutput | None = None) -> list[BaseMessage]:
         """Return the messages that a model is sent. See `ask`."""

@@ -1,0 +1,186 @@
+"""Every call of a model behind the scenes has a bound in tokens and one in seconds."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextvars
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatResult
+from langchain_core.runnables import Runnable, RunnableLambda
+from pydantic import Field
+
+from react_mem.errors import ExtractionError
+from react_mem.memory.llm import calls
+from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.schema import object_schema
+from react_mem.memory.model.operations import TranscriptMessage
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.summary_settings import SummarySettings
+from react_mem.memory.reflect.skills import Proposer
+from react_mem.memory.reflect.tasks.planning import Planner
+from react_mem.memory.summaries.sources import Source
+from react_mem.memory.summaries.summarise import Summariser, Task
+from react_mem.memory.telemetry.catalogue import PURPOSE
+from react_mem.memory.write.chat_summary.form import ChatSummaryRequest
+from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
+from react_mem.memory.write.extraction import create_extractor
+from react_mem.tools.routing.asking import Asker as ToolAsker
+from react_mem.tools.web.decision import model_says_yes
+
+ROOT = Path(__file__).parents[3]
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+SAID = [TranscriptMessage("a", "user", "I live in Hue.")]
+
+_limits: contextvars.ContextVar[int] = contextvars.ContextVar("limits", default=0)
+
+
+class Watched(asyncio.Timeout):  # type: ignore[misc]  # final for type checkers
+    """A bound in seconds that what runs within it can see."""
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        self._token = _limits.set(_limits.get() + 1)
+        return await super().__aenter__()
+
+    async def __aexit__(self, *error: Any) -> bool | None:
+        _limits.reset(self._token)
+        return await super().__aexit__(*error)
+
+
+def watched(seconds: float | None) -> Watched:
+    return Watched(None if seconds is None else asyncio.get_running_loop().time() + seconds)
+
+
+class Recording(BaseChatModel):
+    """Notes the bounds of each call, and fails it."""
+
+    max_tokens: int | None = None
+    seen: list[tuple[int | None, int]] = Field(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "recording"
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
+        return self.bind(**kwargs)
+
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[Any, Any]:
+        return self | RunnableLambda(lambda raw: {"raw": raw, "parsed": None})
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        raise NotImplementedError
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        self.seen.append((self.max_tokens, _limits.get()))
+        raise ConnectionError("it is down")
+
+
+def _extract(engine: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
+    async def extract(model: BaseChatModel) -> None:
+        extractor = await asyncio.to_thread(create_extractor, engine, model)
+        await extractor.extract(SAID, [], deadline=5)
+
+    return extract
+
+
+async def _summarise(model: BaseChatModel) -> None:
+    await Summariser([model]).begin(SummarySettings(), 5).make(Task("1", [Source("I live in Hue.", NOW, "user")]))
+
+
+async def _chat_summary(model: BaseChatModel) -> None:
+    request = ChatSummaryRequest.model_validate({"user_input": "And the price?", "conversation_id": "1"})
+    await ChatSummarizer([model], MemoryPolicy(), "tester").summarize(request, store=None, user_id=None)
+
+
+DOORS: dict[str, list[Callable[[BaseChatModel], Awaitable[Any]]]] = {
+    "extraction": [_extract("structured"), _extract("langmem")],
+    "summary": [_summarise],
+    "chat_summary": [_chat_summary],
+    "consolidation": [lambda model: Asker(model, 5).ask("consolidate_facts", "data", object_schema({}, "a", "b"))],
+    "learning": [lambda model: Proposer(model, 5).propose("errand", [], [])],
+    "planning": [lambda model: Planner(model, {}).plan([], "Buy tea", None, [], 5)],
+    "switching": [lambda model: ToolAsker(model, []).ask("Buy tea", [], 5)],
+    "web_search": [lambda model: model_says_yes([model], "Who owns it?", now=NOW, seconds=5)],
+}
+
+
+@pytest.mark.parametrize(("purpose", "place"), [(name, n) for name, doors in DOORS.items() for n in range(len(doors))])
+async def test_a_call_behind_the_scenes_has_both_bounds(
+    purpose: str, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asyncio, "timeout", watched)
+    model = Recording()
+    with suppress(ExtractionError):
+        await DOORS[purpose][place](model)
+    assert model.seen
+    for tokens, limits in model.seen:
+        assert tokens is not None, "without max_tokens"
+        assert 0 < tokens <= 20_000
+        assert limits, "without a limit in seconds"
+    assert model.max_tokens is None, "the caller's own model is as it was"
+
+
+def test_every_purpose_that_telemetry_knows_is_among_them() -> None:
+    assert PURPOSE.values - {"answer"} == set(DOORS)
+
+
+class Thinking(Recording):
+    """A model that thinks first."""
+
+    thinking: dict[str, Any] = Field(default_factory=lambda: {"type": "enabled", "budget_tokens": 10_000})
+
+
+@pytest.mark.parametrize("own", [None, -1, 300])
+def test_a_bound_leaves_room_to_think_and_never_raises_ones_own(own: int | None) -> None:
+    plain = calls.limited(Recording(max_tokens=own), 100)
+    assert plain.max_tokens == (own if own == 300 else 2_100)  # type: ignore[attr-defined]
+    thinking: Any = calls.limited(Thinking(max_tokens=own), 100)
+    assert thinking.max_tokens == (300 if own == 300 else 16_100)
+
+
+def _asks(call: ast.Call) -> bool:
+    function = call.func
+    return isinstance(function, ast.Attribute) and function.attr in {"ainvoke", "astream", "invoke", "stream"}
+
+
+def test_models_are_asked_in_few_places_and_behind_the_scenes_in_one() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for room in ("agents", "graphs", "memory", "tools")
+        for path in (ROOT / room).rglob("*.py")
+        if any(isinstance(node, ast.Call) and _asks(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    }
+    assert found == {
+        "memory/llm/calls.py",
+        "memory/write/extraction/langmem_engine.py",  # LangMem asks; bounded as the others are
+        "graphs/model_call.py",  # the answer itself
+        "agents/text_dialect.py",  # the model inside another one
+        "agents/terminal/stats.py",  # whether a model answers at all; bounded
+        # no model: an agent, tools, a retriever, a page
+        "agents/terminal/turn.py",
+        "graphs/smart_buyer.py",
+        "graphs/switching/prefetch.py",
+        "tools/web/engines.py",
+        "tools/web/fetch.py",
+    }
