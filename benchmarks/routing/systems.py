@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -19,11 +20,11 @@ from langgraph.store.memory import InMemoryStore
 
 from benchmarks.routing.data import ToolData
 from react_mem.memory.context import count_tokens, tool_tokens
-from react_mem.memory.work.background import background
 from react_mem.tools.routing.find_tools import make_find_tools
 from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.settings import SwitchSettings
 from react_mem.tools.routing.switch import Switch
+from react_mem.tools.routing.vectors import PREPARING
 from react_mem.tools.routing.words import WordIndex
 
 
@@ -120,7 +121,7 @@ class Switched:
         self.overhead = tool_tokens([make_find_tools(self.switch.routes, self.switch.router, 1)])
         self.store = InMemoryStore(index={"dims": 384, "embed": self.embeddings, "fields": ["text"]})
         await self.switch.router.rank("", self.store, 60)
-        await background().drain(600)
+        await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == PREPARING))
 
     async def choose(self, request: str) -> Chosen:
         """Choose."""

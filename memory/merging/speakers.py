@@ -8,7 +8,6 @@ and a read needs no round trip to learn them.
 from __future__ import annotations
 
 import time
-import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -17,6 +16,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.records import Message, record_id
+from react_mem.memory.store.process_state import kept_with
 
 _KIND = "speaker"
 _MAX_SPEAKERS = 100
@@ -24,8 +24,9 @@ _MAX_OWNERS = 1_000
 _FRESH_SECONDS = 300.0
 """A name that another process learnt meanwhile costs only the ranking of questions that use it."""
 
-_known: weakref.WeakKeyDictionary[BaseStore, OrderedDict[str, tuple[float, tuple[str, ...]]]]
-_known = weakref.WeakKeyDictionary()
+
+class Known(OrderedDict[str, tuple[float, tuple[str, ...]]]):
+    """When this process learnt the names of an owner's speakers, and the names; who was asked for last comes last."""
 
 
 async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
@@ -35,7 +36,7 @@ async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
         store: The store.
         user_id: The owner.
     """
-    owners = _known.setdefault(store, OrderedDict())
+    owners = kept_with(store, Known)
     if user_id in owners:
         learnt, names = owners[user_id]
         if time.monotonic() - learnt < _FRESH_SECONDS:
@@ -58,7 +59,7 @@ def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message])
         user_id: The owner.
         messages: What is written with them.
     """
-    owners = _known.setdefault(store, OrderedDict())
+    owners = kept_with(store, Known)
     _, known = owners.get(user_id, (0.0, ()))
     new = sorted({message.speaker for message in messages if message.speaker} - set(known))
     new = new[: max(0, _MAX_SPEAKERS - len(known))]
@@ -84,4 +85,4 @@ async def silenced(store: BaseStore, user_id: str, left: Sequence[Item]) -> list
 
 def forget_speakers(store: BaseStore, user_id: str) -> None:
     """Let this process forget what it knows of a user's speakers."""
-    _known.setdefault(store, OrderedDict()).pop(user_id, None)
+    kept_with(store, Known).pop(user_id, None)

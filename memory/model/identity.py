@@ -21,6 +21,10 @@ DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
 _AUTHENTICATED = "langgraph_auth_user"
 
+_OF_THE_DEVELOPMENT_USER = (
+    f"no user is named, so memories belong to the development user %r; {DEV_USER_ENV} names another, or, empty, nobody"
+)
+
 _UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
 """Categories of characters that show nothing by themselves: white space, controls, joiners, accents alone."""
 
@@ -79,7 +83,7 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     if not user_id:
         return None
     if development:
-        _tell_development_user(user_id)
+        _warn_once(_OF_THE_DEVELOPMENT_USER, user_id)
     run_id = runtime.execution_info.run_id if runtime.execution_info else None
     session_id = str(configurable.get("thread_id") or run_id or "unthreaded")
     return Identity(user_id, session_id, development)
@@ -122,7 +126,7 @@ def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
         config: The node's config.
     """
     reason = _reason(runtime, config)
-    _warn_once(reason)
+    _warn_once("memory is off for a run: %s", reason)
     return f"Memory is off for this run: {reason}"
 
 
@@ -157,14 +161,5 @@ def _is_loopback(url: str) -> bool:
 
 
 @cache
-def _warn_once(reason: str) -> None:
-    log.warning("memory is off for a run: %s", reason)
-
-
-@cache
-def _tell_development_user(user_id: str) -> None:
-    log.warning(
-        "no user is named, so memories belong to the development user %r; %s names another, or, empty, nobody",
-        user_id,
-        DEV_USER_ENV,
-    )
+def _warn_once(form: str, detail: str) -> None:
+    log.warning(form, detail)

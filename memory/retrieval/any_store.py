@@ -9,11 +9,8 @@ from langgraph.store.base import BaseStore, Op, Result, SearchItem, SearchOp
 
 from react_mem.memory.index.recall import Recall, Recalled, RecallOp, RecallStore
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.retrieval.stock import StockScales, near_enough, similarity_of
+from react_mem.memory.retrieval.stock import calibration_of, near_enough, similarity_of
 from react_mem.memory.store.calibration import Calibration
-
-_SCALES = StockScales()
-"""Of the embedders of this process; what is measured of one holds wherever it is used."""
 
 
 async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
@@ -32,7 +29,7 @@ async def recall(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result 
         answers = await store.arecall(ops)
     else:
         filtered = any(isinstance(op, RecallOp) and op.similarity for op in ops)
-        calibration = _SCALES.calibration(store) if filtered else None
+        calibration = calibration_of(store) if filtered else None
         found = await store.abatch([_as_search(op) if isinstance(op, RecallOp) else op for op in ops])
         answers = [
             _as_recall(op, cast("list[SearchItem]", answer), calibration) if isinstance(op, RecallOp) else answer

@@ -6,7 +6,6 @@ It is bounded, belongs to one owner each, and is never taken for fresh: what is 
 from __future__ import annotations
 
 import time
-import weakref
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from react_mem.memory.index.over import is_over
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
 from react_mem.memory.model.kinds import CHAIN
 from react_mem.memory.model.records import with_zone
+from react_mem.memory.store.process_state import kept_with
 
 DATABASE = "database"
 """What is missing where results are the last ones known."""
@@ -35,8 +35,12 @@ class _Read:
     results: MemoryResults
 
 
-_forgotten: weakref.WeakKeyDictionary[BaseStore, dict[str, float]] = weakref.WeakKeyDictionary()
-_kept: weakref.WeakKeyDictionary[BaseStore, OrderedDict[_Key, _Read]] = weakref.WeakKeyDictionary()
+class LastReads:
+    """What was last read of a store, the latest last, and when its owners were last forgotten."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[_Key, _Read] = OrderedDict()
+        self.forgotten: dict[str, float] = {}
 
 
 def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since: float) -> None:
@@ -48,9 +52,9 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
         results: What was found.
         since: When the read began, on the monotonic clock: what was forgotten after that is not kept.
     """
-    if _forgotten.setdefault(store, {}).get(query.user_id, since) > since:
+    reads = kept_with(store, LastReads)
+    if reads.forgotten.get(query.user_id, since) > since:
         return
-    reads = _kept.setdefault(store, OrderedDict())
     # without the whole of long messages, of which the matched part is in the fragments
     items = [
         item.model_copy(update={"payload": {name: v for name, v in item.payload.items() if name != "content"}})
@@ -58,10 +62,10 @@ def keep(store: BaseStore, query: MemoryQuery, results: MemoryResults, *, since:
         else item
         for item in results
     ]
-    reads[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))
-    reads.move_to_end(_key(query))
-    while len(reads) > _MAX_READS:
-        reads.popitem(last=False)
+    reads.kept[_key(query)] = _Read(time.monotonic(), MemoryResults(items, results.missing))
+    reads.kept.move_to_end(_key(query))
+    while len(reads.kept) > _MAX_READS:
+        reads.kept.popitem(last=False)
 
 
 def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
@@ -71,7 +75,7 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
         store: Where it was read from.
         query: What is asked for now.
     """
-    read = _kept.setdefault(store, OrderedDict()).get(_key(query))
+    read = kept_with(store, LastReads).kept.get(_key(query))
     age = 0 if read is None else round(time.monotonic() - read.at)
     if read is None or age > _MAX_AGE:
         return None
@@ -86,22 +90,17 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
 
 def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:
     """Return everything that is kept of a user, whatever it was read for."""
-    return [
-        item
-        for key, read in _kept.setdefault(store, OrderedDict()).items()
-        if key[0] == user_id
-        for item in read.results
-    ]
+    reads = kept_with(store, LastReads).kept
+    return [item for key, read in reads.items() if key[0] == user_id for item in read.results]
 
 
 def forget(store: BaseStore, user_id: str) -> None:
     """Drop what is kept of a user, and what is being read right now."""
     now = time.monotonic()
-    marks = _forgotten.setdefault(store, {})
-    _forgotten[store] = {user: at for user, at in marks.items() if now - at < _MAX_AGE} | {user_id: now}
-    reads = _kept.setdefault(store, OrderedDict())
-    for key in [key for key in reads if key[0] == user_id]:
-        del reads[key]
+    reads = kept_with(store, LastReads)
+    reads.forgotten = {user: at for user, at in reads.forgotten.items() if now - at < _MAX_AGE} | {user_id: now}
+    for key in [key for key in reads.kept if key[0] == user_id]:
+        del reads.kept[key]
 
 
 def _key(query: MemoryQuery) -> _Key:

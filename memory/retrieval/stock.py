@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from weakref import finalize
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore, SearchItem
@@ -17,6 +16,7 @@ from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.calibration import KNOWN, Calibration, calibrate
 from react_mem.memory.store.embeddings import LOCAL_MODEL, LocalEmbeddings
+from react_mem.memory.store.process_state import kept_with
 
 _RETRY_SECONDS = 60.0
 
@@ -51,54 +51,42 @@ def near_enough(
 
 
 @dataclass
-class _Known:
+class StockScale:
+    """What the scores of a store mean: known of its embedder, or measured once, behind the first question to it."""
+
     calibration: Calibration | None = None
     measuring: asyncio.Task[None] | None = None
     not_before: float = 0.0
 
 
-class StockScales:
-    """What the scores of stores mean: known of the embedder, or measured once, behind the first question to it."""
+def calibration_of(store: BaseStore) -> Calibration | None:
+    """Return what is known by now; None where a store has no vectors, or other scores than cosines.
 
-    def __init__(self) -> None:
-        # by identity: the models of LangChain's integrations have fields, and so no hash
-        self._known: dict[int, _Known] = {}
-
-    def calibration(self, store: BaseStore) -> Calibration | None:
-        """Return what is known by now; None where a store has no vectors, or other scores than cosines.
-
-        Args:
-            store: The store.
-        """
-        embeddings = getattr(store, "embeddings", None)
-        distance = (getattr(store, "index_config", None) or {}).get("distance_type", "cosine")
-        if not isinstance(embeddings, Embeddings) or distance != "cosine":
-            return None
-        name = LOCAL_MODEL if isinstance(embeddings, LocalEmbeddings) else getattr(embeddings, "name", "")
-        if name in KNOWN:
-            return KNOWN[name]
-        known = self._known_of(embeddings)
-        idle = known.measuring is None or known.measuring.done()
-        if known.calibration is None and idle and time.monotonic() >= known.not_before:
-            known.measuring = asyncio.get_running_loop().create_task(_measure(embeddings, known))
-        return known.calibration
-
-    def _known_of(self, embeddings: Embeddings) -> _Known:
-        place = id(embeddings)
-        if place not in self._known:
-            self._known[place] = _Known()
-            finalize(embeddings, self._known.pop, place, None).atexit = False
-        return self._known[place]
+    Args:
+        store: The store.
+    """
+    embeddings = getattr(store, "embeddings", None)
+    distance = (getattr(store, "index_config", None) or {}).get("distance_type", "cosine")
+    if not isinstance(embeddings, Embeddings) or distance != "cosine":
+        return None
+    name = LOCAL_MODEL if isinstance(embeddings, LocalEmbeddings) else getattr(embeddings, "name", "")
+    if name in KNOWN:
+        return KNOWN[name]
+    scale = kept_with(store, StockScale)
+    idle = scale.measuring is None or scale.measuring.done()
+    if scale.calibration is None and idle and time.monotonic() >= scale.not_before:
+        scale.measuring = asyncio.get_running_loop().create_task(_measure(embeddings, scale))
+    return scale.calibration
 
 
-async def _measure(embeddings: Embeddings, known: _Known) -> None:
+async def _measure(embeddings: Embeddings, scale: StockScale) -> None:
     try:
-        known.calibration = await calibrate(embeddings)
+        scale.calibration = await calibrate(embeddings)
     except Exception as error:  # whatever the provider's client raises; a later question tries again
-        known.not_before = time.monotonic() + _RETRY_SECONDS
+        scale.not_before = time.monotonic() + _RETRY_SECONDS
         log.warning("the scale of %s is not known yet: %s", type(embeddings).__name__, cause_of(error))
         return
-    if not known.calibration.separates:
+    if not scale.calibration.separates:
         log.warning(
             "%s hardly tells an answer from an unrelated text: no threshold is applied", type(embeddings).__name__
         )

@@ -11,8 +11,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, ClassVar
-from weakref import WeakKeyDictionary, WeakSet
+from typing import Any, ClassVar, cast
+from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection
@@ -78,7 +78,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         while True:
             conn = await self._wait(seconds)
             try:
-                await check_connection(conn)
+                await cast("_WatchedConnection", conn).check()
             except psycopg.Error:
                 await self.putconn(conn)  # which takes it out of the pool and makes another
             except BaseException:
@@ -135,6 +135,7 @@ class _WatchedConnection(AsyncConnection[DictRow]):
     """A connection that its pool knows of; a class for each pool, as the pool makes connections by their class."""
 
     made_by: ClassVar[DatabasePool]
+    _lent_at: float | None = None
 
     @classmethod
     async def connect(cls, *args: Any, **options: Any) -> Any:
@@ -142,21 +143,17 @@ class _WatchedConnection(AsyncConnection[DictRow]):
         connect = super().connect
         return await cls.made_by.connect(lambda: connect(*args, **options))
 
+    async def check(self) -> None:
+        """Make sure that the connection still stands: the server may have closed it while nobody asked.
 
-_taken: WeakKeyDictionary[AsyncConnection[Any], float] = WeakKeyDictionary()
+        What the server has closed says so here, without asking it: measured, 0.03 ms instead of a round trip of 0.35.
+        Only after a long rest it is asked, as what lies between may have forgotten the connection.
 
-
-async def check_connection(conn: AsyncConnection[Any]) -> None:
-    """Make sure that a connection of a pool still stands: the server may have closed it while nobody asked.
-
-    What the server has closed says so here, without asking it: measured, 0.03 ms instead of a round trip of 0.35. Only
-    after a long rest it is asked, as what lies between may have forgotten the connection.
-
-    Raises:
-        OperationalError: If it does not; the pool takes another.
-    """
-    taken, _taken[conn] = _taken.get(conn), time.monotonic()
-    for _ in range(2):  # the server's last words come first, that nothing follows them comes next
-        conn.pgconn.consume_input()
-    if taken is not None and _taken[conn] - taken > _LONG_REST:
-        await AsyncConnectionPool.check_connection(conn)
+        Raises:
+            OperationalError: If it does not; the pool takes another.
+        """
+        before, self._lent_at = self._lent_at, time.monotonic()
+        for _ in range(2):  # the server's last words come first, that nothing follows them comes next
+            self.pgconn.consume_input()
+        if before is not None and self._lent_at - before > _LONG_REST:
+            await AsyncConnectionPool.check_connection(self)

@@ -23,13 +23,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from string import Formatter
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from react_mem.errors import PromptError
 from react_mem.memory.model.records import now
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.transactions import transact_on
 from react_mem.prompts import load_prompt
 
@@ -103,7 +103,8 @@ class _Head(BaseModel):
         return self.model_copy(update={"active": version, "before": (*self.before, self.active)[-_MAX_BEFORE:]})
 
 
-_cache: WeakKeyDictionary[BaseStore, dict[str, tuple[float, Prompt]]] = WeakKeyDictionary()
+class ReadPrompts(dict[str, tuple[float, Prompt]]):
+    """What this process has read of a store's prompts, and when."""
 
 
 class PromptVersions:
@@ -117,7 +118,7 @@ class PromptVersions:
     def __init__(self, store: BaseStore, *, ttl: float = TTL) -> None:
         self._store = store
         self._ttl = ttl
-        self._read = _cache.setdefault(store, {})
+        self._read = kept_with(store, ReadPrompts)
 
     async def current(self, name: str) -> Prompt:
         """Return the prompt to use now. It never fails for the store's sake.

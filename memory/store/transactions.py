@@ -21,6 +21,7 @@ from react_mem.memory.graph.upkeep import upkeep
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
+from react_mem.memory.store.process_state import kept_with
 
 REVISION = "revision"
 MAX_TRIES = 20
@@ -31,7 +32,9 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.2
 
 Result = TypeVar("Result")
 
-_locks: weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock] = weakref.WeakValueDictionary()
+
+class Locks(weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock]):
+    """The locks of a store's items, by event loop and place."""
 
 
 class WriteConflict(Exception):  # noqa: N818 - the field's term
@@ -77,7 +80,7 @@ async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] 
     change = PutOp(guard.namespace, guard.key, value, index=False)
     if isinstance(store, GuardedStore):
         return await store.abatch_if([change], guard)
-    lock = _locks.setdefault((id(asyncio.get_running_loop()), f"{guard.namespace}/{guard.key}"), asyncio.Lock())
+    lock = _lock_of(store, guard.namespace, guard.key)
     async with lock:
         item = await store.aget(guard.namespace, guard.key, refresh_ttl=False)
         if (item.value if item is not None else None) != guard.value:
@@ -143,7 +146,7 @@ async def transact_on(
             one changes the item; it may be called again.
         what: What the item stands for, for the error.
     """
-    lock = _locks.setdefault((id(asyncio.get_running_loop()), f"{namespace}/{key}"), asyncio.Lock())
+    lock = _lock_of(store, namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
             item = await store.aget(namespace, key)
@@ -161,3 +164,8 @@ async def transact_on(
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
     raise WriteConflict(f"{what} is being written by others all the time, gave up after {MAX_TRIES} tries")
+
+
+def _lock_of(store: BaseStore, namespace: Namespace, key: str) -> asyncio.Lock:
+    place = (id(asyncio.get_running_loop()), f"{namespace}/{key}")
+    return kept_with(store, Locks).setdefault(place, asyncio.Lock())

@@ -16,7 +16,6 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.store.calibration import reference_questions
 from react_mem.memory.store.text import storable
-from react_mem.memory.work.background import background
 from react_mem.tools.routing.routes import Route
 
 _TITLE = 1.0
@@ -29,7 +28,10 @@ short texts are near to every request, and those in its language nearer still.""
 _BATCH = 8
 """Texts a call: short ones, far within what any provider takes at once."""
 
-_AFTER = 1.0
+PREPARING = "memory:routes"
+"""What the task is called that makes vectors."""
+
+AFTER = 1.0
 """Seconds: the turn that finds the vectors missing embeds its own question first."""
 
 _AT_ONCE = 8
@@ -66,6 +68,7 @@ class VectorIndex:
         self._spread = 1.0
         self._not_before = 0.0
         self._problem = ""
+        self._preparing: asyncio.Task[None] | None = None
 
     async def scores(self, text: str) -> list[float]:
         """Return how near each route is to a request.
@@ -78,10 +81,9 @@ class VectorIndex:
             Exception: Whatever the embedder raises.
         """
         if self._directions is None:
-            if time.monotonic() >= self._not_before:
-                # not at every turn: asking again is waiting anew
+            if time.monotonic() >= self._not_before and (self._preparing is None or self._preparing.done()):
                 self._not_before = time.monotonic() + _REST
-                background().schedule(f"routes:{id(self)}", _AFTER, self._prepare)
+                self._preparing = asyncio.create_task(self._prepare(), name=PREPARING)
             raise NotReady(self._problem or "the tools are not embedded yet")
         asked = await self._embeddings.aembed_query(_text(text))
         # 160 tools take 3 ms with the local model's vectors, and 12 ms with OpenAI's
@@ -96,8 +98,7 @@ class VectorIndex:
         ]
 
     async def _prepare(self) -> None:
-        if self._directions is not None:
-            return
+        await asyncio.sleep(AFTER)
         try:
             parts = [part for route in self._routes for part in _parts(route)]
             texts = list(dict.fromkeys(text for text, _ in parts))

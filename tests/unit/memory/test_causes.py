@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from typing import Any
 
 import httpx
@@ -18,7 +17,6 @@ from pydantic import BaseModel
 from react_mem.errors import ModelUnavailable, StorageError
 from react_mem.memory.llm.causes import cause_of, scrub, trace_of
 from react_mem.memory.llm.errors import translate
-from react_mem.memory.work.background import Background
 from react_mem.memory.write.claims import in_short
 from react_mem.memory.write.extraction import create_extractor
 from tests.support.scripted_model import ScriptedModel
@@ -192,14 +190,12 @@ def test_a_password_in_an_address_is_never_shown(password: str, before: str, aft
     assert hidden not in scrub(f"{before} postgresql://ann:{hidden}@host/x {after}")
 
 
-async def test_the_log_of_background_work_has_the_cause_and_the_place(caplog: pytest.LogCaptureFixture) -> None:
-    async def work() -> None:
+def test_a_trace_has_the_place_and_nothing_that_was_said() -> None:
+    def work() -> None:
         raise FromTheDatabase(f'invalid input syntax for type json: "{CONTENT}"')
 
-    background = Background()
-    background.schedule("ann", 0, work)
-    assert await background.drain(5)
-    assert "22P02 invalid input syntax" in caplog.text
-    assert "in work" in caplog.text
-    assert [secret for secret in SECRETS if secret in caplog.text] == []
-    assert caplog.records[-1].levelno == logging.ERROR
+    with pytest.raises(FromTheDatabase) as raised:
+        work()
+    trace = trace_of(raised.value)
+    assert "in work" in trace
+    assert [secret for secret in SECRETS if secret in trace] == []

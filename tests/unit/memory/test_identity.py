@@ -31,7 +31,6 @@ def nothing_said_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LANGSMITH_LANGGRAPH_API_VARIANT", "LANGGRAPH_API_URL", "LANGGRAPH_AUTH", "REACT_MEM_DEV_USER"):
         monkeypatch.delenv(name, raising=False)
     module._warn_once.cache_clear()
-    module._tell_development_user.cache_clear()
 
 
 @pytest.fixture

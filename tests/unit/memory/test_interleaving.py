@@ -99,7 +99,7 @@ class Conversation:
 def make(store: type[GatedStore], monkeypatch: pytest.MonkeyPatch, **policy: Any) -> Conversation:
     if store is GuardedGatedStore:
         # what such a store promises, it promises between processes
-        monkeypatch.setattr(transactions, "_locks", Separate())
+        monkeypatch.setattr(transactions, "Locks", Separate)
     monkeypatch.setattr(transactions, "_LONGEST_WAIT", 0)
     schedule = Schedule()
 

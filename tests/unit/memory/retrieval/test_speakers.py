@@ -14,6 +14,7 @@ from react_mem.memory.merging import speakers
 from react_mem.memory.merging.speakers import forget_speakers, speakers_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.store.owned import everything
+from react_mem.memory.store.process_state import kept_with
 from tests.support.imported import but_for_origin
 
 
@@ -124,7 +125,7 @@ async def test_what_a_process_holds_is_bounded(store: InMemoryStore, monkeypatch
     for number in range(10):
         await write(store, said("hi", f"Name{number}"), user=f"user{number}")
         assert await speakers_of(store, f"user{number}") == (f"Name{number}",)
-    assert len(speakers._known[store]) == 3
+    assert len(kept_with(store, speakers.Known)) == 3
     # and who was dropped is looked up again
     assert await speakers_of(store, "user0") == ("Name0",)
 
