@@ -21,13 +21,11 @@ from pydantic import Field
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.llm import calls
-from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.asking import Asker, Question
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.summary_settings import SummarySettings
-from react_mem.memory.reflect.skills import Proposer
-from react_mem.memory.reflect.tasks.planning import Planner
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Summariser, Task
 from react_mem.memory.telemetry.catalogue import PURPOSE
@@ -104,6 +102,11 @@ def _extract(engine: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
     return extract
 
 
+def _ask(purpose: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
+    question = Question("consolidate_facts", "data", object_schema({}, "a", "b"), dict)
+    return lambda model: Asker(model, 5, purpose=purpose).ask(question)
+
+
 async def _summarise(model: BaseChatModel) -> None:
     await Summariser([model]).begin(SummarySettings(), 5).make(Task("1", [Source("I live in Hue.", NOW, "user")]))
 
@@ -117,9 +120,7 @@ DOORS: dict[str, list[Callable[[BaseChatModel], Awaitable[Any]]]] = {
     "extraction": [_extract("structured"), _extract("langmem")],
     "summary": [_summarise],
     "chat_summary": [_chat_summary],
-    "consolidation": [lambda model: Asker(model, 5).ask("consolidate_facts", "data", object_schema({}, "a", "b"))],
-    "learning": [lambda model: Proposer(model, 5).propose("errand", [], [])],
-    "planning": [lambda model: Planner(model, {}).plan([], "Buy tea", None, [], 5)],
+    **{purpose: [_ask(purpose)] for purpose in ("consolidation", "learning", "planning")},
     "switching": [lambda model: ToolAsker(model, []).ask("Buy tea", [], 5)],
     "web_search": [lambda model: model_says_yes([model], "Who owns it?", now=NOW, seconds=5)],
 }
