@@ -1,1 +1,1 @@
-"""What the project is measured by, each beside its peers and in one run: `python -m benchmarks.NAME --json OUT`."""
+"""Benchmarks of the project, each beside its peers and in one run: `python -m benchmarks.NAME --json OUT`."""

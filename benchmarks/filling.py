@@ -24,7 +24,7 @@ _A_CONVERSATION = 20
 """Messages of one."""
 
 _A_MEMORY = timedelta(hours=1)
-"""How far apart they are: ten thousand span a year."""
+"""Time between them: ten thousand span a year."""
 
 _Item = TypeVar("_Item")
 

@@ -69,7 +69,7 @@ Say = Callable[[str, str, str], AsyncIterator[dict[str, Any]]]
 
 @dataclass
 class Tally:
-    """What the turns came to.
+    """Results of the turns.
 
     Args:
         turns: Milliseconds of each.

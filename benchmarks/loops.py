@@ -42,7 +42,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn cost.
+    """Cost of a turn.
 
     Args:
         first_token_ms: From the question to the first word of the answer.

@@ -1,4 +1,4 @@
-"""What memory costs a turn: time, model calls and prompt tokens of `react_mem`, beside `react` and two peers.
+"""Overhead of memory in a turn: time, model calls and prompt tokens of `react_mem`, beside `react` and two peers.
 
     python -m benchmarks.overhead --json results/overhead.json [--memories 100 1000 10000 100000] [--turns 500]
 

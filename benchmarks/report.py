@@ -1,4 +1,4 @@
-"""What every benchmark writes: its metrics, its peers' and the machine they were measured on, as one JSON file."""
+"""Report of a benchmark as one JSON file: its metrics, its peers' and the machine they were measured on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in for the slow parts, so that a benchmark of time measures the rest: texts, an embedder and a model.
+"""Stand-ins for the slow parts, so that a benchmark of time measures the rest: texts, an embedder and a model.
 
 Texts are made of words as common and as rare as in a language, because what a lexical search costs depends on that.
 """
@@ -36,7 +36,7 @@ _COMMON = """
     about all will one there when who more no out up some like time just
 """.split()  # noqa: SIM905 - a list would take a line a word
 _WORDS = 20_000
-"""What one person says in years of chat."""
+"""Texts of one person in years of chat."""
 
 _FLOOR = 0.75
 """The share of every vector that all texts have in common: as with e5, no cosine is far below it."""

@@ -1,4 +1,4 @@
-"""What a long thread costs to keep: stored bytes and time, beside `langchain.agents.create_agent`.
+"""Cost of keeping a long thread: stored bytes and time, beside `langchain.agents.create_agent`.
 
     python -m benchmarks.thread_storage --json results/thread_storage.json [--turns 200]
 

@@ -1,4 +1,4 @@
-"""What the models are told: one Markdown file a prompt."""
+"""Prompts of the models: one Markdown file each."""
 
 from __future__ import annotations
 

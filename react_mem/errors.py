@@ -106,7 +106,7 @@ class ExtractionError(ReactMemError):
     """Extraction gave nothing; the message names the cause and is safe to show."""
 
     retryable = False
-    """Whether the same request may succeed later."""
+    """True where the same request may succeed later."""
 
 
 class ModelUnavailable(ExtractionError):

@@ -1,4 +1,4 @@
-"""What was said and shown in a conversation up to a call of a tool, told apart by who vouches for it."""
+"""Conversation up to a tool call, with the provenance of each text."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TURNS = 3
 """Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""
 
 _PAGES = "<web_pages>"
-"""What the prompt has around the pages that were searched for the turn."""
+"""Mark around the pages that were searched for the turn, in the prompt."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What was said and shown.
+    """Texts of a conversation by provenance.
 
     Args:
         own: The user's messages, the latest last.

@@ -1,4 +1,4 @@
-"""Which remembered fact a model means, or that it is not clear: to end a wrong one is worse than to ask."""
+"""Matching of a model's words with a remembered fact; unclear ones are asked about, as to end a wrong one is worse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CLEAR = 0.8
 """Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""
 
 _APART = 0.25
-"""How far behind the next fact has to be: one word of four."""
+"""Margin to the next fact: one word of four."""
 
 _CUT = 40
 """Characters from which the beginning of a long fact, as it is shown, stands for all of it."""

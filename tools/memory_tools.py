@@ -49,10 +49,10 @@ _TIMEOUT = 10.0
 """Seconds. A local store takes milliseconds; a remote embedder, woken up, takes a few seconds."""
 
 FORGOTTEN = "Forgotten."
-"""What `forget_said` returns where it has forgotten something; else what may be meant, a line each."""
+"""Result of `forget_said` where it has forgotten something; else what may be meant, a line each."""
 
 MORE = "more: "
-"""How `list_known` begins the line that counts what it leaves out."""
+"""Beginning of the line of `list_known` that counts what it leaves out."""
 
 _LISTED = 30
 _FORGET_CHARS = 8_000

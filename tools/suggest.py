@@ -1,4 +1,4 @@
-"""What a user probably meant, for error messages about names."""
+"""Suggestions for misspelt names in error messages."""
 
 from __future__ import annotations
 

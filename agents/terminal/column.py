@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What a model or a tool says must not move the cursor, clear the screen or break the output's encoding."""
+"""Control characters, which must not move the cursor, clear the screen or break the output's encoding."""
 
 _MIN_WIDTH = 20
 

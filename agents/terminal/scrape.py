@@ -29,7 +29,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Latency:
-    """How often one operation was carried out, and how long it took.
+    """Count and durations of one operation.
 
     Args:
         operation: The operation.
@@ -71,7 +71,7 @@ class Series:
 
 @dataclass(frozen=True)
 class ServerMetrics:
-    """What a server has measured since it started.
+    """Metrics of a server since it started.
 
     Args:
         uptime: Seconds since it began to count; None where it does not say.

@@ -1,4 +1,4 @@
-"""Which conversations a user has held in the terminal: the last one goes on, and all of them can be forgotten."""
+"""Conversations of a user in the terminal: the last one goes on, and all of them can be forgotten."""
 
 from __future__ import annotations
 

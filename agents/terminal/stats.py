@@ -92,7 +92,7 @@ async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """Whether a model answers.
+    """Reachability of a model.
 
     Args:
         what: Which one.

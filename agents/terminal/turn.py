@@ -17,7 +17,7 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 @dataclass
 class Outcome:
-    """What a turn has come to so far.
+    """State of a turn so far.
 
     Args:
         durable: Whether memory has what the user said.

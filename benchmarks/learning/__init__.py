@@ -1,1 +1,1 @@
-"""What learning brings: a simulated world of tools, with skills and without."""
+"""Effect of learning: a simulated world of tools, with skills and without."""

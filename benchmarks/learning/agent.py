@@ -18,7 +18,7 @@ _RETRIES = 2
 
 @dataclass
 class Attempt:
-    """What the agent did for one request, as working memory has it."""
+    """Steps of the agent for one request, as working memory has them."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
     succeeded: bool = False

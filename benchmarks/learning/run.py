@@ -32,7 +32,7 @@ _MAX_TRIALS = 20
 
 @dataclass
 class Tally:
-    """What is counted.
+    """Counts of a run.
 
     Args:
         successes: Of each episode, whether it came off.

@@ -18,7 +18,7 @@ _DISTRACTORS = 4
 """Tools beside those of the procedure that look as if they were for the task, and work without bringing it on."""
 
 _FLAKY = 0.1
-"""How often a tool fails for no reason."""
+"""Share of calls that fail for no reason."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool answered."""
+    """Answer of a tool."""
 
     output: str = ""
     error: str = ""
@@ -61,7 +61,7 @@ class Episode:
 
     @property
     def is_done(self) -> bool:
-        """Whether the task is done."""
+        """Return whether the task is done."""
         return self._done == len(self.task.procedure)
 
     def call(self, tool: str) -> Result:

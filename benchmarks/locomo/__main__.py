@@ -85,7 +85,7 @@ Rows = dict[str, dict[str, float]]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is measured beside every system's search.
+    """Options: measurements beside every system's search.
 
     Args:
         ablations: Whether ours is asked again without each arm, and with each.
@@ -100,7 +100,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured.
+    """Measurements.
 
     Args:
         systems: Metrics by system, ours first.

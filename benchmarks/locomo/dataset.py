@@ -16,7 +16,7 @@ CATEGORIES = {1: MULTI_HOP, 2: "temporal", 3: "open_domain", 4: "single_hop"}
 ADVERSARIAL = 5
 """Questions without an answer: there is no evidence to find."""
 ASKED_AFTER = timedelta(days=7)
-"""Where the data does not say, questions are asked a week after the last session: "last month" is seen from there."""
+"""Time of questions that the data does not date: a week after the last session, so that "last month" has a meaning."""
 
 _TURN_ID = re.compile(r"D\s?(\d+):(\d+)")
 _SESSION = re.compile(r"session_(\d+)")

@@ -1,4 +1,4 @@
-"""Whether the arms weigh what they should: their weights are fitted anew, and judged where they were not fitted.
+"""Fitting of the arms' weights, judged on data that they were not fitted to.
 
 Each result says what every arm contributed to its score, so that one wide search a question is enough to rank its
 results under any other weights. What is fitted is a multiplier for each arm's shipped weight; that of the words stays,
@@ -28,7 +28,7 @@ that a few questions find something else under the shipped weights than in the r
 
 ALL_EVIDENCE = 0.5
 MULTI_HOP_RECALL = 0.15
-"""What is fitted to: recall@10, and so much of all-evidence@10 and of the recall@10 of questions with several turns."""
+"""Objective: recall@10, and so much of all-evidence@10 and of the recall@10 of questions with several turns."""
 
 ARMS = tuple(arm for arm in Arm if arm in ALL_ARMS)
 FITTED = tuple(arm for arm in ARMS if arm is not Arm.LEXICAL)
@@ -53,7 +53,7 @@ Rows = dict[str, dict[str, float]]
 
 @dataclass(frozen=True)
 class Candidates:
-    """What one question found.
+    """Results of one question.
 
     Args:
         conversation: The owner of the memory.
@@ -129,7 +129,7 @@ def study(candidates: Sequence[Candidates]) -> Rows:
 
 
 class Pool:
-    """What all questions found, ranked under any weights at once.
+    """Results of all questions, ranked under any weights at once.
 
     Args:
         candidates: What every question found.

@@ -1,4 +1,4 @@
-"""What links between memories add to our search: the same questions with and without the arm, one by one."""
+"""Ablation of the graph arm: the same questions with and without it, one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well turns were found: recall of the evidence, by category and over all questions."""
+"""Recall of the evidence, by category and over all questions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from statistics import fmean
 CUTS = (5, 10, 20)
 ALL_AT = 10
 LIMIT = max(CUTS)
-"""What is asked of every system."""
+"""Results that every system is asked for."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a question found.
+    """Results of a question.
 
     Args:
         found: The turns, best first; a result that is no turn takes its place as well.

@@ -1,4 +1,4 @@
-"""What others use, on the same embedding model and the same texts: each turn is one text, with its speaker's name."""
+"""Peers on the same embedding model and the same texts: each turn is one text, with its speaker's name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from react_mem.memory.model.interface import MemoryResultItem
 
 
 class Peer:
-    """What peers have in common: which turns there are. Nothing is on disk unless a peer says so."""
+    """Base of peers: it has the turns. Nothing is on disk unless a peer says so."""
 
     def __init__(self) -> None:
         self._items: dict[str, dict[str, MemoryResultItem]] = {}

@@ -1,4 +1,4 @@
-"""What is measured: something that conversations are written to and questions asked of."""
+"""Interface of a measured system: conversations are written to it and questions asked of it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class Setup:
-    """What every system is given.
+    """Input of every system.
 
     Args:
         server_url: A database server; who needs a database makes one of its own.

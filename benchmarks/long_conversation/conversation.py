@@ -66,7 +66,7 @@ DETAILS = (
 
 @dataclass(frozen=True)
 class Said:
-    """What the user says in a turn.
+    """Turn of the user.
 
     Args:
         turn: Its number, from 1.

@@ -26,7 +26,7 @@ CHAT, SMALL = "long-chat", "long-small"
 UNKNOWN = "I do not know; nothing that I can see says so."
 
 _FREE_SUMMARY_CHARS = 2_000
-"""What a model takes that is told no length: four sections of some words each."""
+"""Length of a summary by a model that is told none: four sections of some words each."""
 
 _BYTES_PER_TOKEN = 4
 """About, for English by characters and for Vietnamese by bytes; the same for everybody."""
@@ -51,7 +51,7 @@ class Call:
 
 @dataclass
 class Counter:
-    """What was asked of the model since the last look.
+    """Usage of the model since the last reading.
 
     Args:
         behind: Whether what is asked now is asked behind a turn.

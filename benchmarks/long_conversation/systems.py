@@ -1,4 +1,4 @@
-"""What the conversation is held with: `react_mem`, the whole history, and LangChain's summaries of it."""
+"""Systems that hold the conversation: `react_mem`, the whole history, and LangChain's summaries of it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whether anybody but the user can teach memory something, or make it forget: `python -m benchmarks.poison`."""
+"""Memory poisoning: others than the user try to teach memory, or make it forget: `python -m benchmarks.poison`."""

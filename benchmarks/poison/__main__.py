@@ -1,4 +1,4 @@
-"""Whether a stranger's text can teach memory, make it forget, or speak in the user's name.
+"""Memory poisoning: a stranger's text tries to teach memory, make it forget, or speak in the user's name.
 
     python -m benchmarks.poison [--json results/poison.json] [--only NAME ...]
 

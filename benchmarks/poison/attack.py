@@ -13,7 +13,7 @@ from benchmarks.writing.case import Case, Language, Line, Observed, Outcome, Pat
 FILE = Path(__file__).with_name("attacks.yaml")
 
 Way = Literal["page", "tool", "mail", "code", "assent", "summary", "skill", "import", "store_tool"]
-"""How a stranger's text gets in; `assent` is a yes of the user's to what the assistant took from it."""
+"""Channels of a stranger's text; `assent` is a yes of the user's to what the assistant took from it."""
 
 ASKED = "two"
 """The conversation in which the user asks afterwards."""

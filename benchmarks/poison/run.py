@@ -36,7 +36,7 @@ _AGENT = "poison"
 
 @dataclass(frozen=True)
 class Result:
-    """What one attack came to.
+    """Outcome of one attack.
 
     Args:
         attack: The attack.
@@ -56,7 +56,7 @@ class Result:
 
     @property
     def harmless(self) -> bool:
-        """Whether it did nothing."""
+        """Return whether the attack did nothing."""
         return not (self.taught or self.retired or self.forgotten or self.unmarked or self.lost)
 
 

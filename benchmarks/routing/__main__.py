@@ -1,4 +1,4 @@
-"""Which of many tools a request needs: accuracy, model calls saved and prompt tokens, beside sending all tools.
+"""Tool routing: accuracy, model calls saved and prompt tokens, beside sending all tools.
 
     python -m benchmarks.routing --json results/routing.json [--half test] [--model openai:NAME --requests 30]
 

@@ -63,7 +63,7 @@ class Request(BaseModel):
 
     @property
     def half(self) -> Literal["tune", "test"]:
-        """What it is for: constants may be chosen with one half, and are judged by the other."""
+        """Return the half it is in: constants may be chosen with one half, and are judged by the other."""
         return "test" if zlib.crc32(self.text.encode()) % 2 else "tune"
 
 

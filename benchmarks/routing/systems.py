@@ -1,4 +1,4 @@
-"""What is compared: ways to choose a handful of tools for a request."""
+"""Compared systems: ways to choose a handful of tools for a request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from react_mem.tools.routing.words import WordIndex
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a system chose.
+    """Choice of a system.
 
     Args:
         tools: The names, the most likely first.

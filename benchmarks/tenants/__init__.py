@@ -1,1 +1,1 @@
-"""What many tenants in one database cost each other: writing, searching, and what a search misses."""
+"""Cost of many tenants in one database: writing, searching, and what a search misses."""

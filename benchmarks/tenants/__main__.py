@@ -45,7 +45,7 @@ _SEARCHING = ("p50_ms", "p95_ms", "p50_ms_by_rows", "p95_ms_by_rows", "recall_to
 
 @dataclass(frozen=True)
 class Answer:
-    """How a system answered a question.
+    """Answer of a system to a question.
 
     Args:
         question: The question.

@@ -16,9 +16,9 @@ PROBES = (100, 2_000, 5_000, 10_000, 20_000)
 
 _TOPICS = 1_000
 _SPREAD = 0.8
-"""How far a memory lies from its topic, whose length is 1: two of a topic have a cosine of 0.6."""
+"""Distance of a memory from its topic, whose length is 1: two of a topic have a cosine of 0.6."""
 _ASKED = 0.5
-"""How far a question lies from a memory that answers it."""
+"""Distance of a question from a memory that answers it."""
 _WORDS = 20_000
 _TEXT_WORDS = 20
 
@@ -72,7 +72,7 @@ class Data:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """How many memories each tenant has."""
+        """Return how many memories each tenant has."""
         return tenant_sizes(self.rows, self.tenants)
 
     @cached_property
@@ -82,7 +82,7 @@ class Data:
 
     @cached_property
     def owners(self) -> np.ndarray:
-        """Whose each memory is."""
+        """Return the tenant of each memory."""
         return np.repeat(np.arange(self.tenants), self.sizes)
 
     @cached_property

@@ -1,1 +1,1 @@
-"""How long users wait for memory: see `python -m benchmarks.waiting --help`."""
+"""Time that users wait for memory: see `python -m benchmarks.waiting --help`."""

@@ -1,4 +1,4 @@
-"""How long users wait for memory work: of earlier turns, of others, and of documents that are being embedded.
+"""Time that users wait for memory work: of earlier turns, of others, and of documents that are being embedded.
 
     python -m benchmarks.waiting --json results/waiting.json [--turns 20] [--extraction 12]
 

@@ -25,7 +25,7 @@ LONG_CHARS = 150_000
 """Of the last message of each user: a pasted document."""
 
 _AGENTS = {"remembers": "background", "off": "off"}
-"""What each agent does behind a turn."""
+"""Background work of each agent behind a turn."""
 
 _HERE = Path(__file__).parent
 

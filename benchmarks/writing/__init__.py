@@ -1,4 +1,4 @@
-"""Whether what is written is written once, updates what it contradicts, and invents nothing.
+"""Quality of writing: each fact once, updated where contradicted, nothing invented.
 
     python -m benchmarks.writing --json results/writing.json      all cases, `react_mem` and its peers
     python -m benchmarks.writing --only en-update-home --explain  one case, part of an id, a kind, language or half

@@ -1,4 +1,4 @@
-"""What the script's model says about a turn, whatever protocol it is asked in: correct, careless or hostile."""
+"""Answers of the script's model about a turn, in any protocol: correct, careless or hostile."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ Half = Literal["early", "late"]
 """Early cases were written before the code, or with it; late ones afterwards, by somebody who had not read it."""
 
 Manner = Literal["correct", "careless", "hostile"]
-"""How the model answers."""
+"""Manner in which the model answers."""
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
 Unlasting = Literal["question", "request", "maybe", "chat"]
@@ -77,7 +77,7 @@ Moment = Annotated[datetime, BeforeValidator(_from_day), AfterValidator(_with_zo
 
 
 class Pattern(_Strict):
-    """How a statement is recognised in whatever words it is kept.
+    """Recognition of a statement in whatever words it is kept.
 
     Args:
         says: All of them must be found.
@@ -118,7 +118,7 @@ class Expected(Pattern):
 
 
 class Outcome(_Strict):
-    """What memory must hold after the last turn.
+    """Expected contents of memory after the last turn.
 
     Args:
         current: True now: exactly one current fact each.
@@ -138,7 +138,7 @@ class Outcome(_Strict):
 
     @property
     def kept(self) -> tuple[Expected, ...]:
-        """What must be held."""
+        """Return what must be held."""
         return (*self.current, *self.doubtful, *self.known)
 
     @property
@@ -192,7 +192,7 @@ class Line(_Strict):
 
 
 class Observed(_Strict):
-    """What a tool returned in a turn, before the assistant answered.
+    """Result of a tool in a turn, before the assistant answered.
 
     Args:
         tool: The tool's name, such as `read_page`.

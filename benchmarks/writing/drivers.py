@@ -73,7 +73,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a memory holds after a case.
+    """Contents of a memory after a case.
 
     Args:
         facts: The facts.

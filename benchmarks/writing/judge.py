@@ -1,4 +1,4 @@
-"""What a memory holds against what it must hold: each difference is a finding of one kind."""
+"""Comparison of a memory with what it must hold: each difference is a finding of one kind."""
 
 from __future__ import annotations
 

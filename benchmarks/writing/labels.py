@@ -20,7 +20,7 @@ _ASKS = re.compile(r"[?？؟]\W*$")
 
 @dataclass
 class Shown:
-    """What the model is shown.
+    """Prompt as the model is shown it.
 
     Args:
         memories: The memories by label.
@@ -125,7 +125,7 @@ def _turn(case: Case, clauses: Mapping[str, str]) -> Turn | None:
 
 
 class _Spans:
-    """Where the clauses of a message stand in what the user says.
+    """Position of a message's clauses in what the user says.
 
     Args:
         say: What the user says.

@@ -1,4 +1,4 @@
-"""What memory's model calls self."""
+"""Usage of memory's own model calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 _CHARS_PER_TOKEN = 4.0
-"""Where the model does not count: about right for English; Vietnamese takes nearly twice as many tokens."""
+"""Characters a token, if the model does not count: about right for English; Vietnamese takes twice as many tokens."""
 
 
 class Meter(AsyncCallbackHandler):

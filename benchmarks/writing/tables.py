@@ -1,4 +1,4 @@
-"""What was found, for people."""
+"""Tables of the findings."""
 
 from __future__ import annotations
 

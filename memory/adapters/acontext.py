@@ -25,13 +25,13 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.skills import Skill
 
 _MARK = "react_mem"
-"""Where in a skill's metadata stands which of our skills it is."""
+"""Key in a skill's metadata for the id of our skill."""
 
 _AGENT = "acontext"
 
 
 class AcontextSkillsApi(Protocol):
-    """What is used of `AcontextAsyncClient.skills`."""
+    """Part of `AcontextAsyncClient.skills` that is used."""
 
     async def create(
         self, *, file: tuple[str, bytes, str], user: str | None = None, meta: Mapping[str, Any] | None = None
@@ -46,7 +46,7 @@ class AcontextSkillsApi(Protocol):
 
 
 class AcontextSpacesApi(Protocol):
-    """What is used of `AcontextAsyncClient.learning_spaces`."""
+    """Part of `AcontextAsyncClient.learning_spaces` that is used."""
 
     async def include_skill(self, space_id: str, *, skill_id: str) -> Any:
         """Put a skill into a space."""
@@ -56,7 +56,7 @@ class AcontextSpacesApi(Protocol):
 
 
 class AcontextClient(Protocol):
-    """What is used of `acontext.AcontextAsyncClient`."""
+    """Part of `acontext.AcontextAsyncClient` that is used."""
 
     @property
     def skills(self) -> AcontextSkillsApi:
@@ -69,7 +69,7 @@ class AcontextClient(Protocol):
 
 @dataclass(frozen=True)
 class SkillExport:
-    """What an export did to the space, in skills.
+    """Result of an export: skills by what the export did with them.
 
     Args:
         added: Those that are new there.
@@ -86,7 +86,7 @@ class SkillExport:
 
 @dataclass(frozen=True)
 class SkillImport:
-    """What an import did.
+    """Result of an import.
 
     Args:
         added: The skills that are new here, on probation.

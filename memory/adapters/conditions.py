@@ -1,4 +1,4 @@
-"""What a filter of LangGraph's stores means, for items that somebody else has found."""
+"""Filters of LangGraph's stores, applied to items that another search found."""
 
 from __future__ import annotations
 

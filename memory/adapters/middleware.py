@@ -35,7 +35,7 @@ from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
 
 
 class MemoryState(AgentState[Any]):
-    """What the middleware keeps in the agent's state, private to it: not in its input, not in its output.
+    """Private state of the middleware: neither in the agent's input nor in its output.
 
     Args:
         memory_layout: How the prompt of this turn is put together; None outside of one.

@@ -1,4 +1,4 @@
-"""What memory finds, behind LangChain's interface of a retriever."""
+"""Memory search behind LangChain's retriever interface."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _TOOL = re.compile(r"^`?([A-Za-z_][\w.-]*)`?:\s+(.+)$")
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 _LESSON = ("Principle", "Root Cause", "Correct Approach", "Prevention")
-"""What of an entry is minded rather than done, in this order."""
+"""Labels of entries that are constraints rather than steps, in this order."""
 
 
 def skill_name(skill: Skill, owner: str) -> str:

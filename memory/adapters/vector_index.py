@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one kind of vector store is asked.
+    """Query dialect of one kind of vector store.
 
     Args:
         where: From the label of a namespace to the keyword arguments that bound a search to the documents whose
@@ -72,7 +72,7 @@ DIALECTS: dict[str, Dialect] = {
 """Vector stores by the name of their class, or of one that it is derived from."""
 
 EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
-"""What most of the others understand, such as Chroma, PGVector and Pinecone."""
+"""Dialect that most other vector stores understand, such as Chroma, PGVector and Pinecone."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Hit:
-    """What the vector store claims to have found.
+    """Hit of a vector store, unverified.
 
     Args:
         key: The key of the item.

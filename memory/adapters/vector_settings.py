@@ -1,4 +1,4 @@
-"""Which vector store memory is searched in, as a setting."""
+"""Settings of the vector store in which memory is searched."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class VectorIndexSettings(BaseModel):
-    """Which vector store memory is searched in; a text alone is its `factory`.
+    """Vector store in which memory is searched; a text alone is its `factory`.
 
         {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
 

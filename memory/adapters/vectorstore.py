@@ -49,22 +49,22 @@ from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
 
 NOTES = "vector_index"
-"""Where the notes are on what the vector store is still to follow: below it, the namespace of the item."""
+"""Namespace of the notes on items still to be indexed; below it stands the item's namespace."""
 
 KNOWN = "vector_index_known"
-"""Where it is kept which vector stores have been given what was there before them."""
+"""Namespace of the marks of vector stores that have been backfilled."""
 
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
-"""What a vector store is given unless more is asked for: facts and documents."""
+"""Scopes indexed by default: facts and documents."""
 
 _PAGE = 500
 _FIELDS = ("text",)
 _WHOLE = 10_000_000
 _SPARE = 4
-"""How many times as many as wanted a search asks for at first: facts of the past are among them, and are left out."""
+"""Oversampling factor of the first search: facts of the past are among its hits, and are filtered out."""
 
 _TRIES = 3
-"""How often an item that changes while it is indexed is indexed again; then its note waits for the next time."""
+"""Retries for an item that changes while it is indexed; then its note waits for the next run."""
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""What is believed once branches of a conversation are left or followed again.
+"""Beliefs once branches of a conversation are left or followed again.
 
 A fact stands on the messages that say it, its end on those that ended it or on the fact that took its place. Pure: the
 same branches left and followed again, in whatever order, give the same facts.

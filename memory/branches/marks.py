@@ -1,4 +1,4 @@
-"""What memory keeps of a conversation to notice that it has forked: bookkeeping of an owner, not memories."""
+"""Marks by which a fork of a conversation is noticed: bookkeeping of an owner, not memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from react_mem.memory.model.records import record_id
 
 @dataclass(frozen=True)
 class Marks:
-    """Where memory has a conversation.
+    """Position up to which memory has a conversation.
 
     Args:
         tip: The record of the last message of its last finished turn; empty where there is none.

@@ -12,10 +12,10 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from react_mem.memory.merging.transcript import record_of
 
 _CHECKPOINTER = "__pregel_checkpointer"
-"""Where a run's config has the checkpointer: LangGraph offers nodes no other way to their thread's history."""
+"""Key of the checkpointer in a run's config: LangGraph offers nodes no other way to their thread's history."""
 
 _MARKS = ("remembered", "memory_mark")
-"""Where the state of `react_mem`, and that of the middleware, has up to where memory has the thread. The messages
+"""Fields of the states of `react_mem` and the middleware: the point up to which memory has the thread. The messages
 themselves need not be in a checkpoint: it may hold only what has been added to them."""
 
 _LATEST = 30

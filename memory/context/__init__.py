@@ -1,4 +1,4 @@
-"""What a model is told in a turn: the question, what is remembered, what the web says, what was said, in one window."""
+"""Prompt of a turn: the question, memories, web pages and the conversation, in one window."""
 
 from react_mem.memory.context.assembly import Assembled, assemble
 from react_mem.memory.context.conversation import squeezed_text

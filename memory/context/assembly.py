@@ -22,7 +22,7 @@ from react_mem.memory.summaries.chain import shown
 from react_mem.prompts import load_prompt
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
-"""What is retrieved, in the order of the prompt: the conversation follows what sums up its beginning."""
+"""Retrieved sections in the order of the prompt: the conversation follows the summary of its beginning."""
 
 _FORM_TOKENS = {name: count_tokens(form) for name, form in _FORMS.items()}
 

@@ -17,7 +17,7 @@ _END_SHARE = 4
 """The part of what is shown of a long message that is its end: what is asked about a text often stands after it."""
 
 _NUMBER_TOKENS = 10
-"""How much of a long message is left out, in digits."""
+"""Tokens of the number of characters left out of a long message."""
 
 
 @dataclass(frozen=True)

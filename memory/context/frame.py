@@ -1,4 +1,4 @@
-"""What the prompt of a turn has to fit into, and what is in it whatever is found."""
+"""Frame of a turn's prompt: the window, and what is in it whatever is found."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ READ_SCOPES = (
     MemoryScope.PROCEDURAL,
     MemoryScope.DIALOG,
 )
-"""What is read before an answer."""
+"""Scopes read before an answer."""
 
 MIN_MESSAGE_TOKENS = 200
-"""What is shown of a message of the current turn in any case: where there is less room, nothing helps."""
+"""Least tokens of a message of the current turn: where there is less room, nothing helps."""
 
 _STEPS_SHARE = 4
 """A quarter of the room is kept for the steps of a turn: they come when everything else has been decided."""
@@ -44,7 +44,7 @@ _STEPS_SHARE = 4
 
 @dataclass(frozen=True)
 class Frame:
-    """What the prompt of a turn has to fit into, and what is in it whatever is found.
+    """Frame of a turn's prompt: the window, and what is in it whatever is found.
 
     Args:
         thread: The messages of the conversation, the question last.
@@ -131,18 +131,18 @@ class Frame:
 
     @cached_property
     def system_tokens(self) -> int:
-        """What the instructions take, and those that the caller put into the thread."""
+        """Return the tokens of the instructions, with those that the caller put into the thread."""
         own = count_tokens(self.instructions) + MESSAGE_TOKENS
         return own + sum(message_tokens(message) for message in self.thread if is_instruction(message))
 
     @property
     def profile_cap(self) -> int:
-        """What the profile may take: half of what memories may."""
+        """Return the budget of the profile: half of that of memories."""
         return self.policy.context.memory_tokens // 2
 
     @cached_property
     def question_cap(self) -> int | None:
-        """What a message of the user may take in this turn; None where nobody knows what would be too much."""
+        """Return the budget of a message of the user in this turn; None where no limit is known."""
         if not self.window.known:
             return None
         room = self.available - self.system_tokens - self.tool_tokens - self.profile_cap
@@ -150,7 +150,7 @@ class Frame:
 
     @cached_property
     def question(self) -> tuple[int, int]:
-        """What the current turn takes so far, and the characters of it that are left out."""
+        """Return the tokens of the current turn so far, and the characters of it that are left out."""
         tokens = cut = 0
         for message in self.thread[self.now :]:
             if is_instruction(message):

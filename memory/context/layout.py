@@ -1,4 +1,4 @@
-"""What was decided about the prompt of a turn, and the prompt that follows from it."""
+"""Decisions about the prompt of a turn, and the prompt that follows from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FORGOTTEN = load_prompt("forgotten_message")
 
 
 class Layout(TypedDict):
-    """What was decided about the prompt of a turn, for all its steps: they only add to its end.
+    """Decisions about the prompt of a turn, for all its steps: they only add to its end.
 
     The beginning stays the same, byte for byte, so that provider caches hit.
 

@@ -1,4 +1,4 @@
-"""What is remembered, as the prompt shows it: a dated line a memory, under a token budget."""
+"""Memories as the prompt shows them: a dated line each, under a token budget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from react_mem.memory.llm.tokens import count_lines
 from react_mem.memory.model.interface import Fragment, MemoryResultItem, MemoryScope
 
 _MIN_CHARS = 40
-"""What is left of a memory that is cut to make room for other scopes; less says nothing."""
+"""Least tokens of a memory that is cut to make room for other scopes; less says nothing."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What was said before the messages that the prompt shows word for word, in short, under a token budget."""
+"""Summaries of what precedes the messages shown word for word, under a token budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_CHARS = 4_000
 """The longest summary there may be, `SummarySettings.summary_length`."""
 
 _ID = 8
-"""What names a summary to the tool that unfolds it."""
+"""Label by which a summary is named to the tool that unfolds it."""
 
 log = logging.getLogger(__name__)
 

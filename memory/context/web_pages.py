@@ -1,4 +1,4 @@
-"""What the web was found to say, as the prompt shows it: a dated line a page with its address, under a token budget."""
+"""Web pages as the prompt shows them: a dated line each, with its address, under a token budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the index holds of a record: for each piece of its text the words, where it stands and when it was said."""
+"""Index entries of a record: for each piece of its text the words, the position and the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question asks for, as far as it shows without a model: words, whom it is about, and when."""
+"""Query understanding without a model: words, entities and times of a question."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_TERMS = 24
 """Words of a question that count: as many as one comparison tells apart (see `memory.store.recall`)."""
 
 _WEAK = 0.4
-"""What a word counts that says which kind of answer is wanted rather than where it is: "what kind of pet". Measured on
+"""Weight of a word that says which kind of answer is wanted rather than where it is: "what kind of pet". Measured on
 conversations and on the stress set: 1.0 costs a point of recall, 0.25 changes nothing."""
 
 _WEAK_WORDS = frozenset(index_terms(cue_words("weak_in_questions")))

@@ -15,7 +15,7 @@ Namespace = tuple[str, ...]
 
 
 class RecallOp(NamedTuple):
-    """What to recall from one namespace.
+    """Recall request for one namespace.
 
     Args:
         namespace: The namespace itself; those below it are not searched.
@@ -59,13 +59,13 @@ class Recalled:
 
     @property
     def text(self) -> str:
-        """What it says: of a long text, the part that matched."""
+        """Text of the hit: of a long text, the passage that matched."""
         return self.passage or str(self.item.value.get("text", ""))
 
 
 @dataclass(frozen=True)
 class Recall:
-    """What was recalled, the best first.
+    """Recall results, the best first.
 
     Args:
         found: The items.

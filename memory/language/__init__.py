@@ -1,4 +1,4 @@
-"""What depends on a language, as data: one YAML file a language, read when the package is imported.
+"""Language data: one YAML file a language, read when the package is imported.
 
 A language without a file is handled by structure alone: punctuation, script, code fences, length.
 """
@@ -31,7 +31,7 @@ _WORD = re.compile(rf"(?:(?![{UNSPACED}])\w)+")
 
 @dataclass(frozen=True)
 class Language:
-    """What one file says.
+    """Data of one language's file.
 
     Args:
         code: The name of the file, such as `en`.
@@ -304,7 +304,7 @@ def _read_all() -> dict[str, dict[str, Any]]:
 
 
 FILES: Mapping[str, Mapping[str, Any]] = _read_all()
-"""What each file says, by the code of its language; some have only parts: what `lowering` and `shared` read."""
+"""Contents of each file by the code of its language; some have only parts: what `lowering` and `shared` read."""
 
 LANGUAGES = tuple(_load(code, data) for code, data in FILES.items() if "wording" in data)
 """The languages that a conversation can be held in without a model."""

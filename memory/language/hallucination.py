@@ -52,7 +52,7 @@ _MIN_WORDS = 5
 
 
 class Told:
-    """What was said, to hold texts to that are drawn from it. It is read once, in linear time; not for an event loop.
+    """Sources against which derived texts are checked. Read once, in linear time; not for an event loop.
 
     Args:
         texts: What was said.

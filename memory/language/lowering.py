@@ -19,7 +19,7 @@ _READ = 400
 
 @dataclass(frozen=True)
 class Cues:
-    """What one file says of it.
+    """Cues of one language's file.
 
     Args:
         writes: Finds a letter that the language is written in.

@@ -86,7 +86,7 @@ class Speech:
 
 @dataclass(frozen=True)
 class _Words:
-    """How many words a text has, and how many of them are small words of each language with spaces.
+    """Word counts of a text: all, and the small words of each language with spaces.
 
     Args:
         count: All of them.

@@ -1,4 +1,4 @@
-"""What a user says in their own words, apart from what they show: code, quoted lines, forwarded mail, pasted pages.
+"""Separation of a user's own words from what they show: code, quoted lines, forwarded mail, pasted pages.
 
 What is shown is somebody else's text inside a user's message. It teaches nothing about the user, so it is set apart by
 structure, which is the same in every language. The idea is that of provenance: who vouches for a text decides what it

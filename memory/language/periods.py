@@ -1,4 +1,4 @@
-"""Whether a question is about what was true before: told by the phrases of the languages' files."""
+"""Detection of questions about the past, by the phrases of the languages' files."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 Span = tuple[int, int]
-"""Where a stretch of a text begins and ends."""
+"""Start and end of a stretch of a text."""
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:

@@ -1,4 +1,4 @@
-"""What a text says, sentence by sentence and word for word: what is kept when no model can read it."""
+"""Statements of a text, sentence by sentence and word for word: kept when no model can read it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LAUGHTER = re.compile(r"(\w{1,3}?)\1{2,}\w?")
 """Something short again and again, in any language: "hahaha", "jajaja", "哈哈哈"."""
 
 _END_CHARS = 20_000
-"""What is looked at of each end of a long text for a few statements: many times what a model is shown."""
+"""Characters at each end of a long text that are searched for a few statements: many times what a model is shown."""
 
 _ASKING_CHARS = 200
 """A question shows itself at its beginning or its end; looking further costs time on long text."""

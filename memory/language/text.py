@@ -6,7 +6,8 @@ import re
 import unicodedata
 
 MAX_INDEXED_CHARS = 2_000
-"""What one vector can stand for: e5 reads 512 tokens, about 2,000 characters; the whole text is stored beside it."""
+"""Characters that one vector can represent: e5 reads 512 tokens, about 2,000 characters.
+The whole text is stored beside it."""
 
 
 def normalise(text: str) -> str:

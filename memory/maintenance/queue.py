@@ -20,7 +20,7 @@ _FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0
 """Seconds until work that failed is tried again, doubling."""
 
 _OVERDUE_MS = (3_600_000, 600_000, 60_000, 0)
-"""Where more is due than is looked at: the longest overdue first. A store lists the latest written first."""
+"""Order when more is due than is looked at: the longest overdue first. A store lists the latest written first."""
 
 _ALL = 100_000
 

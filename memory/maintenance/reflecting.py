@@ -1,4 +1,4 @@
-"""What many turns come to: who is meant, what holds in general, what has worked; and all of it at once, when asked."""
+"""Reflection over many turns: entity resolution, knowledge, skills; and all of them at once, on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE = 500
 
 @dataclass(frozen=True)
 class Reflecting:
-    """What an agent reflects with.
+    """Models and tools of an agent's reflection.
 
     Args:
         model: Words what is reflected on; None for an agent whose model only quotes.

@@ -22,7 +22,7 @@ from react_mem.memory.write.turns import TurnReport, Turns
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an item of work.
+    """Outcome of a work item.
 
     Args:
         due_at: When it is due again; None if it is done.

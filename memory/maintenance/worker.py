@@ -94,7 +94,7 @@ class Worker:
 
     @property
     def is_running(self) -> bool:
-        """Whether it looks for work."""
+        """Return whether the worker looks for work."""
         return not self._task.done()
 
     @property

@@ -25,10 +25,10 @@ from react_mem.memory.model.namespaces import Namespace, decode
 log = logging.getLogger(__name__)
 
 SEEDS = 10
-"""What was found best, from which the walk starts: about as many as a prompt has."""
+"""Number of best hits from which the walk starts: about as many as a prompt has."""
 
 _FOLLOWED = frozenset(LinkKind) - {LinkKind.TIMELINE}
-"""What was said next counts by the arm of the window already."""
+"""Kinds of links that the walk follows: what was said next counts by the arm of the window already."""
 
 
 async def with_links(

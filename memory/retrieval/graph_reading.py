@@ -23,7 +23,7 @@ EVERY_KIND = frozenset(LinkKind)
 
 @dataclass(frozen=True)
 class Explanation:
-    """How two memories hang together.
+    """Relation of two memories.
 
     Args:
         hops: The links on the way from one to the other.

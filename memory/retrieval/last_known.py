@@ -1,4 +1,4 @@
-"""What was last read, kept in the process: better than nothing while the database is down.
+"""Cache of the last reads in the process: better than nothing while the database is down.
 
 It is bounded, belongs to one owner each, and is never taken for fresh: what is missing from it is said.
 """
@@ -18,7 +18,7 @@ from react_mem.memory.model.records import with_zone
 from react_mem.memory.store.process_state import kept_with
 
 DATABASE = "database"
-"""What is missing where results are the last ones known."""
+"""Mark of results that are the last ones known."""
 
 _MAX_READS = 500
 """Reads kept: a few kilobytes each."""

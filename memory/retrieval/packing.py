@@ -1,4 +1,4 @@
-"""What was recalled, as it is shown: near-repetitions last, and a message with the one that belongs to it."""
+"""Order of what was recalled: near-duplicates last, and a message with the one that belongs to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEARLY_THE_SAME = 0.8
 
 
 class _Said:
-    """What a text says: the words it shares with another, and what makes two with the same words say different things.
+    """Features of a text for deduplication: its words, and what makes two with the same words say different things.
 
     "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6".
     """

@@ -34,12 +34,12 @@ from react_mem.memory.store.owned import everything, set_aside
 from react_mem.memory.store.transactions import transact
 
 _CANDIDATES = 6
-"""What may be meant that is told, at most."""
+"""Candidates listed at most where the wish is ambiguous."""
 
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What became of the wish to forget something.
+    """Outcome of a request to forget something.
 
     Args:
         texts: What it said; empty where nothing was forgotten.
@@ -54,7 +54,7 @@ class Forgotten:
 
 @dataclass(frozen=True)
 class _Wish:
-    """What is to be forgotten.
+    """Request to forget.
 
     Args:
         ids: The records.
@@ -73,7 +73,7 @@ _Choose: TypeAlias = Callable[[Sequence[Item]], tuple[_Wish, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class _Done:
-    """What was written.
+    """Outcome of one request.
 
     Args:
         texts: What was forgotten.

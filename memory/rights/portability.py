@@ -36,7 +36,7 @@ _Line: TypeAlias = tuple[Record, dict[str, Any]]
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import did.
+    """Result of an import.
 
     Args:
         added: Records that are new.

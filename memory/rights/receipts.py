@@ -34,13 +34,13 @@ _ASKED = 3
 """Ways of putting it that every arm is asked for: each costs an embedding."""
 
 _FOUND = 50
-"""What an arm may find for each: many times what a prompt has."""
+"""Hits of an arm for each check: many times what a prompt has."""
 
 _PATIENCE = 5.0
 """Seconds for all of it: what was forgotten is forgotten, and whoever asked for it waits."""
 
 Says = Callable[[Item], bool]
-"""Whether a record still says what was forgotten."""
+"""Test whether a record still says what was forgotten."""
 
 log = logging.getLogger(__name__)
 

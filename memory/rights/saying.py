@@ -54,7 +54,7 @@ class _Target:
 
 @dataclass(frozen=True)
 class Sayings:
-    """What is to be forgotten, as texts are searched for it.
+    """Matcher of texts that say what is to be forgotten.
 
     Args:
         texts: What is to be forgotten, in each way it was put.

@@ -1,4 +1,4 @@
-"""What records become without what is to be forgotten: each kind of them says it in a way of its own."""
+"""Records without what is to be forgotten: a redaction for each kind."""
 
 from __future__ import annotations
 

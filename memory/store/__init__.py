@@ -1,4 +1,4 @@
-"""Where memories are kept: PostgreSQL with pgvector, embedded or given, behind LangGraph's store interface."""
+"""Storage of memories: PostgreSQL with pgvector, embedded or given, behind LangGraph's store interface."""
 
 from typing import TYPE_CHECKING
 

@@ -39,7 +39,7 @@ _QUESTIONS_AT_ONCE = 8
 """Questions are embedded one a call: the interface has no batch for them. More at once run into rate limits."""
 
 _SEPARATES_FROM = 0.75
-"""How often an answer must lie above an unrelated text. The reference pairs: local model 0.81 (English) and 0.89
+"""Least share of answers that lie above an unrelated text. The reference pairs: local model 0.81 (English) and 0.89
 (Vietnamese), MiniLM 0.98 and 0.57 (it does not know Vietnamese), word counts 0.55 and 0.66."""
 
 _APART = 0.001
@@ -47,7 +47,7 @@ _APART = 0.001
 
 
 class Calibration(BaseModel):
-    """What the cosines of one embedder mean: a scale from 0 to 1 that rises with them.
+    """Calibration of one embedder's cosines: a scale from 0 to 1 that rises with them.
 
     It is for the cosine of a question's vector (`embed_query`) and a text's (`embed_documents`), and says:
 
@@ -85,7 +85,7 @@ class Calibration(BaseModel):
 
     @property
     def separates(self) -> bool:
-        """Whether answers stand out from unrelated texts in any language; else a threshold filters next to nothing."""
+        """Return whether answers stand out from unrelated texts in any language; else a threshold hardly filters."""
         return any(share >= _SEPARATES_FROM for share in self.separation.values())
 
     def similarity(self, cosine: float) -> float:
@@ -123,7 +123,7 @@ class Calibration(BaseModel):
 
     @property
     def rise(self) -> float:
-        """How much similarity a unit of cosine means, where questions and texts lie: from 0.5 to 0.9."""
+        """Similarity per unit of cosine, between the scores 0.5 and 0.9, where questions and texts lie."""
         return 0.4 / (self.cosine(0.9) - self.cosine(0.5))
 
 

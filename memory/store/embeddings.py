@@ -49,7 +49,7 @@ class EmbeddingModel:
 
     @property
     def computes_here(self) -> bool:
-        """Whether it computes in this process: it may be slow, but it does not hang."""
+        """Return whether it computes in this process: it may be slow, but it does not hang."""
         return self.name == LOCAL_MODEL
 
 

@@ -59,7 +59,7 @@ _VECTORS_TABLE = """
 
 @dataclass(frozen=True)
 class StoredEmbedding:
-    """What the vectors in a database are.
+    """Embedding model and dimensions of the vectors in a database.
 
     Args:
         name: The model that made them; None in a database that the stock store made.

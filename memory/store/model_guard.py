@@ -1,4 +1,4 @@
-"""That vectors of different models never meet, while a database moves from one to another.
+"""Guard against comparing vectors of different models while a database moves from one to another.
 
 A process that was started before the move must not write vectors of the old model into it, nor search with them:
 vectors of two models may have the same length and yet nothing to do with each other.

@@ -64,7 +64,7 @@ logger = logging.getLogger(__name__)
 
 
 class NamespaceIndexes:
-    """Which namespaces have an index, and the work of making them.
+    """Indexes of single namespaces: those that exist, and building more.
 
     Args:
         pool: Connections; an index is built on one of its own, made as the pool's are.

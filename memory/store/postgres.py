@@ -87,7 +87,7 @@ _UNINDEXED = """
     ORDER BY s.key LIMIT %s
 """
 _QUESTION_SECONDS = 3.0
-"""What a read waits for the vectors of its questions, of the five that a turn waits for it: words still find."""
+"""Seconds that a read waits for the vectors of its questions, of the five of a turn: words still find."""
 _INDEX_SCAN = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """

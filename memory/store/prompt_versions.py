@@ -77,7 +77,7 @@ class PromptVersion(BaseModel):
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is to be used now.
+    """Text of a prompt that is in use.
 
     Args:
         text: What the model is told, to be filled in with `str.format` where the file is.
@@ -91,7 +91,7 @@ class Prompt:
 
 
 class _Head(BaseModel):
-    """Which versions there are and which is active, with those that were active before, the last one last."""
+    """Versions of a prompt, the active one, and those that were active before, the last one last."""
 
     latest: int = 0
     active: int = FILE

@@ -82,7 +82,7 @@ _MISSING_INDEX = (
     "CREATE INDEX IF NOT EXISTS store_vectors_missing_idx ON store_vectors (prefix, key, field_name) "
     "WHERE embedding IS NULL"
 )
-"""What lacks a vector is found without reading the rest."""
+"""Index of items without a vector, so that they are found without reading the rest."""
 # In the order of the primary key, from where the last batch ended: each pass reads every row once.
 _PENDING = """
     SELECT v.prefix, v.key, v.fields, v.updated_at, s.value
@@ -130,7 +130,7 @@ Connection = AsyncConnection[DictRow]
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a pass over all items is."""
+    """Cursor of a pass over all items."""
 
     prefix: str = ""
     key: str = ""

@@ -1,4 +1,4 @@
-"""Which calibration belongs to a database: known, kept beside its vectors, or measured once, behind what goes on."""
+"""Calibration of a database: built in, kept beside its vectors, or measured once in the background."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Scale:
-    """What the cosines of a store's embedding model mean.
+    """Calibration of a store's embedding model.
 
     Args:
         pool: Connections to the database that keeps it.
@@ -46,7 +46,7 @@ class Scale:
 
     @property
     def calibration(self) -> Calibration:
-        """What is known of it by now; the first question to an unknown model has it looked up or measured."""
+        """Return the calibration known by now; the first question to an unknown model has it looked up or measured."""
         idle = self._measuring is None or self._measuring.done()
         if self._known is None and idle and time.monotonic() >= self._not_before:
             self._measuring = asyncio.create_task(self._find_out())

@@ -120,7 +120,7 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Searches:
-    """What all searches of a store have in common.
+    """Context that all searches of a store share.
 
     Args:
         limit: Vectors of a namespace up to which every one is compared.

@@ -15,7 +15,7 @@ POLL = 0.02
 
 
 class ServerProcesses:
-    """What runs on a data folder, whatever files say of it.
+    """Server processes that run on a data folder, whatever its files say.
 
     Args:
         data: The folder.

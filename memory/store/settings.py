@@ -1,4 +1,4 @@
-"""Where memories are kept, and with which embedding model: read from the environment."""
+"""Settings of storage and its embedding model, read from the environment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIELDS_BY_VARIABLE = {
 
 
 class StorageSettings(BaseModel):
-    """How to open storage.
+    """Settings to open storage with.
 
     Args:
         database_url: PostgreSQL with pgvector; without it the embedded server is used.

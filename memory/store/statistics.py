@@ -1,4 +1,4 @@
-"""What a database holds, counted: of one owner or of all, without reading what it says."""
+"""Statistics of a database, of one owner or of all, without reading contents."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a database holds.
+    """Counts of a database.
 
     Args:
         server: The server.

@@ -43,7 +43,7 @@ class WriteConflict(Exception):  # noqa: N818 - the field's term
 
 @dataclass(frozen=True)
 class Guard:
-    """What an item must still hold for a batch to be written.
+    """Precondition of a batch: what an item must still hold (optimistic concurrency).
 
     Args:
         namespace: The item's namespace.

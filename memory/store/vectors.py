@@ -32,8 +32,8 @@ _AT_ONCE = 100
 """Texts a call of the embedding model: within every provider's limit."""
 _SECONDS = 10.0
 _SECONDS_A_TEXT = 1.0
-"""What a write waits for the vectors of a service. The model of this process is waited for: it is slow on a busy
-machine, and what is given up would have to be computed again."""
+"""Seconds that a write waits for the vectors of a service. The model of this process is waited for: it is slow on a
+busy machine, and what is given up would have to be computed again."""
 _RETRY_SECONDS = 60.0
 """Until what could not be embedded is embedded anew, and until a service that hung is asked again."""
 _LARGEST = 65_504

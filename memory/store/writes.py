@@ -104,7 +104,7 @@ class ItemRow(NamedTuple):
 
 @dataclass
 class Writes:
-    """What a batch writes, each item at most once.
+    """Writes of a batch, each item at most once.
 
     Args:
         deletes: (prefix, key).

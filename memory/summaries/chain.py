@@ -25,7 +25,7 @@ conversation has joins once these have been summed up."""
 
 @dataclass(frozen=True)
 class Fold:
-    """What becomes one summary.
+    """Group of items that becomes one summary.
 
     Args:
         entries: What is summed up, in the order of the conversation.
@@ -49,12 +49,12 @@ class Fold:
 
     @property
     def at(self) -> datetime:
-        """When the last of it was said."""
+        """Return when the last of it was said."""
         return max(entry.at for entry in self.parts)
 
     @property
     def extent(self) -> dict[str, int]:
-        """Where in the conversation it begins and ends, and how many messages it stands for."""
+        """Return where in the conversation it begins and ends, and how many messages it stands for."""
         return {
             "first_turn": min(entry.first_turn for entry in self.parts),
             "last_turn": max(entry.last_turn for entry in self.parts),
@@ -63,7 +63,7 @@ class Fold:
 
     @property
     def origin(self) -> Origin:
-        """Who vouches for the summary: whoever sums up, and no more than its sources."""
+        """Return the summary's origin: the summariser's, and none above that of its sources."""
         return lowest([Origin.ASSISTANT, *(entry.origin for entry in self.parts)])
 
     def summary_id(self, session_id: str) -> str:

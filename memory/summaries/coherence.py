@@ -1,4 +1,4 @@
-"""How much of its sources a summary keeps: the names and numbers that it lost, and those that it invented."""
+"""Coherence of a summary with its sources: names and numbers that it lost, and those that it invented."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOM = 40
 
 @dataclass(frozen=True)
 class Coherence:
-    """How a summary compares with its sources.
+    """Comparison of a summary with its sources.
 
     Args:
         kept: How many of the sources' names and numbers it has.
@@ -37,7 +37,7 @@ class Coherence:
 
     @property
     def fails(self) -> bool:
-        """Whether it should be made once more: it invents something, or has lost most of what it has room for."""
+        """Return whether to retry: it invents something, or has lost most of what it has room for."""
         return bool(self.invented) or self.kept * 2 < self.room
 
 

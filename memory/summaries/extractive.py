@@ -13,7 +13,7 @@ from react_mem.memory.summaries.length import shortened
 from react_mem.memory.summaries.sources import CUT, Source, bounded
 
 MADE_BY = "extractive"
-"""What a summary says that no model has made."""
+"""Mark of a summary that no model has made."""
 
 _MIN_SENTENCE = 40
 """Characters of which a sentence says something; a shorter rest of the room stays empty."""

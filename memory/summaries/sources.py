@@ -1,4 +1,4 @@
-"""What a summary is made of, and how a model is shown it: as fenced data of a bounded size, whatever comes in."""
+"""Sources of a summary, shown to a model as fenced data of a bounded size, whatever comes in."""
 
 from __future__ import annotations
 

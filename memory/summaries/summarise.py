@@ -66,7 +66,7 @@ class Task:
 
     @property
     def around(self) -> list[Source]:
-        """What the summary may go on from."""
+        """Earlier summary that this one may continue."""
         return [self.before] if self.before else []
 
     def evidence(self) -> Told:

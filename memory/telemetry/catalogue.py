@@ -15,7 +15,7 @@ PREFIX = "react_mem."
 
 
 class Kind(Enum):
-    """How an instrument adds up."""
+    """Aggregation of an instrument."""
 
     COUNTER = auto()
     HISTOGRAM = auto()
@@ -45,7 +45,7 @@ class Instrument:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a span measures: a histogram `<name>.duration`, failures in `errors`, and a trace span.
+    """Span: a histogram `<name>.duration`, failures in `errors`, and a trace span.
 
     Args:
         name: Its name, without the prefix.

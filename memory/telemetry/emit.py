@@ -31,7 +31,7 @@ Emit = Callable[[float, Attributes], None]
 log = logging.getLogger(__name__)
 
 _ATTRIBUTES = {"error_type": "error.type"}
-"""What OpenTelemetry's conventions call a label of ours."""
+"""Names of labels in OpenTelemetry's conventions."""
 
 
 class _Recorder:

@@ -1,4 +1,4 @@
-"""What a label may say: never content, and never so many things that a series is made of each.
+"""Values that a label may take: never content, and of bounded cardinality.
 
 Every label of an instrument is one of these kinds. What does not fit becomes `other`; the text itself goes nowhere.
 """
@@ -13,7 +13,7 @@ OTHER = "other"
 _MAX_NAMES = 50
 """Names a label takes in one process. Prometheus keeps a series for each, times those of the other labels."""
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,64}")
-"""What identifiers of models, tools and exceptions look like, and a sentence does not."""
+"""Form of identifiers of models, tools and exceptions, which no sentence has."""
 
 
 @dataclass(frozen=True)

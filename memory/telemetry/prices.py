@@ -1,4 +1,4 @@
-"""What models cost: a setting, because nobody's prices stay. Without it tokens are counted and nothing is priced.
+"""Prices of models: a setting, because nobody's prices stay. Without it tokens are counted and nothing is priced.
 
 The environment variable `MODEL_PRICES` is a mapping in YAML (and so in JSON), or the path of a file with one: the price
 of a million tokens by model, in any currency.
@@ -25,13 +25,13 @@ VARIABLE = "MODEL_PRICES"
 _MILLION = 1_000_000
 _PROVIDER = re.compile(r"^[a-z_]+:")
 _VERSION = re.compile(r"[-@:](\d[\d.-]*|latest)")
-"""What providers append to a model's name: a date or a number."""
+"""Suffix that providers append to a model's name: a date or a number."""
 
 log = logging.getLogger(__name__)
 
 
 class Price(BaseModel):
-    """What a million tokens of a model cost.
+    """Price of a million tokens of a model.
 
     Args:
         input: Those of the prompt.

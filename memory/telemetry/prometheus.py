@@ -1,4 +1,4 @@
-"""What this process has measured, as Prometheus reads it.
+"""Metrics of this process in Prometheus's text format.
 
 It has a meter provider and a registry of its own: a LangGraph server keeps its own series in the global ones.
 """

@@ -14,7 +14,7 @@ from react_mem.memory.model.records import record_id
 
 Kind = Literal["extract", "conclude", "maintain"]
 Place = tuple[Namespace, str]
-"""Where an item is: its namespace and its key."""
+"""Address of an item: its namespace and its key."""
 
 _ALL = 100_000
 """No owner has more items of work: there are three at most for each of their conversations that is going on."""

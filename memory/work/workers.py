@@ -1,4 +1,4 @@
-"""Who works on what: names for workers, and whether one of them is surely dead."""
+"""Names of workers, and the test whether one of them is surely dead."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which of many tools, and which kinds of memory, a request needs: routes, scores, relations, one choice."""
+"""Routing of a request to tools and kinds of memory: routes, scores, relations, one choice."""

@@ -25,7 +25,7 @@ _MAX_CHARS = 2_000
 
 @dataclass(frozen=True)
 class Picks:
-    """What the model picked; of what it said, only names that it was offered.
+    """Names that the model picked, of those that it was offered.
 
     Args:
         tools: The tools, the first one first; empty where none is needed.

@@ -13,7 +13,7 @@ from react_mem.tools.routing.routes import Route
 
 FIND_TOOLS = "find_tools"
 FOUND = "found_tools"
-"""Where its result says, in the artifact, which tools are offered from then on."""
+"""Key in the result's artifact for the tools that are offered from then on."""
 
 _FOUND = 5
 """Tools that are found at once."""

@@ -1,4 +1,4 @@
-"""Which tools belong together: what is declared of them, and what followed what in a user's own experience."""
+"""Relations between tools: declared ones, and successions in a user's own experience."""
 
 from __future__ import annotations
 

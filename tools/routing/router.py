@@ -16,10 +16,10 @@ from react_mem.tools.routing.vectors import NotReady, VectorIndex
 from react_mem.tools.routing.words import WordIndex
 
 VECTOR = "vector"
-"""What is missing where tools are ranked by words alone."""
+"""Label of a ranking by words alone."""
 
 _WORDS = 2.0
-"""What words count beside vectors: a request of which a route has every word is as good as two standard deviations.
+"""Weight of words beside vectors: a request of which a route has every word is as good as two standard deviations.
 Chosen with the requests that are kept for it (`benchmarks.routing`), where 1 to 3 differ by a point."""
 
 _LAYER_STANDS_OUT = 1.6
@@ -35,7 +35,7 @@ class Embedding(Protocol):
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a request seems to need.
+    """Ranking of tools for a request.
 
     Args:
         tools: The tools with their scores, the best first.
@@ -49,7 +49,7 @@ class Ranking:
 
     @property
     def margin(self) -> float:
-        """How far ahead the best tool is."""
+        """Return how far ahead the best tool is."""
         scores = [score for _, score in self.tools[:2]]
         return scores[0] - scores[1] if len(scores) == 2 else float("inf")
 

@@ -1,4 +1,4 @@
-"""How an agent with many tools chooses those that a turn offers to the model: the `switching` of its config."""
+"""Settings of tool selection for an agent with many tools: the `switching` of its config."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class RouteSettings(BaseModel):
-    """What a config says of a tool, beside what the tool's own `metadata` says by the same names."""
+    """Description of a tool in a config, beside its own `metadata` of the same names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,7 +22,7 @@ class RouteSettings(BaseModel):
 
 
 class SwitchSettings(BaseModel):
-    """Whether and how a turn's tools are chosen."""
+    """Selection of a turn's tools."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -22,7 +22,7 @@ from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.settings import SwitchSettings
 
 CLEAR = 0.75
-"""How far ahead the nearest tool has to be, for the small model not to be asked: then it is right in 82 of 100 requests
+"""Margin of the nearest tool from which the small model is not asked: then it is right in 82 of 100 requests
 that are kept for choosing this (`benchmarks.routing`), and in 55 of all. 1.0 is right in 90, and saves half as many
 calls."""
 
@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Choice:
-    """What a turn is offered.
+    """Tools that a turn is offered.
 
     Args:
         tools: The names of the chosen tools, the most likely first; None for all there are.

@@ -21,7 +21,7 @@ from react_mem.tools.routing.routes import Route
 _TITLE = 1.0
 _ARGUMENTS = 0.3
 _EXAMPLE = 0.25
-"""What the parts of a route count in its vector, beside its description's 1. Chosen with the requests that are kept for
+"""Weights of a route's parts in its vector, beside its description's 1. Chosen with the requests that are kept for
 it (`benchmarks.routing`). Examples that are compared one by one, the nearest counting, cost 15 points of accuracy:
 short texts are near to every request, and those in its language nearer still."""
 

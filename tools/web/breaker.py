@@ -13,7 +13,7 @@ REST = 60.0
 
 
 class CircuitBreaker:
-    """Whether something that can fail is worth a call.
+    """Circuit breaker: holds calls back after failures.
 
     Args:
         failures: How many in a row open it.
@@ -43,7 +43,7 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are held back, a trial aside."""
+        """Return whether the circuit is open: calls are held back, a trial aside."""
         return self._opened_at is not None
 
     def admits(self) -> bool:

@@ -18,7 +18,7 @@ iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso885
 gb2312 gbk gb18030 big5 big5hkscs euc-jp euc-kr shift_jis iso2022_jp iso2022_kr tis-620 mac-roman mac-cyrillic
 """
 _KNOWN = frozenset(codecs.lookup(name).name for name in _NAMES.split())
-"""What pages are written in. Python knows more, some of which are no text and some slow on purpose-made input."""
+"""Encodings of pages. Python knows more, some of which are no text and some slow on purpose-made input."""
 
 _VALID_AS_UTF8 = frozenset(
     codecs.lookup(name).name for name in ("iso2022_jp", "iso2022_kr", "utf-16", "utf-16-le", "utf-16-be", "utf-32")
@@ -27,7 +27,7 @@ _VALID_AS_UTF8 = frozenset(
 
 _UNDECLARED = ["cp874", "cp932", "cp949", *(f"cp125{number}" for number in range(9)), "cp866", "koi8_r", "koi8_u"]
 _UNDECLARED += ["iso8859_2", "iso8859_5", "iso8859_7", "gb18030", "big5", "euc_jp"]
-"""What a page may be in that does not say: encodings of the web that differ in their letters. The fewer, the surer."""
+"""Candidates for a page that does not declare one: encodings that differ in their letters. The fewer, the surer."""
 
 _SAMPLE = 4096
 """Bytes that an encoding is told from: more take longer and tell little more."""

@@ -14,7 +14,7 @@ MAX_TEXT_CHARS = 200_000
 """Of one page: a book chapter. Choosing passages out of it takes about 50 ms."""
 
 _MAX_ELEMENTS = 12_000
-"""What trafilatura takes half a second for; it is slower than linear, and its thread cannot be stopped. A page with
+"""Elements that take trafilatura half a second; it is slower than linear, and its thread cannot be stopped. A page with
 more, one in a thousand, is read plainly."""
 
 _MAX_TITLE_CHARS = 200
@@ -28,7 +28,7 @@ address article aside blockquote br dd div dl dt figcaption figure footer form h
 ol p pre section table td th title tr ul
 """
 _SILENT_TAG = "template"
-"""What all that is hidden is made into."""
+"""Tag that replaces hidden elements."""
 
 _SILENT_TAGS, _BLOCK_TAGS = frozenset(_SILENT.split()), frozenset(_BLOCK.split())
 _HIDDEN_STYLE = re.compile(
@@ -45,7 +45,7 @@ _MAX_ATTRIBUTES = 500
 
 @dataclass(frozen=True)
 class Article:
-    """What a page says.
+    """Text of a page.
 
     Args:
         text: Its text, paragraphs on lines of their own.

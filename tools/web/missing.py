@@ -1,4 +1,4 @@
-"""What is optional and is not installed."""
+"""Errors about optional packages that are not installed."""
 
 from __future__ import annotations
 

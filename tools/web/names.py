@@ -1,4 +1,4 @@
-"""Where somebody's name stands in a text."""
+"""Places of a person's name in a text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Span:
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _TOGETHER = re.compile(r"[ \t\u00a0]{1,2}|-|\. ")
-"""What may stand between two words of one name."""
+"""Separators between two words of one name."""
 
 _MAX_WORDS = 6
 

@@ -1,4 +1,4 @@
-"""Which addresses a page may be fetched from, and connections that lead there and nowhere else.
+"""Address guard (SSRF): connections to addresses that a page may be fetched from, and nowhere else.
 
 An address in a search result is anybody's to choose. What is looked up is what is connected to: a name that is looked
 up again could lead elsewhere the second time, into the network that this process stands in.
@@ -22,7 +22,7 @@ RefusedFor = Literal[
 ]  # as telemetry's `web_page.refused` counts them
 
 WEB_PORTS = frozenset({80, 443})
-"""Where pages are. What listens on other ports is seldom meant for the public."""
+"""Allowed ports: what listens on others is seldom meant for the public."""
 
 _UNICAST = IPv6Network("2000::/3")
 _NOT_THE_INTERNET = frozenset({"168.63.129.16"})
@@ -80,7 +80,7 @@ async def look_up(host: str, port: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Network:
-    """Where pages are fetched from: the public internet, unless who builds it says otherwise in code.
+    """Network from which pages are fetched: the public internet, unless who builds it says otherwise in code.
 
     Args:
         resolve: Finds the addresses of a name.

@@ -15,7 +15,7 @@ _PASSAGE_CHARS = 400
 _MAX_PASSAGES = 600
 
 _LEAD = 0.3
-"""What the beginning of a page counts beside its words: there it says what it is about."""
+"""Bonus of a page's beginning: there it says what it is about."""
 
 _NEARLY = 0.8
 """The share of its word triples that a page has in common with another from which on it is the same one, copied."""

@@ -1,4 +1,4 @@
-"""What must not leave the house in a query: who the user is, and how to reach them.
+"""Redaction of outgoing queries: who the user is, and how to reach them, stays in the house.
 
 Taken out are the names, addresses, numbers and identifiers that the profile knows, however they are written, and
 whatever looks like an e-mail address, a telephone number, a card's or an identity document's.
@@ -22,7 +22,7 @@ from react_mem.tools.web.names import Span
 from react_mem.tools.web.private_values import private_spans
 
 MAX_QUERY_CHARS = 400
-"""What Tavily takes; other engines take no more."""
+"""Length that Tavily takes; other engines take no more."""
 
 _MAX_READ = 4000
 
@@ -45,7 +45,7 @@ _QUOTES = {'"': '"', "“": "”", "«": "»", "„": "“", "'": "'", "‘": "�
 
 @dataclass(frozen=True)
 class Outgoing:
-    """What may be asked outside.
+    """Redacted query.
 
     Args:
         text: The query; empty where nothing is left to ask for.

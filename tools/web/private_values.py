@@ -1,4 +1,4 @@
-"""Where a text has something private in it: what a profile knows, and what looks like a person's address or number."""
+"""Detection of private values in a text: those of a profile, and whatever looks like a person's address or number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine found, read: pages as text, each once, or as the engine shows them."""
+"""Pages that an engine found, as text, each once, or as the engine shows them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _SPARE = 3
 """Pages asked for beyond those wanted: some cannot be read, and some say what another says."""
 
 _MAX_HITS = 20
-"""What Tavily gives at most."""
+"""Most results of Tavily."""
 
 _KEPT = 256
 """Searches whose pages are kept. Three pages of two thousand characters each: about 2 MB in all."""

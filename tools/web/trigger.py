@@ -1,4 +1,4 @@
-"""Whether the words of a question send it to the web. Case and diacritics make no difference."""
+"""Web trigger: a decision by a question's words, without regard to case and diacritics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ENDS = 600
 """Characters at either end of a long message that are read: what is pasted in between is no question."""
 
 _PERSONAL = 0.5
-"""What speaking of oneself, or of what is one's own as a rule, takes off: whether "the best phone that I can buy today"
+"""Malus of speaking of oneself, or of what is one's own as a rule: whether "the best phone that I can buy today"
 or "the plan for today" is on the web is a matter for the model."""
 
 

@@ -1,4 +1,4 @@
-"""Whether a question asks for a time, and whether a text tells one."""
+"""Detection of questions for a time, and of texts that tell one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Period:
 
 
 Recurring = Callable[[int], Period | None]
-"""What comes once a year: the period by the year; None in a year that has none."""
+"""Yearly recurrence: the period by the year; None in a year that has none."""
 
 
 def shift(day: date, days: int) -> date:

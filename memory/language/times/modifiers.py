@@ -1,4 +1,4 @@
-"""What the words before a named period make of it: "early", "before", "since", "the week after", "between"."""
+"""Words before a named period that change it: "early", "before", "since", "the week after", "between"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from react_mem.memory.language.times.named import REACH_YEARS, Named, Side
 from react_mem.memory.language.times.vocabulary import SIDES, number_of, one_of, patterns, small
 
 _REACH_OF_MANY_DAYS = 183
-"""How far "before May" reaches for each of the years that it may mean: further, and the periods cover everything."""
+"""Days that "before May" reaches back in each year that it may mean: with more, the periods cover everything."""
 
 _PART = (
     rf"(?:{small('article')} )?(?:{small('very')} )?"

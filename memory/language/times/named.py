@@ -11,14 +11,14 @@ from typing import Literal
 from react_mem.memory.language.times.days import Period
 
 REACH_YEARS = 10
-"""How far back a month without a year is looked for, and how far "before 2020" and "after 2020" reach."""
+"""Years in which a month without a year is looked for, and that "before 2020" and "after 2020" reach."""
 CONTEXT_CHARS = 40
 """Characters before a named period that may say more about it: "the very beginning of"."""
 
 Holder = Literal["week", "month", "year"]
-"""What a weekday, a day by its number or a month is in."""
+"""Unit that holds a weekday, a day by its number or a month."""
 Side = Literal["at", "since", "from", "until", "to", "by", "before", "after"]
-"""How a text stands to a period: in it, or how far from it. `from` and `to` are ends of something too, or only words
+"""Relation of a text to a period: in it, or on a side of it. `from` and `to` are ends of something too, or only words
 for where it comes from and goes."""
 
 
@@ -33,7 +33,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Named:
-    """What is named at a place of the question.
+    """Period named at a place of the question.
 
     Args:
         periods: What it may mean.

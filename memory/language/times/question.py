@@ -1,4 +1,4 @@
-"""Which periods a question names."""
+"""Periods that a question names."""
 
 from __future__ import annotations
 

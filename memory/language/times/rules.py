@@ -1,4 +1,4 @@
-"""How times are written in a question: a pattern each, and who reads it.
+"""Rules for times: patterns, each with its reader.
 
 The patterns of a language are in its file; here are those of digits alone, and the order in which all are tried.
 """
@@ -59,4 +59,4 @@ RULES: tuple[tuple[re.Pattern[str], Reader], ...] = (
     *UNSPACED_RULES,
     *((re.compile(pattern, re.ASCII), read) for pattern, read in _WRITTEN),
 )
-"""How times are written: a pattern each, and its reader; of two that match the same words the earlier one reads."""
+"""Patterns of times, each with its reader; of two that match the same words the earlier one reads."""

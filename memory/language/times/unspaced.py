@@ -107,7 +107,7 @@ def _read_date(match: re.Match[str], scene: Scene) -> Named | None:
 
 _ALL = [_Times(language.times) for language in LANGUAGES if language.unspaced and language.times]
 UNSPACED_RULES = tuple(rule for times in _ALL for rule in times.rules)
-"""How times are written in these languages: a pattern each, and who reads it."""
+"""Patterns of times in these languages, each with its reader."""
 
 
 def _sides(place: str, end: str) -> list[tuple[Side, re.Pattern[str]]]:

@@ -1,4 +1,4 @@
-"""Whether a bare number of four digits is a year: by what it stands behind, not by what it is the name of.
+"""Recognition of years among bare numbers of four digits, by the words that they stand behind.
 
 A name's number follows the name ("Windows 2000"), and a name can be anything. A year follows a word of grammar ("in
 2000", "my 2000 trip", "từ 2000"), a season or a holiday, another year that does, or nothing.
