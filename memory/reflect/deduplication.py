@@ -27,6 +27,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Gathered, Report, Strategy
 from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about
+from react_mem.memory.store.owned import WHOLE
 
 _NEW = 50
 """New facts looked at in a run, the oldest first; the others are left for the next."""
@@ -38,7 +39,6 @@ _ALIKE = 0.5
 _LAST = "\uffff"
 """An id behind all others, for a note that has none."""
 
-_PAGE = 500
 _BELIEVED = {"kind": FACT.name, "current": True}
 
 
@@ -92,19 +92,9 @@ class Deduplication(Strategy[Duplicate]):
 
 async def _new_facts(store: BaseStore, user_id: str, since: tuple[datetime, str] | None) -> list[Fact]:
     """Return the believed facts that came since the last run, the oldest first; what was written together by id."""
-    found: list[Fact] = []
-    page: list[SearchItem] = []
-    while not found or len(page) == _PAGE:
-        page = await store.asearch(
-            scope_namespace(user_id, MemoryScope.SEMANTIC),
-            filter=_BELIEVED,
-            limit=_PAGE,
-            offset=len(found),
-            refresh_ttl=False,
-        )
-        if not page:
-            break
-        found += [Fact.from_value(item.value) for item in page]
+    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
+    items = await store.asearch(namespace, filter=_BELIEVED, limit=WHOLE, refresh_ttl=False)
+    found = await asyncio.to_thread(lambda: [Fact.from_value(item.value) for item in items])
     new = [fact for fact in found if not fact.verbatim and (since is None or _place(fact) > since)]
     return sorted(new, key=_place)[:_NEW]
 

@@ -37,14 +37,12 @@ class Evidence:
         about: Whom it is about.
         text: What it says: of a fact the user's own words.
         at: When it was last said.
-        sources: The messages that it comes from.
     """
 
     id: str
     about: str
     text: str
     at: datetime
-    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,8 @@ class Memories:
     def evidence(self) -> list[Evidence]:
         """Facts and episodes, the oldest first."""
         found = [
-            *(Evidence(one.id, one.about, one.text, one.said_at, one.source_ids) for one in self.facts),
-            *(Evidence(one.id, "user", one.text, one.created_at, one.source_ids) for one in self.episodes),
+            *(Evidence(one.id, one.about, one.text, one.said_at) for one in self.facts),
+            *(Evidence(one.id, "user", one.text, one.created_at) for one in self.episodes),
         ]
         return sorted(found, key=lambda one: (one.at, one.id))
 

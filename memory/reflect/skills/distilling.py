@@ -19,19 +19,6 @@ _MAX_PREFERENCES = 3
 
 
 @dataclass(frozen=True)
-class CheckedSkill:
-    """A draft, and what the turns that it stands on say."""
-
-    draft: Draft
-    evidence: Evidence
-
-    @property
-    def source_ids(self) -> tuple[str, ...]:
-        """The turns that it stands on."""
-        return tuple(trace.id for trace in self.draft.traces)
-
-
-@dataclass(frozen=True)
 class Findings:
     """What the turns for one kind of task show, before it is worded.
 
@@ -47,7 +34,7 @@ class Findings:
     procedures: Sequence[Procedure]
     lessons: Sequence[Lesson]
 
-    def drafted_lessons(self, tools: Collection[str]) -> list[CheckedSkill]:
+    def drafted_lessons(self, tools: Collection[str]) -> list[Draft]:
         """Return the lessons that hold, in words, but those that a procedure has in its order."""
         found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
         return [
@@ -88,7 +75,7 @@ def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) ->
 
 def distil(
     found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]
-) -> Checked[CheckedSkill]:
+) -> Checked[Draft]:
     """Put procedures into words: those of a model where they pass the checks, else plain ones.
 
     Args:
@@ -97,24 +84,23 @@ def distil(
         said: What the model says of them, in this order; None without a model.
         tools: The tools that there are.
     """
-    drafts: list[CheckedSkill] = []
+    drafts: list[Draft] = []
     refused: list[str] = []
     for place, procedure in enumerate(wanted):
         turns = procedure.traces[-MAX_SOURCES:]
         evidence = Evidence(turns, vocabulary(tools, found.task_type, turns))
         wording = said.wordings.get(place) if said else None
-        draft = _draft(found.task_type, procedure.tools, turns, evidence, wording, refused)
-        drafts.append(CheckedSkill(draft, evidence))
+        drafts.append(_draft(found.task_type, procedure.tools, turns, evidence, wording, refused))
     for tool, text in (said.lessons if said else {}).items():
         failed = [t for t in found.traces if any(s.tool == tool and not s.success for s in t.steps)]
         if tool not in tools or len(failed) < MIN_SUPPORT:
             refused.append(f"a lesson on a tool that did not fail in {MIN_SUPPORT} turns")
             continue
-        checked = _lesson(found.task_type, ("advice", tool), text, failed, tools)
-        if problem := checked.evidence.problem_with(text):
+        lesson = _lesson(found.task_type, ("advice", tool), text, failed, tools)
+        if problem := lesson.evidence.problem_with(text):
             refused.append(f"a lesson: {problem}")
         else:
-            drafts.append(checked)
+            drafts.append(lesson)
     return Checked(drafts, refused)
 
 
@@ -145,13 +131,13 @@ def _draft(
             refused.append(f"actions: {len(wording.actions)} for {len(tools)} tools")
         preferences = tuple(text for text in wording.preferences if passes("preference", text))[:_MAX_PREFERENCES]
     steps = tuple(ToolUse(tool=tool, action=action) for tool, action in zip(tools, does, strict=True))
-    return Draft(procedure_id(task_type, tools), task_type, when, steps, preferences, tuple(turns))
+    return Draft(procedure_id(task_type, tools), task_type, when, steps, preferences, tuple(turns), evidence)
 
 
 def _lesson(
     task_type: str, about: tuple[str, str], text: str, traces: Sequence[Trace], tools: Collection[str]
-) -> CheckedSkill:
+) -> Draft:
     turns = tuple(traces[-MAX_SOURCES:])
     evidence = Evidence(turns, vocabulary(tools, task_type, turns))
     when = use_when(task_type, [one for one in about if one in tools], turns, evidence)
-    return CheckedSkill(Draft(lesson_id(task_type, *about), task_type, when, (), (text,), turns), evidence)
+    return Draft(lesson_id(task_type, *about), task_type, when, (), (text,), turns, evidence)

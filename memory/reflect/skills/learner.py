@@ -12,10 +12,10 @@ from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
-from react_mem.memory.reflect.skills.distilling import CheckedSkill, Findings, distil, find
+from react_mem.memory.reflect.skills.distilling import Findings, distil, find
 from react_mem.memory.reflect.skills.merging import Known
 from react_mem.memory.reflect.skills.proposals import Proposals, question_about
-from react_mem.memory.reflect.skills.skill_drafts import procedure_id
+from react_mem.memory.reflect.skills.skill_drafts import Draft, procedure_id
 from react_mem.memory.reflect.skills.traces import Experience, read_experience
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_SKILLS = 500
 """Skills of a user that a run compares with: beyond that nobody finds the right one anyway."""
 
 
-class Learning(Strategy[CheckedSkill]):
+class Learning(Strategy[Draft]):
     """The latest experience of an agent with a user.
 
     A procedure that carried several turns becomes a skill, on probation; what failed becomes a lesson. A model puts
@@ -47,33 +47,31 @@ class Learning(Strategy[CheckedSkill]):
         self._experience = Experience()
         self._refuted: set[str] = set()
 
-    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[CheckedSkill]:
+    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Draft]:
         """Find procedures and lessons in the turns; a model is asked only for what is new."""
         self._experience = await read_experience(self._memory, self.user_id, self._agent_id)
         found = await asyncio.to_thread(find, self._experience.traces, self._tools)
         self._refuted = {id_ for kind in found for id_ in kind.refuted}
         known = Known(await self._skills(), self._experience.last_used)
-        drafts: list[CheckedSkill] = []
+        drafts: list[Draft] = []
         refused: list[str] = []
         questions = []
         for kind in found:
             plain = await asyncio.to_thread(distil, kind, kind.procedures, None, self._tools)
-            new = [one for one in plain.drafts if asker is not None and not known.has(one.draft)]
+            new = [one for one in plain.drafts if asker is not None and not known.has(one)]
             drafts += [*(one for one in plain.drafts if one not in new), *kind.drafted_lessons(self._tools)]
             refused += plain.refused
             if new:
                 questions.append(self._asked(kind, new))
         return Gathered(Checked(drafts, refused), questions)
 
-    async def merge(
-        self, drafts: Sequence[CheckedSkill], there: Mapping[str, dict[str, Any]], report: Report
-    ) -> list[Change]:
+    async def merge(self, drafts: Sequence[Draft], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
         """Take drafts up into the skills, and give up those that have lost what they stood on, or are outdone."""
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
         for one in drafts:
             known = Known(list(after.values()), self._experience.last_used)
-            if (skill := known.merged(one.draft, self._agent_id, one.evidence)) is not None:
+            if (skill := known.merged(one, self._agent_id)) is not None:
                 after[skill.id] = skill
         for skill in list(after.values()):
             if self._is_over(skill) or is_outdone(skill, after.values()):
@@ -83,11 +81,11 @@ class Learning(Strategy[CheckedSkill]):
         changed = [skill for id_, skill in after.items() if skill != before.get(id_)]
         return [put(self.user_id, skill) for skill in changed]
 
-    def _asked(self, kind: Findings, new: Sequence[CheckedSkill]) -> Asked[CheckedSkill]:
-        ids = {one.draft.id for one in new}
+    def _asked(self, kind: Findings, new: Sequence[Draft]) -> Asked[Draft]:
+        ids = {one.id for one in new}
         wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
 
-        def check(said: Proposals) -> Checked[CheckedSkill]:
+        def check(said: Proposals) -> Checked[Draft]:
             return distil(kind, wanted, said, self._tools)
 
         failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]

@@ -11,7 +11,6 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
 from react_mem.memory.reflect.skills.skill_drafts import Draft, origin, sources
-from react_mem.memory.reflect.skills.text_checks import Evidence
 from react_mem.memory.reflect.skills.traces import Trace, match
 
 _SAME_TOOLS = 0.6
@@ -52,7 +51,7 @@ class Known:
         near = [skill for skill in self.skills if _takes_the_place_of(skill, draft)] if draft.steps else []
         return next(iter([*exact, *near]), None)
 
-    def merged(self, draft: Draft, agent_id: str, evidence: Evidence) -> Skill | None:
+    def merged(self, draft: Draft, agent_id: str) -> Skill | None:
         """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
 
         What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
@@ -61,7 +60,6 @@ class Known:
         Args:
             draft: The draft, checked.
             agent_id: The agent whose experience it comes from.
-            evidence: What the turns of the draft say.
         """
         known = self.of(draft)
         if known is None:
@@ -77,7 +75,7 @@ class Known:
             return known
         if tools != draft.tools:
             return _changed(known, draft)
-        own = [t for t in new if t.covers(tools) and all(evidence.is_said_by(text, t) for text in _texts(known))]
+        own = [t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in _texts(known))]
         update = {"source_ids": sources(own, known.source_ids), "origin": origin(own, [known.origin])}
         return known.model_copy(update=update)
 

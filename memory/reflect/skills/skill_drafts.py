@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.skills import Skill, ToolUse
+from react_mem.memory.reflect.skills.text_checks import Evidence
 from react_mem.memory.reflect.skills.traces import Trace
 from react_mem.memory.scopes.procedural import skill_text
 
@@ -27,6 +28,7 @@ class Draft:
         steps: Its tools, and what to do with each; none of a lesson.
         preferences: What else to mind.
         traces: The turns that it stands on, the oldest first.
+        evidence: What these turns say.
     """
 
     id: str
@@ -35,6 +37,12 @@ class Draft:
     steps: tuple[ToolUse, ...]
     preferences: tuple[str, ...]
     traces: tuple[Trace, ...]
+    evidence: Evidence
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """The records of the turns that it stands on."""
+        return tuple(trace.id for trace in self.traces)
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def found_in(*said: str, shortest: int = 1) -> list[str]:
 def worded(turns: list[Trace], said: Proposals | None = None) -> tuple[list[list[str]], list[str]]:
     [kind] = find(turns, TOOLS)
     done = distil(kind, kind.procedures, said, TOOLS)
-    return [list(one.draft.texts) for one in done.drafts], done.refused
+    return [list(one.texts) for one in done.drafts], done.refused
 
 
 class TestProcedures:
@@ -77,7 +77,7 @@ class TestProcedures:
 class TestLessons:
     def lessons(self, *said: str) -> list[str]:
         [kind] = find([trace(one, number) for number, one in enumerate(said)], TOOLS)
-        return [checked.draft.preferences[0] for checked in kind.drafted_lessons(TOOLS)]
+        return [lesson.preferences[0] for lesson in kind.drafted_lessons(TOOLS)]
 
     def test_what_has_to_come_first(self) -> None:
         failing = ["order! stock order", "mail order! stock order", "order! stock order mail!"]
@@ -174,9 +174,9 @@ class TestWords:
         [kind] = find(turns, TOOLS)
         done = distil(kind, kind.procedures, None, TOOLS)
         assert done.refused == []
-        [checked] = done.drafts
-        assert all(0 < len(text) <= MAX_CHARS for text in checked.draft.texts)
-        assert [checked.evidence.problem_with(text) for text in checked.draft.texts] == [""] * len(checked.draft.texts)
+        [draft] = done.drafts
+        assert all(0 < len(text) <= MAX_CHARS for text in draft.texts)
+        assert [draft.evidence.problem_with(text) for text in draft.texts] == [""] * len(draft.texts)
 
     def test_what_only_some_turns_say_is_a_quote(self) -> None:
         turns = self.turns()
