@@ -18,7 +18,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, PutOp
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.concepts.candidate_pairs import Doubt, doubts, initials
+from react_mem.memory.merging.concepts.candidate_pairs import Candidate, candidates, initials
 from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.concepts import Concept
@@ -74,14 +74,14 @@ class EntityResolution(Strategy[Verdict]):
         """Pair concepts that may be one; a model is asked about those that nobody has looked into as they are now."""
         concepts = await _up_to_date(self.store, self.user_id)
         sure = await _confirmed(self.store, initials(concepts))
-        found = Checked([Verdict(doubt.one, doubt.other, "vector") for doubt in sure])
+        found = Checked([Verdict(pair.one, pair.other, "vector") for pair in sure])
         if asker is None:
             return Gathered(found)
-        seen, settled = noted.get("pairs", []), {id_ for doubt in sure for id_ in (doubt.one.id, doubt.other.id)}
+        seen, settled = noted.get("pairs", []), {id_ for pair in sure for id_ in (pair.one.id, pair.other.id)}
         left = [
-            doubt
-            for doubt in await asyncio.to_thread(doubts, concepts)
-            if settled.isdisjoint((doubt.one.id, doubt.other.id)) and _digest(doubt) not in seen
+            pair
+            for pair in await asyncio.to_thread(candidates, concepts)
+            if settled.isdisjoint((pair.one.id, pair.other.id)) and _digest(pair) not in seen
         ][:MAX_PAIRS]
         if not left:
             return Gathered(found)
@@ -98,7 +98,7 @@ class EntityResolution(Strategy[Verdict]):
         question = question_about("consolidate_concepts", shown, ["same", "different"], judged_by_model)
         return Gathered(
             found,
-            [Asked(question, [_digest(doubt) for doubt in left])],
+            [Asked(question, [_digest(pair) for pair in left])],
             lambda keys: {"pairs": [*seen, *keys][-_KEPT:]} if keys else None,
         )
 
@@ -123,36 +123,38 @@ async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
     return concepts
 
 
-async def _confirmed(store: BaseStore, found: Sequence[Doubt]) -> list[Doubt]:
-    """Return the doubts that vectors settle: initials of one name only, that mean the same."""
+async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the pairs that vectors settle: initials of one name only, that mean the same."""
     if not isinstance(store, CalibratedStore) or not found:
         return []
-    times = Counter(id_ for doubt in found for id_ in (doubt.one.id, doubt.other.id))
-    only = [doubt for doubt in found if times[doubt.one.id] == times[doubt.other.id] == 1]
+    times = Counter(id_ for pair in found for id_ in (pair.one.id, pair.other.id))
+    only = [pair for pair in found if times[pair.one.id] == times[pair.other.id] == 1]
     calibration = store.scale.calibration
-    confirmed: list[Doubt] = []
-    for doubt in only[:MAX_PAIRS]:
+    confirmed: list[Candidate] = []
+    for pair in only[:MAX_PAIRS]:
         try:
-            asked = await store.embeddings.aembed_query(doubt.one.name)
-            [named] = await store.embeddings.aembed_documents([doubt.other.name])
+            asked = await store.embeddings.aembed_query(pair.one.name)
+            [named] = await store.embeddings.aembed_documents([pair.other.name])
         except Exception as error:  # whatever the provider's client raises; the next run tries again
             log.warning("initials are not compared with names: %s", cause_of(error))
             break
         cosine = sum(map(mul, asked, named)) / ((math.hypot(*asked) * math.hypot(*named)) or 1.0)
         if calibration.similarity(cosine) >= _SURE:
-            confirmed.append(doubt)
+            confirmed.append(pair)
     return confirmed
 
 
-def _digest(doubt: Doubt) -> str:
+def _digest(pair: Candidate) -> str:
     """Return what a doubt is known by: the same names, with the same facts."""
-    told = "\x1f".join((doubt.one.id, *doubt.one.source_ids, "", doubt.other.id, *doubt.other.source_ids))
+    told = "\x1f".join((pair.one.id, *pair.one.source_ids, "", pair.other.id, *pair.other.source_ids))
     return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
 
 
-async def _shown(store: BaseStore, user_id: str, asked: Sequence[Doubt]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Return the two sides of doubts as a model is shown them: their names, and the latest facts about each."""
-    facts = {source for doubt in asked for one in (doubt.one, doubt.other) for source in one.source_ids}
+async def _shown(
+    store: BaseStore, user_id: str, asked: Sequence[Candidate]
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the two sides of pairs as a model is shown them: their names, and the latest facts about each."""
+    facts = {source for pair in asked for one in (pair.one, pair.other) for source in one.source_ids}
     namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
     found = await store.abatch([GetOp(namespace, id_, refresh_ttl=False) for id_ in sorted(facts)])
     told = {item.key: Fact.from_value(item.value) for item in cast("list[Item | None]", found) if item is not None}
@@ -163,4 +165,4 @@ async def _shown(store: BaseStore, user_id: str, asked: Sequence[Doubt]) -> list
         names = list(dict.fromkeys(alias.name for alias in concept.aliases))
         return {"names": names, "memories": [as_said(fact) for fact in latest]}
 
-    return [(side(doubt.one), side(doubt.other)) for doubt in asked]
+    return [(side(pair.one), side(pair.other)) for pair in asked]

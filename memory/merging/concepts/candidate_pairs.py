@@ -28,36 +28,34 @@ _COMMON = 50
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Candidate:
     """Two concepts that may be one.
 
     Args:
         one: A concept.
         other: Another one.
         strength: How much speaks for it, from 0 to 1.
-        initials: Whether a name of one is the initials of one of the other.
     """
 
     one: Concept
     other: Concept
     strength: float
-    initials: bool = False
 
 
-def doubts(concepts: Collection[Concept]) -> list[Doubt]:
+def candidates(concepts: Collection[Concept]) -> list[Candidate]:
     """Return the pairs about which there is doubt, the strongest first. Compute only: a second for thousands.
 
     Args:
         concepts: All concepts of a user.
     """
-    found = {(doubt.one.id, doubt.other.id): doubt for doubt in initials(concepts)}
+    found = {(pair.one.id, pair.other.id): pair for pair in initials(concepts)}
     for one, other in _pairs(concepts):
         if (one.id, other.id) not in found and (strength := _strength(one, other)) >= _ALIKE and may_be_one(one, other):
-            found[one.id, other.id] = Doubt(one, other, strength)
-    return sorted(found.values(), key=lambda doubt: (-doubt.strength, doubt.one.id, doubt.other.id))
+            found[one.id, other.id] = Candidate(one, other, strength)
+    return sorted(found.values(), key=lambda pair: (-pair.strength, pair.one.id, pair.other.id))
 
 
-def initials(concepts: Collection[Concept]) -> list[Doubt]:
+def initials(concepts: Collection[Concept]) -> list[Candidate]:
     """Return the pairs of which a name of one is the initials of one of the other.
 
     Args:
@@ -72,12 +70,12 @@ def initials(concepts: Collection[Concept]) -> list[Doubt]:
                 short[joined(words[0])].append((alias, concept))
             else:
                 long["".join(word[0] for word in words)].append((alias, concept))
-    found: dict[tuple[str, str], Doubt] = {}
+    found: dict[tuple[str, str], Candidate] = {}
     for letters, named in short.items():
         for (alias, concept), (other, whose) in product(named, long.get(letters, ())):
             one, two = sorted((concept, whose), key=lambda each: each.id)
             if one.id != two.id and is_initials(alias.name, other.name) and may_be_one(one, two):
-                found[one.id, two.id] = Doubt(one, two, 1.0, initials=True)
+                found[one.id, two.id] = Candidate(one, two, 1.0)
     return list(found.values())
 
 

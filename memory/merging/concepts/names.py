@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from react_mem.memory.merging.concepts.named_entities import mentions
-from react_mem.memory.merging.concepts.resolution import Decisions, resolve
+from react_mem.memory.merging.concepts.resolution import resolve
 from react_mem.memory.model.concepts import Alias, Concept, Merge, Pair, alias_id, renewed
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact
@@ -118,7 +118,7 @@ class Names:
             among: The ids of names; with all that these depend on, or all of them.
         """
         aliases = self.aliases if among is None else {id_: self.aliases[id_] for id_ in among}
-        groups = resolve(aliases, Decisions(self.merges, self.apart))
+        groups = resolve(aliases, self.merges, self.apart)
         return [Concept.of((aliases[id_] for id_ in group), self.merges, self.apart) for group in groups]
 
     def _leave(self, facts: Collection[str], except_: Collection[str] = ()) -> set[str]:

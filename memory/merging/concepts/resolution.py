@@ -7,32 +7,16 @@ one twice. What letters cannot decide is left apart, for what was said, the user
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 
 from react_mem.memory.language.names import is_marked, joined, name_key, spelling
-from react_mem.memory.model.concepts import Alias, Decider, Merge
-
-_Group = frozenset[str]
+from react_mem.memory.model.concepts import Alias, Decider, Merge, Pair
 
 _RANK: dict[Decider, int] = {"said": 0, "vector": 1, "model": 2}
 
 
-@dataclass(frozen=True)
-class Decisions:
-    """What has been decided of names, beside what follows from their letters.
-
-    Args:
-        merges: What is one.
-        apart: Pairs of aliases that are not.
-    """
-
-    merges: Collection[Merge] = ()
-    apart: Collection[tuple[str, str]] = ()
-
-
-def resolve(aliases: Mapping[str, Alias], decisions: Decisions) -> list[frozenset[str]]:
+def resolve(aliases: Mapping[str, Alias], merges: Collection[Merge], apart: Iterable[Pair]) -> list[frozenset[str]]:
     """Return the concepts, as the ids of their aliases.
 
     In turn, each only where nothing that is known keeps the two apart:
@@ -44,26 +28,46 @@ def resolve(aliases: Mapping[str, Alias], decisions: Decisions) -> list[frozense
 
     Args:
         aliases: All names that may have to do with each other, by id.
-        decisions: What has been decided.
+        merges: What has been decided to be one.
+        apart: Pairs of aliases that have been decided not to be.
     """
-    groups = _Groups(aliases, decisions.apart)
+    groups = {id_: frozenset([id_]) for id_ in aliases}
+    others: defaultdict[str, set[str]] = defaultdict(set)
+    for one, other in apart:
+        others[one].add(other)
+        others[other].add(one)
+
+    def join(one: str, other: str, *, forced: bool = False) -> None:
+        a, b = groups.get(one), groups.get(other)
+        if a is None or b is None or a is b:
+            return
+        if forced or all(b.isdisjoint(others.get(id_, ())) for id_ in a):
+            groups.update(dict.fromkeys(whole := a | b, whole))
+
+    def join_all(ids: Iterable[str]) -> None:
+        for one, other in combinations(sorted(ids), 2):
+            join(one, other)
+
     keys = {id_: name_key(alias.name) for id_, alias in aliases.items()}
-    for ids in _by(keys, spelling):
+    alike: defaultdict[str, list[str]] = defaultdict(list)
+    for id_ in sorted(keys):
+        alike[spelling(keys[id_])].append(id_)
+    for _, ids in sorted(alike.items()):
         marked = {joined(keys[id_]) for id_ in ids if is_marked(keys[id_])}
         for spelt in sorted(marked):
-            groups.join_all([id_ for id_ in ids if joined(keys[id_]) == spelt])
-        groups.join_all([id_ for id_ in ids if not is_marked(keys[id_])])
+            join_all(id_ for id_ in ids if joined(keys[id_]) == spelt)
+        join_all(id_ for id_ in ids if not is_marked(keys[id_]))
         if len(marked) == 1:
-            groups.join_all(ids)
-    found = [merge for merge in decisions.merges if merge.by != "user"]
+            join_all(ids)
+    found = [merge for merge in merges if merge.by != "user"]
     for merge in sorted(found, key=lambda merge: (_RANK[merge.by], merge.kept, merge.moved)):
         for moved in sorted(merge.moved):
-            groups.join(merge.kept, moved)
-    for merge in decisions.merges:
+            join(merge.kept, moved)
+    for merge in merges:
         if merge.by == "user":
             for moved in merge.moved:
-                groups.join(merge.kept, moved, forced=True)
-    return groups.all
+                join(merge.kept, moved, forced=True)
+    return sorted(set(groups.values()), key=min)
 
 
 def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterable[str]) -> set[str]:
@@ -89,49 +93,3 @@ def related(aliases: Mapping[str, Alias], merges: Iterable[Merge], start: Iterab
         found |= left
         left = {other for id_ in left for block in blocks[id_] for other in sharing.pop(block, ())} - found
     return found
-
-
-@dataclass
-class _Groups:
-    """Names that are one so far.
-
-    Args:
-        aliases: All names, by id.
-        apart: Pairs that must not come together.
-    """
-
-    aliases: Mapping[str, Alias]
-    apart: Collection[tuple[str, str]]
-    _of: dict[str, _Group] = field(default_factory=dict)
-    _apart: dict[str, set[str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._of = {id_: frozenset([id_]) for id_ in self.aliases}
-        for one, other in self.apart:
-            self._apart.setdefault(one, set()).add(other)
-            self._apart.setdefault(other, set()).add(one)
-
-    @property
-    def all(self) -> list[_Group]:
-        return sorted(set(self._of.values()), key=min)
-
-    def join(self, one: str, other: str, *, forced: bool = False) -> None:
-        if one not in self._of or other not in self._of or self._of[one] is self._of[other]:
-            return
-        a, b = self._of[one], self._of[other]
-        if not forced and any(self._apart.get(id_, set()) & b for id_ in a):
-            return
-        whole = a | b
-        self._of |= dict.fromkeys(whole, whole)
-
-    def join_all(self, ids: Sequence[str]) -> None:
-        """Join names that look the same."""
-        for one, other in combinations(sorted(ids), 2):
-            self.join(one, other)
-
-
-def _by(keys: Mapping[str, str], form: Callable[[str], str]) -> list[list[str]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for id_ in sorted(keys):
-        found[form(keys[id_])].append(id_)
-    return [ids for _, ids in sorted(found.items()) if len(ids) > 1]

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.concepts import load_concepts, unmerge
-from react_mem.memory.merging.concepts.candidate_pairs import doubts
+from react_mem.memory.merging.concepts.candidate_pairs import candidates
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import Report, run
@@ -79,7 +79,7 @@ def asked(model: ScriptedModel) -> list[Any]:
     ],
 )
 def test_what_speaks_against_being_one_leaves_no_doubt(facts: list[Fact]) -> None:
-    assert doubts(Names.in_facts(facts, Names()).concepts()) == []
+    assert candidates(Names.in_facts(facts, Names()).concepts()) == []
 
 
 async def test_initials_are_the_name_where_vectors_say_so() -> None:
