@@ -23,7 +23,7 @@ from react_mem.agents.terminal.memory import add_parser, run_memory
 from react_mem.agents.terminal.stats import add_stats_parser, run_stats
 from react_mem.agents.terminal.worker import add_worker_parsers, run_maintain, run_worker
 from react_mem.errors import AgentConfigError, MemoryCommandError, ModelConfigError, StorageError, ToolConfigError
-from react_mem.memory.store import StorageSettings
+from react_mem.memory import StorageSettings
 
 _MAX_USER = 512  # characters of a user's id that a run's context takes
 

@@ -15,8 +15,8 @@ from pydantic_core import ErrorDetails
 from react_mem.agents.managers import MANAGERS
 from react_mem.agents.models import EXTRACTIVE
 from react_mem.errors import AgentConfigError
-from react_mem.memory.model.model_spec import ModelChoice, ModelEndpoint
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory import MemoryPolicy
+from react_mem.memory.runtime import ModelChoice, ModelEndpoint
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name
 from react_mem.tools.routing.settings import SwitchSettings, as_switch_settings

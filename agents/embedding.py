@@ -9,7 +9,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
 from react_mem.errors import AgentConfigError
-from react_mem.memory.store.embeddings import embedding_of, means_same_embedding
+from react_mem.memory.runtime import embedding_of, means_same_embedding
 
 log = logging.getLogger(__name__)
 

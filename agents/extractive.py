@@ -34,22 +34,22 @@ from react_mem.agents.quoting import (
     read_lines,
     read_memories,
 )
-from react_mem.memory.language import LANGUAGES, language_of, languages_of
-from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.statements import (
+from react_mem.memory.context import NOTICE, PREAMBLE
+from react_mem.memory.language import (
+    LANGUAGES,
     asks_for_overview,
     forget_all,
     forget_last,
     is_question,
     is_request,
+    language_of,
+    languages_of,
+    own_words_in,
     sentences,
     statements_in,
     to_forget,
 )
-from react_mem.memory.merging.transcript import NOTICE, PREAMBLE
-from react_mem.memory.model.kinds import MESSAGE
-from react_mem.memory.model.records import record_id
-from react_mem.memory.rights.saying import says
+from react_mem.memory.runtime import MESSAGE, record_id, says
 from react_mem.prompts import load_prompt
 from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 

@@ -10,8 +10,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.errors import ModelConfigError
-from react_mem.memory.llm.causes import scrub
-from react_mem.memory.model.model_spec import ModelEndpoint
+from react_mem.memory.runtime import ModelEndpoint, scrub
 from react_mem.tools.suggest import valid_names
 
 EXTRACTIVE = "extractive"

@@ -17,8 +17,8 @@ from langgraph.types import Checkpointer
 from react_mem.agents.config import AgentConfig, load_agent_config, load_agent_config_file
 from react_mem.agents.embedding import check_embedding
 from react_mem.agents.resolve import AgentTool, CompileOptions, build_agent, resolve_agent
-from react_mem.memory.opening import open_storage
-from react_mem.memory.store import StorageSettings
+from react_mem.memory import StorageSettings
+from react_mem.memory.runtime import open_storage
 
 
 @asynccontextmanager

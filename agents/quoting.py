@@ -7,18 +7,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from react_mem.memory.language import LANGUAGES, UNSPACED
-from react_mem.memory.language.statements import (
+from react_mem.memory.language import (
+    LANGUAGES,
+    SINGLE,
+    UNSPACED,
+    content_terms,
     is_pleasantry,
     is_question,
     is_request,
+    normalise,
     sentences,
     speaks_of_self,
     statements_in,
+    words,
 )
-from react_mem.memory.language.terms import SINGLE, content_terms, words
-from react_mem.memory.language.text import normalise
-from react_mem.memory.model.kinds import FACT, MESSAGE, PROFILE, SUMMARY
+from react_mem.memory.runtime import FACT, MESSAGE, PROFILE, SUMMARY
 
 _BLOCK = re.compile(r"^<memories>[ \t]*$(.*?)^</memories>[ \t]*$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(

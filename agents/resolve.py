@@ -32,7 +32,7 @@ from react_mem.agents.models import (
 )
 from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
-from react_mem.memory.maintenance.agent import AgentWork
+from react_mem.memory.runtime import AgentWork
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
 from react_mem.tools.registry import load_tools

@@ -8,7 +8,7 @@ from functools import cache
 
 from react_mem.agents.config import available_agents, load_agent_config
 from react_mem.agents.resolve import build_agent, resolve_agent
-from react_mem.memory.maintenance.runner import AgentRunner
+from react_mem.memory.runtime import AgentRunner
 
 
 class ConfiguredRunners:

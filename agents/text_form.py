@@ -19,7 +19,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from react_mem.memory.llm.answers import first_value
+from react_mem.memory.runtime import first_value
 
 FINAL = "Final Answer:"
 STOP = "\nObservation:"

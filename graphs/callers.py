@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.authentication import UnauthenticatedUser
 
-from react_mem.memory.model.identity import development_user, named
+from react_mem.memory.runtime import development_user, named
 
 
 def identity_of(request: Request) -> str | None:

@@ -21,8 +21,7 @@ from react_mem.agents.config import load_agent_config
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import resolve_agent
 from react_mem.errors import InvalidInputError
-from react_mem.memory.model.identity import identify
-from react_mem.memory.write.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
+from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, identify
 
 DEFAULT_AGENT = "assistant"
 

@@ -30,9 +30,7 @@ from react_mem.errors import (
 )
 from react_mem.graphs.callers import identity_of, may_name_user
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
-from react_mem.memory.model.identity import named
-from react_mem.memory.model.interface import OwnerId
-from react_mem.memory.write.chat_summary import ChatSummarizer, ChatSummary, ChatSummaryRequest
+from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, OwnerId, named
 
 MAX_BODY_BYTES = 2_000_000
 """Of one request: every field at its longest, in a script of three bytes a character, fits."""

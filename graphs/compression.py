@@ -13,7 +13,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from react_mem.memory.context import flat
-from react_mem.memory.language.text import normalise
+from react_mem.memory.language import normalise
 
 _LEVELS = ((240, 2), (80, 1), (0, 0))
 """How many characters of a result's beginning, and how many of its pieces that speak of the goal, are kept: as much as

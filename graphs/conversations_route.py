@@ -7,8 +7,7 @@ from langgraph.store.base import BaseStore
 from pydantic import BaseModel, Field
 
 from react_mem.graphs.callers import owner_of
-from react_mem.memory.maintenance.ending import conclude_soon
-from react_mem.memory.model.interface import OwnerId
+from react_mem.memory.runtime import OwnerId, conclude_soon
 
 router = APIRouter(tags=["Conversations"])
 

@@ -12,13 +12,9 @@ from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 
-from react_mem.memory.llm.causes import scrub
-from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.write.lifecycle import AgentMemory, TurnMemory
-from react_mem.memory.write.turns import Turns
+from react_mem.memory import MemoryPolicy, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
+from react_mem.memory.context import text_of
+from react_mem.memory.runtime import AgentMemory, Identity, TurnMemory, Turns, scrub
 
 State = TypeVar("State", contravariant=True)
 

@@ -24,8 +24,7 @@ from react_mem.graphs.chat_summary_route import router as chat_summary
 from react_mem.graphs.conversations_route import router as conversations
 from react_mem.graphs.memory_route import router as memory
 from react_mem.graphs.metrics_route import router as metrics
-from react_mem.memory.maintenance.agent import CLOSING_SECONDS
-from react_mem.memory.maintenance.worker import Worker
+from react_mem.memory.runtime import CLOSING_SECONDS, Worker
 
 log = logging.getLogger(__name__)
 

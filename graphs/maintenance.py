@@ -17,9 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from react_mem.agents.runners import configured_runners
-from react_mem.memory.maintenance.everything import maintain_all
-from react_mem.memory.model.identity import identify
-from react_mem.memory.write.turns import TurnReport
+from react_mem.memory.runtime import TurnReport, identify, maintain_all
 
 
 class MaintenanceContext(BaseModel):

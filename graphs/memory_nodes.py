@@ -26,16 +26,31 @@ from react_mem.graphs.state import AgentState, current_turn
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
-from react_mem.memory.context import Frame, Layout, Window, lay_out, tool_tokens
-from react_mem.memory.maintenance.reflecting import Reflecting
-from react_mem.memory.maintenance.runner import AgentRunner
-from react_mem.memory.merging.transcript import NOTICE, message_record_id, text_of
-from react_mem.memory.model.external import WebAnswer, WebSettings
-from react_mem.memory.model.identity import Identity, identify
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.reflect.skills import record_turn
-from react_mem.memory.write.lifecycle import AgentMemory, Recalled, TurnMemory
-from react_mem.memory.write.turns import Turns, last_id
+from react_mem.memory import MemoryQuery, MemoryScope
+from react_mem.memory.context import (
+    NOTICE,
+    Frame,
+    Layout,
+    WebAnswer,
+    WebSettings,
+    Window,
+    lay_out,
+    message_record_id,
+    text_of,
+    tool_tokens,
+)
+from react_mem.memory.runtime import (
+    AgentMemory,
+    AgentRunner,
+    Identity,
+    Recalled,
+    Reflecting,
+    TurnMemory,
+    Turns,
+    identify,
+    last_id,
+    record_turn,
+)
 from react_mem.tools.routing.switch import Choice
 from react_mem.tools.working_memory import recall_step
 

@@ -10,9 +10,8 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.memory.model.interface import OwnerId
-from react_mem.memory.model.receipt import Receipt
-from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
+from react_mem.memory import Receipt
+from react_mem.memory.runtime import Forgotten, OwnerId, forget, forget_said
 
 MAX_IDS = 100
 MAX_TEXT = 2_000

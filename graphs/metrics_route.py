@@ -12,7 +12,7 @@ import os
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from react_mem.memory.telemetry.prometheus import CONTENT_TYPE, exposition, start_counting
+from react_mem.memory.telemetry import CONTENT_TYPE, exposition, start_counting
 
 TOKEN_VARIABLE = "METRICS_TOKEN"  # noqa: S105 - the name of a setting
 """The environment variable with the token that a reader must send; without it anybody may read who can reach it."""

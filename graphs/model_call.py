@@ -44,7 +44,7 @@ from react_mem.graphs import events
 from react_mem.graphs.state import current_turn
 from react_mem.graphs.unreadable_answer import unreadable_answer
 from react_mem.memory import telemetry
-from react_mem.memory.merging.transcript import NOTICE
+from react_mem.memory.context import NOTICE
 
 log = logging.getLogger(__name__)
 

@@ -28,9 +28,8 @@ from react_mem.graphs.hooks import with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
-from react_mem.memory.context import render_memories
-from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory import MemoryResultItem, MemoryScope
+from react_mem.memory.context import render_memories, text_of
 from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"

@@ -23,8 +23,8 @@ from react_mem.graphs.open_calls import close_open_calls
 from react_mem.graphs.state import AgentState, current_turn, model_calls, pending_tool_calls
 from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
-from react_mem.memory.merging.transcript import NOTICE
-from react_mem.memory.store.text import storable
+from react_mem.memory.context import NOTICE
+from react_mem.memory.runtime import storable
 from react_mem.prompts import load_prompt
 
 Compose = Callable[[Any, str | SystemMessage], list[BaseMessage]]

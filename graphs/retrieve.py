@@ -14,13 +14,9 @@ from langchain_core.language_models import BaseChatModel
 from langgraph.types import StreamWriter
 
 from react_mem.graphs import events
-from react_mem.memory import telemetry
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.model.external import WebAnswer
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.records import now
-from react_mem.memory.write.lifecycle import Recalled
-from react_mem.memory.write.turns import Turns
+from react_mem.memory import MemoryResultItem, MemoryScope, telemetry
+from react_mem.memory.context import WebAnswer
+from react_mem.memory.runtime import Recalled, Turns, cause_of, now
 
 if TYPE_CHECKING:
     from react_mem.tools.web import WebSearch

@@ -30,12 +30,9 @@ from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.graphs.model_call import ModelCall
 from react_mem.graphs.reason import require_input
 from react_mem.graphs.state import AgentInput, AgentOutput, AgentState
-from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import EXPERIENCE
-from react_mem.memory.reflect.skills import record_turn
-from react_mem.memory.write.lifecycle import AgentMemory, TurnMemory
-from react_mem.memory.write.turns import Turns
+from react_mem.memory import MemoryResultItem, MemoryScope
+from react_mem.memory.context import text_of
+from react_mem.memory.runtime import EXPERIENCE, AgentMemory, TurnMemory, Turns, record_turn
 
 FLOW = "smart_buyer"
 

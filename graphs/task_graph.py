@@ -22,20 +22,21 @@ from react_mem.graphs import events
 from react_mem.graphs.state import current_turn
 from react_mem.graphs.working_memory import WorkingMemory, with_note
 from react_mem.memory import telemetry
-from react_mem.memory.llm.asking import Asker
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.transcript import message_record_id, text_of
-from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.states import Task
-from react_mem.memory.reflect.tasks import (
+from react_mem.memory.context import message_record_id, text_of
+from react_mem.memory.runtime import (
     SAID,
+    Asker,
+    Identity,
     KeptTask,
     Plan,
+    StateMemoryStore,
     Taken,
+    Task,
     TaskGraph,
     TaskKeeper,
     all_taken,
     asks_to_go_on,
+    cause_of,
     context_of,
     continues,
     evidence_in,
@@ -45,7 +46,6 @@ from react_mem.memory.reflect.tasks import (
     plan_of,
     proven,
 )
-from react_mem.memory.scopes import StateMemoryStore
 from react_mem.prompts import load_prompt
 
 _FORM = load_prompt("task_graph_context")

@@ -16,9 +16,8 @@ from typing_extensions import TypedDict
 
 from react_mem.graphs.compression import Step, digest
 from react_mem.graphs.state import current_turn
-from react_mem.memory.context import count_tokens, squeezed_text
-from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory import MemoryPolicy
+from react_mem.memory.context import count_tokens, squeezed_text, text_of
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory import compress_working_memory
 

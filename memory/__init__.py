@@ -12,63 +12,23 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.adapters.middleware import MemoryMiddleware
-    from react_mem.memory.facade import MemoryFacade
-    from react_mem.memory.model.interface import (
-        Memory,
-        MemoryQuery,
-        MemoryResultItem,
-        MemoryResults,
-        MemoryScope,
-        MemoryWriteEvent,
-    )
-    from react_mem.memory.model.policy import MemoryPolicy
-    from react_mem.memory.model.receipt import Receipt
-    from react_mem.memory.model.records import Episode, Fact, Message, Profile, Record, Summary
-    from react_mem.memory.opening import open_memory
-    from react_mem.memory.store.settings import StorageSettings
-
-__all__ = [
-    "Episode",
-    "Fact",
-    "Memory",
-    "MemoryFacade",
-    "MemoryMiddleware",
-    "MemoryPolicy",
-    "MemoryQuery",
-    "MemoryResultItem",
-    "MemoryResults",
-    "MemoryScope",
-    "MemoryWriteEvent",
-    "Message",
-    "Profile",
-    "Receipt",
-    "Record",
-    "StorageSettings",
-    "Summary",
-    "open_memory",
-]
-
-__getattr__, __dir__ = door(
-    __name__,
-    {
-        "Episode": "react_mem.memory.model.records",
-        "Fact": "react_mem.memory.model.records",
-        "Memory": "react_mem.memory.model.interface",
-        "MemoryFacade": "react_mem.memory.facade",
-        "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryPolicy": "react_mem.memory.model.policy",
-        "MemoryQuery": "react_mem.memory.model.interface",
-        "MemoryResultItem": "react_mem.memory.model.interface",
-        "MemoryResults": "react_mem.memory.model.interface",
-        "MemoryScope": "react_mem.memory.model.interface",
-        "MemoryWriteEvent": "react_mem.memory.model.interface",
-        "Message": "react_mem.memory.model.records",
-        "Profile": "react_mem.memory.model.records",
-        "Receipt": "react_mem.memory.rights.receipts",
-        "Record": "react_mem.memory.model.records",
-        "StorageSettings": "react_mem.memory.store.settings",
-        "Summary": "react_mem.memory.model.records",
-        "open_memory": "react_mem.memory.opening",
-    },
-)
+    from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware
+    from react_mem.memory.facade import MemoryFacade as MemoryFacade
+    from react_mem.memory.model.interface import Memory as Memory
+    from react_mem.memory.model.interface import MemoryQuery as MemoryQuery
+    from react_mem.memory.model.interface import MemoryResultItem as MemoryResultItem
+    from react_mem.memory.model.interface import MemoryResults as MemoryResults
+    from react_mem.memory.model.interface import MemoryScope as MemoryScope
+    from react_mem.memory.model.interface import MemoryWriteEvent as MemoryWriteEvent
+    from react_mem.memory.model.policy import MemoryPolicy as MemoryPolicy
+    from react_mem.memory.model.receipt import Receipt as Receipt
+    from react_mem.memory.model.records import Episode as Episode
+    from react_mem.memory.model.records import Fact as Fact
+    from react_mem.memory.model.records import Message as Message
+    from react_mem.memory.model.records import Profile as Profile
+    from react_mem.memory.model.records import Record as Record
+    from react_mem.memory.model.records import Summary as Summary
+    from react_mem.memory.opening import open_memory as open_memory
+    from react_mem.memory.store.settings import StorageSettings as StorageSettings
+else:
+    __getattr__, __dir__, __all__ = door(__name__)

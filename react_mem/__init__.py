@@ -15,71 +15,26 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
-    from react_mem.agents.context import AgentContext
-    from react_mem.agents.opening import open_agent
-    from react_mem.errors import AgentError, ConfigError, ExtractionError, ReactMemError, StorageError
-    from react_mem.memory.adapters.middleware import MemoryMiddleware
-    from react_mem.memory.facade import MemoryFacade
-    from react_mem.memory.model.interface import (
-        Memory,
-        MemoryQuery,
-        MemoryResultItem,
-        MemoryResults,
-        MemoryScope,
-        MemoryWriteEvent,
-    )
-    from react_mem.memory.model.policy import MemoryPolicy
-    from react_mem.memory.opening import open_memory
-    from react_mem.memory.store.settings import StorageSettings
-
-__all__ = [
-    "AgentConfig",
-    "AgentContext",
-    "AgentError",
-    "ConfigError",
-    "ExtractionError",
-    "Memory",
-    "MemoryFacade",
-    "MemoryMiddleware",
-    "MemoryPolicy",
-    "MemoryQuery",
-    "MemoryResultItem",
-    "MemoryResults",
-    "MemoryScope",
-    "MemoryWriteEvent",
-    "ReactMemError",
-    "StorageError",
-    "StorageSettings",
-    "available_agents",
-    "load_agent_config",
-    "open_agent",
-    "open_memory",
-]
-
-__getattr__, __dir__ = door(
-    __name__,
-    {
-        "AgentConfig": "react_mem.agents.config",
-        "AgentContext": "react_mem.agents.context",
-        "AgentError": "react_mem.errors",
-        "ConfigError": "react_mem.errors",
-        "ExtractionError": "react_mem.errors",
-        "Memory": "react_mem.memory.model.interface",
-        "MemoryFacade": "react_mem.memory.facade",
-        "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryPolicy": "react_mem.memory.model.policy",
-        "MemoryQuery": "react_mem.memory.model.interface",
-        "MemoryResultItem": "react_mem.memory.model.interface",
-        "MemoryResults": "react_mem.memory.model.interface",
-        "MemoryScope": "react_mem.memory.model.interface",
-        "MemoryWriteEvent": "react_mem.memory.model.interface",
-        "ReactMemError": "react_mem.errors",
-        "StorageError": "react_mem.errors",
-        "StorageSettings": "react_mem.memory.store.settings",
-        "available_agents": "react_mem.agents.config",
-        "load_agent_config": "react_mem.agents.config",
-        "open_agent": "react_mem.agents.opening",
-        "open_memory": "react_mem.memory.opening",
-    },
-)
+    from react_mem.agents.config import AgentConfig as AgentConfig
+    from react_mem.agents.config import available_agents as available_agents
+    from react_mem.agents.config import load_agent_config as load_agent_config
+    from react_mem.agents.context import AgentContext as AgentContext
+    from react_mem.agents.opening import open_agent as open_agent
+    from react_mem.errors import AgentError as AgentError
+    from react_mem.errors import ConfigError as ConfigError
+    from react_mem.errors import ExtractionError as ExtractionError
+    from react_mem.errors import ReactMemError as ReactMemError
+    from react_mem.errors import StorageError as StorageError
+    from react_mem.memory import Memory as Memory
+    from react_mem.memory import MemoryFacade as MemoryFacade
+    from react_mem.memory import MemoryMiddleware as MemoryMiddleware
+    from react_mem.memory import MemoryPolicy as MemoryPolicy
+    from react_mem.memory import MemoryQuery as MemoryQuery
+    from react_mem.memory import MemoryResultItem as MemoryResultItem
+    from react_mem.memory import MemoryResults as MemoryResults
+    from react_mem.memory import MemoryScope as MemoryScope
+    from react_mem.memory import MemoryWriteEvent as MemoryWriteEvent
+    from react_mem.memory import StorageSettings as StorageSettings
+    from react_mem.memory import open_memory as open_memory
+else:
+    __getattr__, __dir__, __all__ = door(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.tools import tool
 
-from react_mem.memory.write.turns import END_CONVERSATION
+from react_mem.memory.runtime import END_CONVERSATION
 
 
 @tool(END_CONVERSATION)

@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools.base import create_schema_from_function
 
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory import MemoryPolicy
 
 
 class GovernedTool(StructuredTool):

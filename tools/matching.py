@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from react_mem.memory import Fact
 from react_mem.memory.context import fence
-from react_mem.memory.language import denial_of
-from react_mem.memory.language.comparison import share
-from react_mem.memory.language.text import normalise
-from react_mem.memory.model.records import Fact
+from react_mem.memory.language import denial_of, normalise, share
 
 _CLEAR = 0.8
 """Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""

@@ -15,32 +15,63 @@ from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from react_mem.memory.context import MAX_LINE_CHARS, flat, profile_lines, render_line, render_memories, render_message
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.entries import whole_text
-from react_mem.memory.index.over import as_read
-from react_mem.memory.language.comparison import missing
-from react_mem.memory.language.own_words import own_words_in
-from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
-from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.merging.doubts import doubts_of, others_of
-from react_mem.memory.merging.episodes import hold_episode
-from react_mem.memory.merging.facts import write_facts
-from react_mem.memory.model.identity import identify, why_off
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE
-from react_mem.memory.model.operations import EpisodeDraft, Operation
-from react_mem.memory.model.origins import LABELS, Origin
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import Episode, Fact, Message, now
-from react_mem.memory.rights.forgetting import forget as forget_records
-from react_mem.memory.rights.forgetting import forget_said as forget_said_words
-from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
-from react_mem.memory.write.gate import Support
-from react_mem.memory.write.related import related_facts
-from react_mem.memory.write.unfolding import Unfolded, find_summary, unfold
-from react_mem.memory.write.when import resolve
+from react_mem.memory import (
+    Episode,
+    Fact,
+    MemoryFacade,
+    MemoryPolicy,
+    MemoryQuery,
+    MemoryScope,
+    MemoryWriteEvent,
+    Message,
+)
+from react_mem.memory.context import (
+    LABELS,
+    MAX_LINE_CHARS,
+    Origin,
+    as_read,
+    flat,
+    profile_lines,
+    render_line,
+    render_memories,
+    render_message,
+    whole_text,
+)
+from react_mem.memory.language import (
+    forget_last,
+    forgets_all_about,
+    missing,
+    normalise,
+    own_words_in,
+    sentences,
+    statements_in,
+    to_forget,
+)
+from react_mem.memory.runtime import (
+    EPISODE,
+    FACT,
+    PROFILE,
+    EpisodeDraft,
+    Operation,
+    Support,
+    Unfolded,
+    are_linked,
+    cause_of,
+    doubts_of,
+    find_summary,
+    hold_episode,
+    identify,
+    is_borne_out,
+    now,
+    others_of,
+    related_facts,
+    resolve,
+    unfold,
+    why_off,
+    write_facts,
+)
+from react_mem.memory.runtime import forget as forget_records
+from react_mem.memory.runtime import forget_said as forget_said_words
 from react_mem.tools.governed import governed
 from react_mem.tools.heard import Heard
 from react_mem.tools.matching import matching_facts

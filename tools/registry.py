@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from react_mem.errors import ToolConfigError
-from react_mem.memory.model.external import WebSettings
-from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory import MemoryPolicy
+from react_mem.memory.context import WebSettings
 from react_mem.tools.governed import under_policy
 from react_mem.tools.suggest import valid_names
 

@@ -12,11 +12,9 @@ from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from react_mem.memory.context.web_pages import render_pages
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.external import WEB_SEARCH, WebSettings
-from react_mem.memory.model.identity import identify
-from react_mem.memory.model.records import Profile, now
+from react_mem.memory import MemoryFacade, Profile
+from react_mem.memory.context import WEB_SEARCH, WebSettings, render_pages
+from react_mem.memory.runtime import identify, now
 from react_mem.tools.web import WebSearch
 from react_mem.tools.web import web_search as shared_search
 

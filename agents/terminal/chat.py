@@ -17,11 +17,8 @@ from react_mem.agents.terminal.prompting import Prompt
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions, conversations_of
 from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
+from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.store import StorageSettings
 
 COMMANDS = ("/memory", "/threads", "/new", "/forget", "/help", "/exit", "/quit")
 HELP = "/memory what I know of you · /threads conversations · /new conversation · /forget everything · /exit"

@@ -14,7 +14,7 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.models import EXTRACTIVE, resolve_chat_spec
 from react_mem.agents.terminal.column import Column, printable
-from react_mem.memory.store import StorageSettings
+from react_mem.memory import StorageSettings
 
 _HEAD_COLUMN = 8  # of "memory  "
 

@@ -20,14 +20,18 @@ from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.memory import Subparsers
 from react_mem.errors import MemoryCommandError
-from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, lay_out, tool_tokens
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONVERSATION
-from react_mem.memory.opening import open_storage
-from react_mem.memory.store import StorageSettings
+from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
+from react_mem.memory.context import (
+    Assembled,
+    Frame,
+    Section,
+    Window,
+    assemble,
+    lay_out,
+    message_record_id,
+    tool_tokens,
+)
+from react_mem.memory.runtime import CONVERSATION, Identity, open_storage
 
 _MANAGER = "react_mem"
 """The manager that puts a context together; another one has its system prompt and the whole thread as its prompt."""

@@ -13,8 +13,7 @@ from react_mem.agents.opening import open_agent
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.store import StorageSettings
+from react_mem.memory import MemoryFacade, StorageSettings
 
 CONVERSATIONS = [
     [

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.export import Graph, to_graphml, to_html, to_json
-from react_mem.memory.retrieval.graph_rebuilding import is_linked, relink
+from react_mem.memory import MemoryFacade
+from react_mem.memory.runtime import Graph, is_linked, relink, to_graphml, to_html, to_json
 
 MAX_DRAWN = 2_000
 """Memories on a page, those with the most links: of more a browser draws nothing but a cloud, and takes its time."""

@@ -23,15 +23,18 @@ from react_mem.agents.terminal.graph import add_graph_arguments, draw
 from react_mem.agents.terminal.ordering import rank
 from react_mem.agents.terminal.sessions import conversations_of
 from react_mem.errors import MemoryCommandError
+from react_mem.memory import (
+    Fact,
+    MemoryFacade,
+    MemoryPolicy,
+    MemoryQuery,
+    MemoryResultItem,
+    MemoryScope,
+    Receipt,
+    StorageSettings,
+)
 from react_mem.memory.context import labelled
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import kind_named, searched_scopes, title_of
-from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.receipt import Receipt
-from react_mem.memory.model.records import Fact
-from react_mem.memory.opening import open_storage
-from react_mem.memory.store import StorageSettings
+from react_mem.memory.runtime import kind_named, open_storage, searched_scopes, title_of
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""

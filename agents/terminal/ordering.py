@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from react_mem.memory.index.over import is_over
-from react_mem.memory.language.statements import is_question
-from react_mem.memory.model.interface import MemoryResultItem
-from react_mem.memory.model.kinds import KINDS, MESSAGE
-from react_mem.memory.model.records import now
+from react_mem.memory import MemoryResultItem
+from react_mem.memory.context import is_over
+from react_mem.memory.language import is_question
+from react_mem.memory.runtime import KINDS, MESSAGE, now
 
 
 def rank(item: MemoryResultItem) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from react_mem.errors import MemoryCommandError
-from react_mem.memory.telemetry.catalogue import OPERATIONS, PREFIX
+from react_mem.memory.telemetry import OPERATIONS, PREFIX
 
 PATH = "/memory/metrics"
 _TIMEOUT = 10.0

@@ -10,13 +10,8 @@ from typing import Any
 from langgraph.store.base import BaseStore
 
 from react_mem.agents.terminal.turn import Agent
-from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.maintenance.ending import conclude_soon
-from react_mem.memory.model.kinds import CONVERSATION, MESSAGE
-from react_mem.memory.model.namespaces import encode, terminal_namespace
-from react_mem.memory.model.receipt import Receipt
-from react_mem.memory.model.records import now
-from react_mem.memory.store.owned import everything
+from react_mem.memory import MemoryFacade, Receipt
+from react_mem.memory.runtime import CONVERSATION, MESSAGE, conclude_soon, encode, everything, now, terminal_namespace
 
 _LAST = "last"
 

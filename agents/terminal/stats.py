@@ -22,11 +22,8 @@ from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
 from react_mem.agents.terminal.memory import Subparsers
 from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
-from react_mem.memory.llm.calls import limited
-from react_mem.memory.store import StorageSettings
-from react_mem.memory.store.embeddings import load_embedding_model
-from react_mem.memory.store.server import connected
-from react_mem.memory.store.statistics import Statistics, statistics
+from react_mem.memory import StorageSettings
+from react_mem.memory.runtime import Statistics, connected, limited, load_embedding_model, statistics
 
 _CHECK_TIMEOUT = 30.0
 """Seconds for a model to say a word: one that takes longer does not serve a conversation."""

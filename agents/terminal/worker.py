@@ -13,11 +13,8 @@ from rich.text import Text
 
 from react_mem.agents.runners import configured_runners
 from react_mem.agents.terminal.memory import Subparsers
-from react_mem.memory.maintenance.agent import CLOSING_SECONDS
-from react_mem.memory.maintenance.everything import maintain_all
-from react_mem.memory.maintenance.worker import Worker
-from react_mem.memory.opening import open_storage
-from react_mem.memory.store import StorageSettings
+from react_mem.memory import StorageSettings
+from react_mem.memory.runtime import CLOSING_SECONDS, Worker, maintain_all, open_storage
 
 
 def add_worker_parsers(commands: Subparsers, user: Callable[[str], str]) -> None:

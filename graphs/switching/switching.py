@@ -18,11 +18,9 @@ from react_mem.graphs import events
 from react_mem.graphs.state import current_turn, model_calls
 from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
-from react_mem.memory.context import tool_tokens
-from react_mem.memory.language.indexed_words import index_terms
-from react_mem.memory.llm.causes import cause_of, trace_of
-from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.scopes import ExperienceMemoryStore
+from react_mem.memory.context import text_of, tool_tokens
+from react_mem.memory.language import index_terms
+from react_mem.memory.runtime import ExperienceMemoryStore, cause_of, trace_of
 from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
 from react_mem.tools.routing.relations import Follows, Suggestion, what_followed
 from react_mem.tools.routing.switch import Choice, Switch

@@ -10,34 +10,13 @@ from typing import TYPE_CHECKING
 from react_mem._lazy import door
 
 if TYPE_CHECKING:
-    from react_mem.memory.adapters.acontext import AcontextSkills
-    from react_mem.memory.adapters.history import MemoryChatHistory
-    from react_mem.memory.adapters.middleware import MemoryMiddleware
-    from react_mem.memory.adapters.retriever import MemoryRetriever
-    from react_mem.memory.adapters.vector_settings import VectorIndexSettings, open_vector_index
-    from react_mem.memory.adapters.vectorstore import VectorIndexedStore, with_vector_index
-
-__all__ = [
-    "AcontextSkills",
-    "MemoryChatHistory",
-    "MemoryMiddleware",
-    "MemoryRetriever",
-    "VectorIndexSettings",
-    "VectorIndexedStore",
-    "open_vector_index",
-    "with_vector_index",
-]
-
-__getattr__, __dir__ = door(
-    __name__,
-    {
-        "AcontextSkills": "react_mem.memory.adapters.acontext",
-        "MemoryChatHistory": "react_mem.memory.adapters.history",
-        "MemoryMiddleware": "react_mem.memory.adapters.middleware",
-        "MemoryRetriever": "react_mem.memory.adapters.retriever",
-        "VectorIndexSettings": "react_mem.memory.adapters.vector_settings",
-        "VectorIndexedStore": "react_mem.memory.adapters.vectorstore",
-        "open_vector_index": "react_mem.memory.adapters.vector_settings",
-        "with_vector_index": "react_mem.memory.adapters.vectorstore",
-    },
-)
+    from react_mem.memory.adapters.acontext import AcontextSkills as AcontextSkills
+    from react_mem.memory.adapters.history import MemoryChatHistory as MemoryChatHistory
+    from react_mem.memory.adapters.middleware import MemoryMiddleware as MemoryMiddleware
+    from react_mem.memory.adapters.retriever import MemoryRetriever as MemoryRetriever
+    from react_mem.memory.adapters.vector_settings import VectorIndexSettings as VectorIndexSettings
+    from react_mem.memory.adapters.vector_settings import open_vector_index as open_vector_index
+    from react_mem.memory.adapters.vectorstore import VectorIndexedStore as VectorIndexedStore
+    from react_mem.memory.adapters.vectorstore import with_vector_index as with_vector_index
+else:
+    __getattr__, __dir__, __all__ = door(__name__)

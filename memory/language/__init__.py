@@ -11,11 +11,40 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
+
+if TYPE_CHECKING:
+    from react_mem.memory.language.comparison import missing as missing
+    from react_mem.memory.language.comparison import share as share
+    from react_mem.memory.language.cues import cue as cue
+    from react_mem.memory.language.cues import listed as listed
+    from react_mem.memory.language.folding import fold as fold
+    from react_mem.memory.language.indexed_words import index_terms as index_terms
+    from react_mem.memory.language.indexed_words import index_words as index_words
+    from react_mem.memory.language.own_words import own_words_in as own_words_in
+    from react_mem.memory.language.statements import asks_for_overview as asks_for_overview
+    from react_mem.memory.language.statements import forget_all as forget_all
+    from react_mem.memory.language.statements import forget_last as forget_last
+    from react_mem.memory.language.statements import forgets_all_about as forgets_all_about
+    from react_mem.memory.language.statements import is_pleasantry as is_pleasantry
+    from react_mem.memory.language.statements import is_question as is_question
+    from react_mem.memory.language.statements import is_request as is_request
+    from react_mem.memory.language.statements import sentences as sentences
+    from react_mem.memory.language.statements import speaks_of_self as speaks_of_self
+    from react_mem.memory.language.statements import statements_in as statements_in
+    from react_mem.memory.language.statements import to_forget as to_forget
+    from react_mem.memory.language.terms import SINGLE as SINGLE
+    from react_mem.memory.language.terms import content_terms as content_terms
+    from react_mem.memory.language.terms import words as words
+    from react_mem.memory.language.text import MAX_INDEXED_CHARS as MAX_INDEXED_CHARS
+    from react_mem.memory.language.text import normalise as normalise
+else:
+    __getattr__, __dir__, __all__ = door(__name__)
 
 _FILE = re.compile(r"[a-z]{2}\.yaml")
 

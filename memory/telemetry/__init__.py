@@ -9,20 +9,28 @@
 deployment has set any, and to the Prometheus endpoint of the server.
 """
 
-from react_mem.memory.telemetry.emit import count, listen, observe, record, span
-from react_mem.memory.telemetry.models import ModelCall, model_call, model_name, names_of, turn_answered
-from react_mem.memory.telemetry.pools import watch_pool
+from __future__ import annotations
 
-__all__ = [
-    "ModelCall",
-    "count",
-    "listen",
-    "model_call",
-    "model_name",
-    "names_of",
-    "observe",
-    "record",
-    "span",
-    "turn_answered",
-    "watch_pool",
-]
+from typing import TYPE_CHECKING
+
+from react_mem._lazy import door
+
+if TYPE_CHECKING:
+    from react_mem.memory.telemetry.catalogue import OPERATIONS as OPERATIONS
+    from react_mem.memory.telemetry.catalogue import PREFIX as PREFIX
+    from react_mem.memory.telemetry.emit import count as count
+    from react_mem.memory.telemetry.emit import listen as listen
+    from react_mem.memory.telemetry.emit import observe as observe
+    from react_mem.memory.telemetry.emit import record as record
+    from react_mem.memory.telemetry.emit import span as span
+    from react_mem.memory.telemetry.models import ModelCall as ModelCall
+    from react_mem.memory.telemetry.models import model_call as model_call
+    from react_mem.memory.telemetry.models import model_name as model_name
+    from react_mem.memory.telemetry.models import names_of as names_of
+    from react_mem.memory.telemetry.models import turn_answered as turn_answered
+    from react_mem.memory.telemetry.pools import watch_pool as watch_pool
+    from react_mem.memory.telemetry.prometheus import CONTENT_TYPE as CONTENT_TYPE
+    from react_mem.memory.telemetry.prometheus import exposition as exposition
+    from react_mem.memory.telemetry.prometheus import start_counting as start_counting
+else:
+    __getattr__, __dir__, __all__ = door(__name__)

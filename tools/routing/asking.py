@@ -9,9 +9,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory.llm.fencing import block, fence, flat
-from react_mem.memory.llm.form import FormModel
-from react_mem.memory.llm.schema import object_schema
+from react_mem.memory.runtime import FormModel, block, fence, flat, object_schema
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.relations import first_sentence
 from react_mem.tools.routing.routes import Route

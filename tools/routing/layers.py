@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory import MemoryScope
 from react_mem.prompts import load_prompt
 from react_mem.tools.routing.routes import Route
 

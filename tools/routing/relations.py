@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from react_mem.memory.model.skills import StepExperience
+from react_mem.memory.runtime import StepExperience
 from react_mem.tools.routing.routes import Route
 
 MIN_FOLLOWED = 2

@@ -12,10 +12,8 @@ from operator import mul
 
 from langchain_core.embeddings import Embeddings
 
-from react_mem.memory.language.text import MAX_INDEXED_CHARS
-from react_mem.memory.llm.causes import cause_of
-from react_mem.memory.store.calibration import reference_questions
-from react_mem.memory.store.text import storable
+from react_mem.memory.language import MAX_INDEXED_CHARS
+from react_mem.memory.runtime import cause_of, reference_questions, storable
 from react_mem.tools.routing.routes import Route
 
 _TITLE = 1.0

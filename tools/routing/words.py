@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language import index_terms
 from react_mem.tools.routing.routes import Route
 
 _K1 = 0.8

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from react_mem.memory.language.folding import fold
-from react_mem.memory.language.indexed_words import index_terms
+from react_mem.memory.language import fold, index_terms
 
 Kind = Literal["name", "email", "number", "id", "address"]
 

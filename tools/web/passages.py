@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from react_mem.memory.language.indexed_words import index_terms, index_words
+from react_mem.memory.language import index_terms, index_words
 
 MAX_PAGE_CHARS = 2000
 """Of one page in the prompt: three pages are about 2,000 tokens."""

@@ -16,8 +16,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from react_mem.memory.language.cues import listed
-from react_mem.memory.language.indexed_words import index_terms, index_words
+from react_mem.memory.language import index_terms, index_words, listed
 from react_mem.tools.web.names import Span
 from react_mem.tools.web.private_values import private_spans
 

@@ -6,8 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-from react_mem.memory.language.cues import listed
-from react_mem.memory.language.folding import fold
+from react_mem.memory.language import fold, listed
 from react_mem.tools.web.names import Kind, Span, named
 
 

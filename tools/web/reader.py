@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from react_mem.memory import telemetry
-from react_mem.memory.model.external import WebPage
+from react_mem.memory.context import WebPage
 from react_mem.tools.web.attempt import Attempt
 from react_mem.tools.web.clean import Article, clean
 from react_mem.tools.web.engines import Hit

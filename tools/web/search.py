@@ -16,7 +16,7 @@ from cachetools import TTLCache
 from langchain_core.language_models import BaseChatModel
 
 from react_mem.memory import telemetry
-from react_mem.memory.model.external import WebAnswer, WebPage, WebSettings
+from react_mem.memory.context import WebAnswer, WebPage, WebSettings
 from react_mem.tools.web.attempt import Attempt
 from react_mem.tools.web.decision import MAX_SECONDS, model_says_yes
 from react_mem.tools.web.engines import Engine, engine_named

@@ -9,8 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Literal
 
-from react_mem.memory.language.cues import cue, listed
-from react_mem.memory.language.indexed_words import index_terms, index_words
+from react_mem.memory.language import cue, index_terms, index_words, listed
 
 Decision = Literal["search", "ask", "no"]
 """Search; leave it to the model; or do not search, whatever the model would say."""

@@ -1,0 +1,127 @@
+"""The parts of the memory layer that the runtime drives: turns, models, tasks, workers, storage.
+
+Managers, the terminal, the server and tools take them from here; an application of your own needs `react_mem.memory`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from react_mem._lazy import door
+
+if TYPE_CHECKING:
+    from react_mem.memory.graph.export import Graph as Graph
+    from react_mem.memory.graph.export import to_graphml as to_graphml
+    from react_mem.memory.graph.export import to_html as to_html
+    from react_mem.memory.graph.export import to_json as to_json
+    from react_mem.memory.llm.answers import first_value as first_value
+    from react_mem.memory.llm.asking import Asker as Asker
+    from react_mem.memory.llm.calls import limited as limited
+    from react_mem.memory.llm.calls import say as say
+    from react_mem.memory.llm.calls import without_retries as without_retries
+    from react_mem.memory.llm.causes import cause_of as cause_of
+    from react_mem.memory.llm.causes import scrub as scrub
+    from react_mem.memory.llm.causes import trace_of as trace_of
+    from react_mem.memory.llm.fencing import block as block
+    from react_mem.memory.llm.fencing import fence as fence
+    from react_mem.memory.llm.fencing import flat as flat
+    from react_mem.memory.llm.form import FormModel as FormModel
+    from react_mem.memory.llm.schema import object_schema as object_schema
+    from react_mem.memory.llm.stand_ins import ask_in_turn as ask_in_turn
+    from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS
+    from react_mem.memory.maintenance.agent import AgentWork as AgentWork
+    from react_mem.memory.maintenance.ending import conclude_soon as conclude_soon
+    from react_mem.memory.maintenance.everything import maintain_all as maintain_all
+    from react_mem.memory.maintenance.reflecting import Reflecting as Reflecting
+    from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
+    from react_mem.memory.maintenance.worker import Worker as Worker
+    from react_mem.memory.merging.doubts import doubts_of as doubts_of
+    from react_mem.memory.merging.doubts import others_of as others_of
+    from react_mem.memory.merging.episodes import hold_episode as hold_episode
+    from react_mem.memory.merging.facts import write_facts as write_facts
+    from react_mem.memory.model.identity import Identity as Identity
+    from react_mem.memory.model.identity import development_user as development_user
+    from react_mem.memory.model.identity import identify as identify
+    from react_mem.memory.model.identity import named as named
+    from react_mem.memory.model.identity import why_off as why_off
+    from react_mem.memory.model.interface import OwnerId as OwnerId
+    from react_mem.memory.model.kinds import CONVERSATION as CONVERSATION
+    from react_mem.memory.model.kinds import EPISODE as EPISODE
+    from react_mem.memory.model.kinds import EXPERIENCE as EXPERIENCE
+    from react_mem.memory.model.kinds import FACT as FACT
+    from react_mem.memory.model.kinds import KINDS as KINDS
+    from react_mem.memory.model.kinds import MESSAGE as MESSAGE
+    from react_mem.memory.model.kinds import PROFILE as PROFILE
+    from react_mem.memory.model.kinds import SUMMARY as SUMMARY
+    from react_mem.memory.model.kinds import kind_named as kind_named
+    from react_mem.memory.model.kinds import searched_scopes as searched_scopes
+    from react_mem.memory.model.kinds import title_of as title_of
+    from react_mem.memory.model.model_spec import ModelChoice as ModelChoice
+    from react_mem.memory.model.model_spec import ModelEndpoint as ModelEndpoint
+    from react_mem.memory.model.namespaces import encode as encode
+    from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
+    from react_mem.memory.model.operations import EpisodeDraft as EpisodeDraft
+    from react_mem.memory.model.operations import Operation as Operation
+    from react_mem.memory.model.records import now as now
+    from react_mem.memory.model.records import record_id as record_id
+    from react_mem.memory.model.skills import StepExperience as StepExperience
+    from react_mem.memory.model.states import Task as Task
+    from react_mem.memory.opening import open_storage as open_storage
+    from react_mem.memory.reflect.skills import record_turn as record_turn
+    from react_mem.memory.reflect.tasks import SAID as SAID
+    from react_mem.memory.reflect.tasks import KeptTask as KeptTask
+    from react_mem.memory.reflect.tasks import Plan as Plan
+    from react_mem.memory.reflect.tasks import Taken as Taken
+    from react_mem.memory.reflect.tasks import TaskGraph as TaskGraph
+    from react_mem.memory.reflect.tasks import TaskKeeper as TaskKeeper
+    from react_mem.memory.reflect.tasks import all_taken as all_taken
+    from react_mem.memory.reflect.tasks import asks_to_go_on as asks_to_go_on
+    from react_mem.memory.reflect.tasks import context_of as context_of
+    from react_mem.memory.reflect.tasks import continues as continues
+    from react_mem.memory.reflect.tasks import evidence_in as evidence_in
+    from react_mem.memory.reflect.tasks import meant as meant
+    from react_mem.memory.reflect.tasks import merge as merge
+    from react_mem.memory.reflect.tasks import observed as observed
+    from react_mem.memory.reflect.tasks import plan_of as plan_of
+    from react_mem.memory.reflect.tasks import proven as proven
+    from react_mem.memory.retrieval.graph_rebuilding import is_linked as is_linked
+    from react_mem.memory.retrieval.graph_rebuilding import relink as relink
+    from react_mem.memory.rights.forgetting import Forgotten as Forgotten
+    from react_mem.memory.rights.forgetting import forget as forget
+    from react_mem.memory.rights.forgetting import forget_said as forget_said
+    from react_mem.memory.rights.saying import says as says
+    from react_mem.memory.scopes import ExperienceMemoryStore as ExperienceMemoryStore
+    from react_mem.memory.scopes import StateMemoryStore as StateMemoryStore
+    from react_mem.memory.store.calibration import reference_questions as reference_questions
+    from react_mem.memory.store.embeddings import embedding_of as embedding_of
+    from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
+    from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
+    from react_mem.memory.store.owned import everything as everything
+    from react_mem.memory.store.server import connected as connected
+    from react_mem.memory.store.statistics import Statistics as Statistics
+    from react_mem.memory.store.statistics import statistics as statistics
+    from react_mem.memory.store.text import storable as storable
+    from react_mem.memory.write.chat_summary import ChatSummarizer as ChatSummarizer
+    from react_mem.memory.write.chat_summary import ChatSummary as ChatSummary
+    from react_mem.memory.write.chat_summary import ChatSummaryRequest as ChatSummaryRequest
+    from react_mem.memory.write.extraction.evidence import are_linked as are_linked
+    from react_mem.memory.write.extraction.evidence import is_borne_out as is_borne_out
+    from react_mem.memory.write.gate import Support as Support
+    from react_mem.memory.write.gate import may_be_lost as may_be_lost
+    from react_mem.memory.write.gate import shows_something as shows_something
+    from react_mem.memory.write.gate import support as support
+    from react_mem.memory.write.gate import wishes_to_forget as wishes_to_forget
+    from react_mem.memory.write.lifecycle import AgentMemory as AgentMemory
+    from react_mem.memory.write.lifecycle import Recalled as Recalled
+    from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory
+    from react_mem.memory.write.related import related_facts as related_facts
+    from react_mem.memory.write.turns import END_CONVERSATION as END_CONVERSATION
+    from react_mem.memory.write.turns import TurnReport as TurnReport
+    from react_mem.memory.write.turns import Turns as Turns
+    from react_mem.memory.write.turns import last_id as last_id
+    from react_mem.memory.write.unfolding import Unfolded as Unfolded
+    from react_mem.memory.write.unfolding import find_summary as find_summary
+    from react_mem.memory.write.unfolding import unfold as unfold
+    from react_mem.memory.write.when import resolve as resolve
+else:
+    __getattr__, __dir__, __all__ = door(__name__)
