@@ -8,9 +8,9 @@ something alike. No model is called and nothing embedded: links are looked up by
 
 `neighbours`, `expand`, `rank` and `explain` are what `memory.graph` does: the links of a memory; what is within two of
 them of ten others, 150 memories at most; the same ranked by personalised PageRank; and the shortest way between two
-memories. `page_rank` is the walk alone, without reading. `turn` is what links add to the batch behind a turn of two
-messages, a step, two facts, an episode and a summary: reading and deciding (`turn_decide`), and writing the documents
-(`turn_write`). `relink` is all links anew from the records, `bytes_per_memory` tables and indexes of the links alone.
+memories. `page_rank` is the walk alone, without reading. `whole` is all memories with all links, as an export has them.
+`turn` is the transaction behind a turn of two messages, a step, two facts, an episode and a summary.
+`bytes_per_memory` is what the indexes take by which links are derived.
 """
 
 from __future__ import annotations
@@ -26,22 +26,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.locomo.databases import disk_bytes, new_database
+from benchmarks.locomo.databases import new_database
 from benchmarks.locomo.metrics import percentile
 from benchmarks.report import environment, print_table, write_json
-from react_mem.memory.graph.links import Link, LinkKind
 from react_mem.memory.graph.traverse import page_rank
-from react_mem.memory.graph.upkeep import link_changes, upkeep
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary, record_id
 from react_mem.memory.model.skills import Skill, StepExperience
 from react_mem.memory.opening import open_storage
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from react_mem.memory.retrieval.graph_rebuilding import relink
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.transactions import transact
 
 USER = "ann"
 TURNS = 20
@@ -118,13 +116,6 @@ def _origin(sources: Sequence[str], at: datetime) -> dict[str, Any]:
     return {**origin, "source_ids": tuple(sources)}
 
 
-def alike(records: Sequence[Scoped], chance: random.Random) -> list[Link]:
-    """Return pairs of facts that a search would have found to be alike: one in ten facts has one."""
-    facts = [record.id for scope, record in records if scope is MemoryScope.SEMANTIC]
-    pairs = {tuple(sorted(chance.sample(facts, 2))) for _ in range(len(facts) // 10)}
-    return [Link(one, other, LinkKind.SEMANTIC, 0.95) for one, other in sorted(pairs)]
-
-
 def turn(number: int) -> list[Change]:
     """Return what is written behind a turn, by the turn's number."""
     at = _BEGIN + timedelta(days=365, minutes=number)
@@ -170,17 +161,12 @@ async def measure(store: MemoryStore, url: str, count: int, reads: int) -> dict[
     changes = [put(USER, record, indexed=False) for _scope, record in records]
     for start in range(0, len(changes), WRITTEN_AT_ONCE):
         await store.abatch(changes[start : start + WRITTEN_AT_ONCE])
-    before = await disk_bytes(url)
-    started = time.perf_counter()
-    documents = await relink(store, USER)
-    seconds = time.perf_counter() - started
-    found: dict[str, float] = {"records": count, "relink_seconds": round(seconds, 2)}
-    found |= {"documents_per_s": round(documents / seconds, 1)}
-    await store.abatch(list(await link_changes(store, USER, {}, alike=alike(records, chance))))
-    found["bytes_per_memory"] = round((await disk_bytes(url) - before) / count)
     graph = MemoryGraph(store)
+    started = time.perf_counter()
     whole = await graph.whole(USER)
-    found |= {"links": len(whole.links), "links_per_s": round(len(whole.links) / seconds, 1)}
+    seconds = time.perf_counter() - started
+    found: dict[str, float] = {"records": count, "links": len(whole.links), "whole_seconds": round(seconds, 2)}
+    found["bytes_per_memory"] = round(await _index_bytes(store) / count)
 
     ids = [record.id for _, record in records]
     seeds = [dict.fromkeys(chance.sample(ids, SEEDS), 1.0) for _ in range(reads)]
@@ -196,27 +182,25 @@ async def measure(store: MemoryStore, url: str, count: int, reads: int) -> dict[
         page_rank(parts[place], seeds[place])
 
     found |= await timed("page_rank", walk, range(len(parts)))
-    return found | await _turns(store, reads)
+    return found | await timed("turn", partial(_write, store), range(reads))
 
 
-async def _turns(store: MemoryStore, count: int) -> dict[str, float]:
-    """Return what links add to the batches behind turns."""
-    times: dict[str, list[float]] = {"turn_decide": [], "turn_write": []}
-    for number in range(count):
-        changes = turn(number)
-        started = time.perf_counter()
-        links = await upkeep(store, USER, changes)
-        decided = time.perf_counter()
-        await store.abatch(list(links))
-        written = time.perf_counter()
-        times["turn_decide"].append(1000 * (decided - started))
-        times["turn_write"].append(1000 * (written - decided))
-        await store.abatch(list(changes))
-    return {
-        f"{name}_{at}_ms": percentile(found, percent)
-        for name, found in times.items()
-        for at, percent in (("p50", 50), ("p95", 95))
-    }
+async def _index_bytes(store: MemoryStore) -> int:
+    async with store.pool.connection() as conn:
+        cursor = await conn.execute(
+            "SELECT sum(pg_relation_size(to_regclass(name))) AS bytes "
+            "FROM unnest('{store_memory_targets_idx,store_memory_lines_idx}'::text[]) name"
+        )
+        row = await cursor.fetchone()
+    assert row is not None
+    return int(row["bytes"])
+
+
+async def _write(store: MemoryStore, number: int) -> None:
+    async def step() -> tuple[None, list[Change]]:
+        return None, turn(number)
+
+    await transact(store, USER, step)
 
 
 async def run(count: int, reads: int) -> dict[str, float]:
@@ -247,7 +231,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     found = asyncio.run(run(arguments.records, arguments.reads))
     about = f"The graph of {arguments.records:,} memories"
-    reading = ("neighbours", "expand", "rank", "page_rank", "explain", "turn_decide", "turn_write")
+    reading = ("neighbours", "expand", "rank", "page_rank", "explain", "turn")
     rows = {name: {at: found[f"{name}_{at}_ms"] for at in ("p50", "p95")} for name in reading}
     print_table(f"{about}: milliseconds", ("p50", "p95"), rows)
     rest = {name: value for name, value in found.items() if not name.endswith("_ms")}

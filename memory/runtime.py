@@ -84,8 +84,6 @@ if TYPE_CHECKING:
     from react_mem.memory.reflect.tasks import observed as observed
     from react_mem.memory.reflect.tasks import plan_of as plan_of
     from react_mem.memory.reflect.tasks import proven as proven
-    from react_mem.memory.retrieval.graph_rebuilding import is_linked as is_linked
-    from react_mem.memory.retrieval.graph_rebuilding import relink as relink
     from react_mem.memory.rights.forgetting import Forgotten as Forgotten
     from react_mem.memory.rights.forgetting import forget as forget
     from react_mem.memory.rights.forgetting import forget_said as forget_said

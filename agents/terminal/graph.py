@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from react_mem.memory import MemoryFacade
-from react_mem.memory.runtime import Graph, is_linked, relink, to_graphml, to_html, to_json
+from react_mem.memory.runtime import Graph, to_graphml, to_html, to_json
 
 MAX_DRAWN = 2_000
 """Memories on a page, those with the most links: of more a browser draws nothing but a cloud, and takes its time."""
@@ -49,12 +49,10 @@ async def draw(memory: MemoryFacade, user_id: str, file: str, format_: str | Non
 
     Args:
         memory: The facade.
-        user_id: The user. Memories from before there were links are linked first.
+        user_id: The user.
         file: The name of the file, whose ending says how it is written.
         format_: How it is written, whatever the ending.
     """
-    if not await is_linked(memory.store, user_id):
-        await relink(memory.store, user_id)
     graph = await memory.graph.whole(user_id)
     name = format_ or _ENDINGS.get(PurePath(file).suffix.lower(), "html")
     shown = graph.largest(MAX_DRAWN) if name == "html" else graph

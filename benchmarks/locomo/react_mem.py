@@ -18,7 +18,7 @@ from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import open_storage
-from react_mem.memory.retrieval.graph_rebuilding import link_alike, relink
+from react_mem.memory.retrieval.alike import note_alike
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.postgres import MemoryStore
 
@@ -57,15 +57,13 @@ class ReactMem:
             await self._facade.dialog.append(conversation.owner, session_id, messages, agent_id=AGENT)
 
     async def link(self, conversation: Conversation) -> None:
-        """Link all turns of a conversation: each with the next one, and with those that say something like it."""
-        owner, store = conversation.owner, self._facade.store
-        await relink(store, owner)
+        """Link all turns of a conversation with those that say something like it."""
         turns = [
             message_record_id(_session_id(conversation, session), as_message(turn, session))
             for session in conversation.sessions
             for turn in session.turns
         ]
-        await link_alike(store, owner, MemoryScope.DIALOG, turns)
+        await note_alike(self._facade.store, conversation.owner, MemoryScope.DIALOG, turns)
 
     async def search(self, conversation: Conversation, question: str) -> list[Hit]:
         """Ask in a new conversation, a while after the last one.

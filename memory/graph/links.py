@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from react_mem.memory.model.records import record_id
+from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_of
+from react_mem.memory.model.records import Level
 
 
 class LinkKind(StrEnum):
@@ -46,9 +47,9 @@ class Node:
     turn: int | None = None
 
     @property
-    def place(self) -> str:
+    def place(self) -> tuple[int, str, str]:
         """Where it stands among those of its line: by this it is sorted."""
-        return self.at if self.turn is None else f"{self.turn:09d} {self.at}"
+        return (0, self.at, self.id) if self.turn is None else (self.turn, "", self.id)
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Link:
         kind: Why.
         weight: How strong it is, up to 1.
         at: When the later of the two was first believed, in UTC.
+        mutual: Whether it leads both ways.
     """
 
     source: str
@@ -68,12 +70,22 @@ class Link:
     kind: LinkKind
     weight: float = 1.0
     at: str = ""
+    mutual: bool = False
 
 
-_NO_NODES = frozenset({"profile", "state", "conversation", "chain", "pending", "outcome"})
-"""Records that no other memory comes from: how things stand, and bookkeeping. Every other kind is a node."""
+_FIELDS = {
+    "source_ids": LinkKind.SUPPORT,
+    "linked_steps": LinkKind.SUPPORT,
+    "depends_on": LinkKind.DEPENDENCY,
+    "needs": LinkKind.DEPENDENCY,
+    "superseded_by": LinkKind.TIMELINE,
+}
+"""The fields that name other records, and why those are linked. What `memory_target_keys` of the database reads is these,
+`links` and `alike`: a further field needs a migration."""
 
-_OF_SOURCES = {"summary": LinkKind.SUMMARIZATION}
+_OF_SOURCES = {SUMMARY.name: LinkKind.SUMMARIZATION}
+"""What a link is instead of support, by the kind of the record."""
+
 _TOLD = {str(kind): kind for kind in LinkKind if kind is not LinkKind.TIMELINE}
 """What a record may say of itself: what comes after what is seen from when and where it was said."""
 
@@ -86,7 +98,7 @@ def node_of(scope: str, value: Mapping[str, Any]) -> Node | None:
         value: The record, as the store has it.
     """
     id_, kind = value.get("id"), value.get("kind")
-    if not isinstance(id_, str) or not isinstance(kind, str) or kind in _NO_NODES:
+    if not isinstance(id_, str) or not isinstance(kind, str) or not kind_of(value).node:
         return None
     turn = value.get("turn")
     return Node(
@@ -95,7 +107,7 @@ def node_of(scope: str, value: Mapping[str, Any]) -> Node | None:
         scope=scope,
         session_id=str(value.get("session_id") or ""),
         at=in_utc(value.get("created_at")),
-        turn=turn if kind == "message" and isinstance(turn, int) else None,
+        turn=turn if MESSAGE.matches(value) and isinstance(turn, int) else None,
     )
 
 
@@ -103,9 +115,11 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     """Return the links that follow from a record alone, each once; nobody has checked that there are such memories.
 
     - `source_ids`: what supports it; of a summary what it sums up, of a milestone what led to it.
+    - `linked_steps`: the steps that were taken in an episode.
     - `depends_on`: what a step of a task has to wait for; `needs`: what a fact holds only as long as it does.
     - `superseded_by`: the fact that came in its place.
     - `links`: whatever else its writer knows: an id that supports it, or {"to", "kind", "weight"}, each.
+    - `alike`: what says something like it, and how much.
 
     Args:
         value: The record, as the store has it.
@@ -114,37 +128,40 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     >>> [(link.target, str(link.kind)) for link in links_of(fact)]
     [('m', 'support')]
     """
-    id_, kind, at = str(value.get("id")), str(value.get("kind")), in_utc(value.get("created_at"))
+    id_, at = str(value.get("id")), in_utc(value.get("created_at"))
     found: dict[tuple[str, LinkKind], Link] = {}
 
-    def add(targets: Iterable[Any], kind_: LinkKind, weight: float = 1.0) -> None:
-        for target in targets:
-            if isinstance(target, str) and target and target != id_:
-                found.setdefault((target, kind_), Link(id_, target, kind_, weight, at))
+    def add(target: Any, kind_: LinkKind, weight: Any = 1.0, *, mutual: bool = False) -> None:
+        if isinstance(target, str) and target and target != id_:
+            found.setdefault((target, kind_), Link(id_, target, kind_, _weight(weight), at, mutual))
 
-    # a part of a message, such as the steps of its turn, is the message
-    sources = (str(source).partition(":")[0] for source in value.get("source_ids") or ())
-    is_milestone = kind == "episode" and value.get("level") == "milestone"
-    add(sources, LinkKind.MILESTONE if is_milestone else _OF_SOURCES.get(kind, LinkKind.SUPPORT))
-    add([*(value.get("depends_on") or ()), *(value.get("needs") or ())], LinkKind.DEPENDENCY)
-    add([value.get("superseded_by")], LinkKind.TIMELINE)
+    milestone = EPISODE.matches(value) and value.get("level") == Level.MILESTONE
+    supports = LinkKind.MILESTONE if milestone else _OF_SOURCES.get(kind_of(value).name, LinkKind.SUPPORT)
+    for name, why in _FIELDS.items():
+        named = value.get(name) or ()
+        for target in [named] if isinstance(named, str) else named:
+            # a part of a message, such as the steps of its turn, is the message
+            part = name == "source_ids" and isinstance(target, str)
+            add(target.partition(":")[0] if part else target, supports if why is LinkKind.SUPPORT else why)
     for link in value.get("links") or ():
         if isinstance(link, str):
-            add([link], LinkKind.SUPPORT)
+            add(link, LinkKind.SUPPORT)
         elif isinstance(link, Mapping) and link.get("kind") in _TOLD:
-            add([link.get("to")], _TOLD[str(link["kind"])], _weight(link.get("weight", 1.0)))
+            add(link.get("to"), _TOLD[str(link["kind"])], link.get("weight", 1.0))
+    for other, weight in (value.get("alike") or {}).items():
+        add(other, LinkKind.SEMANTIC, weight, mutual=True)
     return list(found.values())
 
 
-def line_of(node: Node) -> str | None:
+def line_of(node: Node) -> tuple[str, str] | None:
     """Return the line in which a memory follows on others of its kind: a conversation, a user's episodes.
 
     Returns:
-        The key of the line; None for what stands in none.
+        What is the same for all of the line; None for what stands in none.
     """
-    if node.type == "message":
-        return record_id("line", "message", node.session_id)
-    return record_id("line", "episode") if node.type == "episode" else None
+    if node.type == MESSAGE.name:
+        return (node.type, node.session_id)
+    return (node.type, "") if node.type == EPISODE.name else None
 
 
 def in_utc(at: Any) -> str:

@@ -7,15 +7,13 @@ memories it starts from.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from react_mem.memory.graph.documents import Direction, Document, Edge
+from react_mem.memory.graph.derived import Direction, Document, Edge
 from react_mem.memory.graph.links import LinkKind, Node
-
-Reader = Callable[[Collection[str]], Awaitable[Mapping[str, Document]]]
-"""Reads the documents of some memories; what does not exist is left out."""
+from react_mem.memory.graph.reading import Reader
 
 STRENGTH = {
     LinkKind.SUPPORT: 1.0,

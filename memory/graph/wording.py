@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from react_mem.memory.graph.documents import Direction
-from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.derived import FOUNDS, STEPS, Direction, Edge
+from react_mem.memory.graph.links import LinkKind, Node
+from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, kind_of
 
 MAX_NAME = 120
 """Characters of a name: a line of a list, or of what appears under the pointer."""
-
-_NAMED_BY = ("milestone_title", "title", "name", "goal", "text", "tool")
-"""Fields that say in short what a record is, the shorter first."""
 
 _REASONS = {
     LinkKind.SUPPORT: ("comes from", "supports"),
@@ -22,6 +20,20 @@ _REASONS = {
     LinkKind.TIMELINE: ("was followed by", "followed on"),
     LinkKind.SEMANTIC: ("is like", "is like"),
 }
+_STEP = "step"
+_CAME_UP = ("came up in", "brought up")
+_FOUNDED = {
+    (FACT.name, _STEP): _CAME_UP,
+    (FACT.name, EPISODE.name): _CAME_UP,
+    (CONCEPT.name, _STEP): _CAME_UP,
+    (CONCEPT.name, EPISODE.name): _CAME_UP,
+    (CONCEPT.name, FACT.name): ("is named in", "names"),
+    (EPISODE.name, _STEP): ("was reached through", "led to"),
+    (SKILL.name, _STEP): ("was learnt from", "taught"),
+}
+"""What it means that one memory is founded on another, where their kinds tell more than that of the link."""
+
+_REPLACED = ("was replaced by", "replaced")
 
 
 def name_of(value: Mapping[str, Any]) -> str:
@@ -30,16 +42,31 @@ def name_of(value: Mapping[str, Any]) -> str:
     >>> name_of({"kind": "episode", "goal": "Plan  the\\ntrip", "text": "Plan the trip. Booked."})
     'Plan the trip'
     """
-    said = next((str(value[name]) for name in _NAMED_BY if value.get(name)), str(value.get("kind", "")))
+    said = next((str(value[name]) for name in kind_of(value).title if value.get(name)), str(value.get("kind", "")))
     line = " ".join(said.split())
     return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
 
 
-def reason(kind: LinkKind, direction: Direction) -> str:
+def reason(source: Node, edge: Edge, target: Node) -> str:
     """Return in words how one memory is linked with another.
 
-    >>> reason(LinkKind.SUMMARIZATION, Direction.IN)
-    'is summed up in'
+    Args:
+        source: The one.
+        edge: The link, as it sees it.
+        target: The other.
+
+    >>> concept, step = Node("c", "concept", "semantic"), Node("s", "task_step", "state")
+    >>> reason(concept, Edge("s", "state", LinkKind.SUPPORT, Direction.OUT), step)
+    'came up in'
     """
-    out, in_ = _REASONS[kind]
-    return in_ if direction is Direction.IN else out
+    starts, ends = (target, source) if edge.direction is Direction.IN else (source, target)
+    out, in_ = _REASONS[edge.kind]
+    if edge.kind in FOUNDS:
+        out, in_ = _FOUNDED.get((_sort(starts), _sort(ends)), (out, in_))
+    elif edge.kind is LinkKind.TIMELINE and starts.type == FACT.name:
+        out, in_ = _REPLACED
+    return in_ if edge.direction is Direction.IN else out
+
+
+def _sort(node: Node) -> str:
+    return _STEP if node.scope in STEPS else node.type

@@ -18,7 +18,7 @@ from react_mem.memory.reflect.driver import Strategy, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
 from react_mem.memory.reflect.skills import Learning
-from react_mem.memory.retrieval.graph_rebuilding import link_rest
+from react_mem.memory.retrieval.alike import note_new_alike
 from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
 from react_mem.memory.write.turns import TurnReport, Turns
@@ -84,7 +84,7 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
 
 
 async def repair(memory: MemoryFacade, user_id: str) -> None:
-    """Put right what a failure left of an owner's memory: texts without an index or a vector, records without links.
+    """Put right what a failure left of an owner's memory: texts without an index or a vector.
 
     Args:
         memory: The facade.
@@ -94,7 +94,7 @@ async def repair(memory: MemoryFacade, user_id: str) -> None:
     await index_lost_messages(memory, user_id)
     if isinstance(store, MakesUpVectors):
         await store.amake_up_vectors(owner_namespace(user_id))
-    await link_rest(store, user_id)
+    await note_new_alike(store, user_id)
 
 
 async def users_with(store: BaseStore, *scopes: str) -> list[str]:

@@ -15,6 +15,7 @@ ROOT = "memory"
 PENDING = "pending"
 META = "meta"
 LINKS = "links"
+"""Where links were kept, before they were derived from the records."""
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
@@ -67,11 +68,6 @@ def pending_namespace(user_id: str) -> Namespace:
 def meta_namespace(user_id: str) -> Namespace:
     """Return where bookkeeping about a user's memory is kept."""
     return (*owner_namespace(user_id), META)
-
-
-def links_namespace(user_id: str) -> Namespace:
-    """Return where the links between a user's memories are kept, an entry a memory."""
-    return (*owner_namespace(user_id), LINKS)
 
 
 def abandoned_namespace(user_id: str, part: str = "") -> Namespace:

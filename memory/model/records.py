@@ -67,6 +67,7 @@ class Record(BaseModel):
         source_ids: The messages or records it came from.
         origin: Who vouches for it (provenance): of a derived record the least trusted of its sources.
         importance: 0 to 1.
+        alike: Memories that say something like it, with how similar they are; of a pair one of the two says so.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -80,10 +81,15 @@ class Record(BaseModel):
     source_ids: tuple[str, ...] = ()
     origin: Origin = Origin.USER
     importance: float = Field(0.5, ge=0, le=1)
+    alike: dict[str, float] = Field(default_factory=dict)
 
     def to_value(self) -> dict[str, Any]:
         """Return the record as the JSON object that the store keeps."""
-        return self.model_dump(mode="json")
+        value = self.model_dump(mode="json")
+        if not self.alike:
+            # few have any
+            del value["alike"]
+        return value
 
     @classmethod
     def from_value(cls, value: dict[str, Any]) -> Self:

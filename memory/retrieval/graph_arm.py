@@ -12,10 +12,10 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem
 
-from react_mem.memory.graph.documents import Document
+from react_mem.memory.graph.derived import Document
 from react_mem.memory.graph.links import LinkKind, Node
+from react_mem.memory.graph.reading import reader
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
-from react_mem.memory.graph.upkeep import read_documents
 from react_mem.memory.index.fusion import GRAPH
 from react_mem.memory.index.recall import Recall, Recalled, RecallOp
 from react_mem.memory.llm.causes import cause_of
@@ -86,12 +86,10 @@ async def _linked(
 
 async def _around(store: BaseStore, user_id: str, ids: Iterable[str]) -> Subgraph:
     """Return some memories with what they are linked with, of which the links are not read."""
-    stored = await read_documents(store, user_id, ids)
     part = Subgraph()
-    for id_, document in stored.items():
-        if isinstance(document, Document):
-            edges = {key: edge for key, edge in document.edges.items() if edge.kind in _FOLLOWED}
-            part.documents[id_] = Document(document.node, edges)
+    for id_, document in (await reader(store, user_id)(list(ids))).items():
+        edges = {key: edge for key, edge in document.edges.items() if edge.kind in _FOLLOWED}
+        part.documents[id_] = Document(document.node, edges)
     for document in list(part.documents.values()):
         for edge in document.edges.values():
             part.documents.setdefault(edge.to, Document(Node(edge.to, "", edge.scope)))

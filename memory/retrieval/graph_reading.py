@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
 
-from react_mem.memory.graph.documents import Direction, Document, Edge
+from react_mem.memory.graph.derived import Direction, Edge, derived
 from react_mem.memory.graph.export import Graph, GraphLink, GraphNode
-from react_mem.memory.graph.links import LinkKind, Node, node_of
-from react_mem.memory.graph.traverse import MAX_NODES, Hop, Reader, Subgraph, expand, page_rank, shortest, strength
-from react_mem.memory.graph.upkeep import read_documents
+from react_mem.memory.graph.links import LinkKind, Node
+from react_mem.memory.graph.reading import reader
+from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.graph.wording import name_of, reason
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import links_namespace, scope_namespace
-from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.store.owned import everything
 
 EVERY_KIND = frozenset(LinkKind)
 
@@ -37,7 +38,7 @@ class Explanation:
     def words(self) -> str:
         """The way in words, a line a link."""
         return "\n".join(
-            f"{self._called(hop.source)} {reason(hop.edge.kind, hop.edge.direction)} {self._called(hop.target)}"
+            f"{self._called(hop.source)} {reason(hop.source, hop.edge, hop.target)} {self._called(hop.target)}"
             for hop in self.hops
         )
 
@@ -66,7 +67,7 @@ class MemoryGraph:
             kinds: The links to follow.
             limit: How many.
         """
-        found = await self.reader(user_id)([id_])
+        found = await reader(self._store, user_id)([id_])
         edges = [edge for edge in found[id_].edges.values() if edge.kind in kinds] if id_ in found else []
         return sorted(edges, key=lambda edge: (-strength(edge), edge.at, edge.to))[:limit]
 
@@ -88,7 +89,7 @@ class MemoryGraph:
             max_nodes: How many memories, at most.
             kinds: The links to follow.
         """
-        return await expand(self.reader(user_id), seeds, hops=hops, max_nodes=max_nodes, kinds=kinds)
+        return await expand(reader(self._store, user_id), seeds, hops=hops, max_nodes=max_nodes, kinds=kinds)
 
     async def rank(
         self, user_id: str, seeds: Mapping[str, float], *, hops: int = 2, max_nodes: int = MAX_NODES
@@ -116,7 +117,7 @@ class MemoryGraph:
             source: A memory.
             target: Another one.
         """
-        hops = await shortest(self.reader(user_id), source, target)
+        hops = await shortest(reader(self._store, user_id), source, target)
         if hops is None:
             return None
         nodes = {node.id: node for hop in hops for node in (hop.source, hop.target)}
@@ -141,33 +142,23 @@ class MemoryGraph:
             user_id: The owner.
         """
         items = await everything(self._store, user_id)
-        held = await self._store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-        documents = [Document.from_value(item.key, item.value) for item in held if "node" in item.value]
-        nodes: dict[str, GraphNode] = {}
-        for item in items:
-            node = node_of(item.namespace[2], item.value)
-            if node is not None:
-                nodes[node.id] = _graph_node(node, item.value)
-        links = [
-            GraphLink(document.node.id, edge.to, edge.kind, edge.weight, edge.at, edge.direction is Direction.BOTH)
-            for document in documents
-            for edge in document.edges.values()
-            if {document.node.id, edge.to} <= nodes.keys()
-            and (edge.direction is Direction.OUT or (edge.direction is Direction.BOTH and document.node.id < edge.to))
-        ]
-        return Graph(
-            tuple(sorted(nodes.values(), key=lambda node: (node.metadata["created_at"], node.id))),
-            tuple(sorted(links, key=lambda link: (link.source, link.target, link.kind))),
-        )
+        return await asyncio.to_thread(_graph, items)
 
-    def reader(self, user_id: str) -> Reader:
-        """Return what reads the documents of a user's memories."""
 
-        async def read(ids: Collection[str]) -> dict[str, Document]:
-            found = await read_documents(self._store, user_id, ids)
-            return {id_: stored for id_, stored in found.items() if isinstance(stored, Document)}
-
-        return read
+def _graph(items: Sequence[Item]) -> Graph:
+    documents = derived((item.namespace[2], item.value) for item in items)
+    values = {str(item.value.get("id")): item.value for item in items}
+    nodes = [_graph_node(document.node, values[id_]) for id_, document in documents.items()]
+    links = [
+        GraphLink(id_, edge.to, edge.kind, edge.weight, edge.at, edge.direction is Direction.BOTH)
+        for id_, document in documents.items()
+        for edge in document.edges.values()
+        if edge.direction is Direction.OUT or (edge.direction is Direction.BOTH and id_ < edge.to)
+    ]
+    return Graph(
+        tuple(sorted(nodes, key=lambda node: (node.metadata["created_at"], node.id))),
+        tuple(sorted(links, key=lambda link: (link.source, link.target, link.kind))),
+    )
 
 
 def _graph_node(node: Node, value: Mapping[str, Any]) -> GraphNode:

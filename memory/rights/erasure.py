@@ -20,7 +20,7 @@ from react_mem.memory.merging.concepts import concepts_without
 from react_mem.memory.merging.speakers import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of
-from react_mem.memory.model.namespaces import links_namespace, meta_namespace
+from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import BELIEVED, Profile, ProfileValue
 from react_mem.memory.retrieval import last_known
@@ -89,21 +89,21 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
     """
     marks = await bookmarks(store, user_id)
     threads = dict.fromkeys(str(item.value["thread_id"]) for item in marks)
-    sessions = list(threads | dict.fromkeys(sessions_of(await everything(store, user_id))))
-    if checkpointer is not None:
-        for session_id in sessions:
-            await checkpointer.adelete_thread(session_id)
 
-    async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
-        links = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-        items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-        gone = [PutOp(item.namespace, item.key, None) for item in (*items, *links, *marks)]
-        return (items, gone), [*gone, *await forgotten_work(store, user_id)]
+    async def step() -> tuple[tuple[list[str], list[Item], list[Change]], list[Change]]:
+        owned = await everything(store, user_id)
+        sessions = list(threads | dict.fromkeys(sessions_of(owned)))
+        if checkpointer is not None:
+            for session_id in sessions:
+                await checkpointer.adelete_thread(session_id)
+        items = [*owned, *await set_aside(store, user_id)]
+        gone = [PutOp(item.namespace, item.key, None) for item in (*items, *marks)]
+        return (sessions, items, gone), [*gone, *await forgotten_work(store, user_id)]
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
-    before, changes = await transact(store, user_id, step)
-    meta = await store.asearch(meta_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    await store.abatch([PutOp(item.namespace, item.key, None) for item in meta])
+    sessions, before, changes = await transact(store, user_id, step)
+    rest = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    await store.abatch([PutOp(one.namespace, one.key, None) for one in rest if one.namespace[2] in (LINKS, META)])
     forget_caches(store, user_id)
     return Sessions(sessions, await checked(store, checkpointer, user_id, before, changes, threads=sessions))
 
@@ -176,6 +176,8 @@ def erasing(
         for name in kind.refers:
             if any(_named(one) in gone for one in value.get(name) or ()):
                 value[name] = [one for one in value[name] if _named(one) not in gone]
+        if not gone.keys().isdisjoint(value.get("alike", ())):
+            value["alike"] = {id_: weight for id_, weight in value["alike"].items() if id_ not in gone}
         if kind.supported:
             kept = [source for source in value["source_ids"] if elsewhere(source, value)]
             if len(kept) < len(value["source_ids"]):

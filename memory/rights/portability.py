@@ -17,7 +17,6 @@ from langgraph.store.base import BaseStore, GetOp, Item
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.records import Message, Record
-from react_mem.memory.retrieval.graph_rebuilding import relink
 from react_mem.memory.scopes.scope import checked
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.transactions import transact
@@ -89,9 +88,6 @@ async def import_user(store: BaseStore, user_id: str, lines: Iterable[str] | Asy
     added = 0
     for start in range(0, len(records), _BATCH):
         added += await _add(store, user_id, records[start : start + _BATCH])
-    if added:
-        # in whatever order they came: each message after the one before it
-        await relink(store, user_id)
     return ImportReport(added, len(records) - added)
 
 

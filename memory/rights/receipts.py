@@ -11,6 +11,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, Item
 
+from react_mem.memory.graph.links import links_of
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallOp, RecallStore
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
@@ -20,15 +21,14 @@ from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import searched_scopes
-from react_mem.memory.model.namespaces import links_namespace, scope_namespace
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.receipt import Check, Receipt
 from react_mem.memory.model.records import now
 from react_mem.memory.retrieval import last_known
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.graph_arm import with_links
 from react_mem.memory.rights import portability
-from react_mem.memory.rights.saying import texts_in
-from react_mem.memory.store.owned import WHOLE, everything, set_aside
+from react_mem.memory.store.owned import everything, set_aside
 
 _ASKED = 3
 """Ways of putting it that every arm is asked for: each costs an embedding."""
@@ -158,13 +158,13 @@ async def _arm(
 
 
 async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
-    found = await store.asearch(links_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    yield check("links", await asyncio.to_thread(_naming, found, gone))
+    items = await everything(store, user_id)
+    yield check("links", await asyncio.to_thread(_naming, items, gone))
 
 
-def _naming(links: Iterable[Item], gone: Collection[str]) -> list[str]:
-    """Return which links are of some records, or lead to one of them."""
-    return [item.key for item in links if item.key in gone or any(text in gone for text in texts_in(item.value))]
+def _naming(items: Iterable[Item], gone: Collection[str]) -> list[str]:
+    """Return which records name one that is gone."""
+    return [item.key for item in items if any(link.target in gone for link in links_of(item.value))]
 
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:

@@ -18,7 +18,7 @@ WHOLE = 1_000_000_000
 
 
 async def everything(store: BaseStore, user_id: str) -> list[Item]:
-    """Return every record of an owner: all scopes, and what waits to be extracted. Links follow from them.
+    """Return every record of an owner: all scopes, and what waits to be extracted.
 
     What has been set aside with a branch of a conversation is not among them: see `set_aside`.
 

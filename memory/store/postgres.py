@@ -52,6 +52,7 @@ from react_mem.memory.store import binary
 from react_mem.memory.store.arms import arm_by_arm, may_be_an_arm
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.linked import read_linked
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
@@ -315,6 +316,13 @@ class MemoryStore(AsyncPostgresStore):
         async with self.pool.connection() as conn:
             rows = await (await conn.execute(_UNINDEXED, (".".join(namespace), kind, after, limit))).fetchall()
         return [row["key"] for row in rows]
+
+    async def alinked(
+        self, namespaces: Sequence[tuple[str, ...]], ids: Sequence[str]
+    ) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
+        """Return some records with all that their links are derived from: see `memory.store.linked`."""
+        async with self.pool.connection() as conn:
+            return await read_linked(conn, namespaces, ids)
 
     async def _embed_queries(self, searches: Sequence[SearchOp]) -> dict[str, Binary]:
         """Return a vector for every distinct query of the batch."""

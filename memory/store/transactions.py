@@ -17,9 +17,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from langgraph.store.base import BaseStore, Op, PutOp
 
 from react_mem.memory import telemetry
-from react_mem.memory.graph.upkeep import upkeep
 from react_mem.memory.model.changes import Change, write
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.store.process_state import kept_with
 
@@ -93,12 +91,8 @@ async def transact(
     store: BaseStore,
     user_id: str,
     step: Callable[[], Awaitable[tuple[Result, Sequence[Change]]]],
-    *,
-    unlinked: Sequence[tuple[MemoryScope, str]] = (),
 ) -> Result:
     """Do a step of reading, deciding and writing as if nobody else were there.
-
-    The links of the memories that are written or removed are part of the same batch.
 
     On a store without guarded writes this holds within the process; between processes the ids of records, which are
     the same everywhere, are what keeps a record from being written twice.
@@ -107,7 +101,6 @@ async def transact(
         store: The store.
         user_id: The owner of everything that is read and written.
         step: Reads, and returns its result with the writes; it may be called again.
-        unlinked: Records that were written without their links, outside of a step, and are linked with this one.
 
     Returns:
         The result of the step whose writes went through.
@@ -117,15 +110,14 @@ async def transact(
     """
     namespace = meta_namespace(user_id)
 
-    async def linked(before: dict[str, Any] | None) -> tuple[Result, Sequence[Change]]:
+    async def revised(before: dict[str, Any] | None) -> tuple[Result, Sequence[Change]]:
         result, changes = await step()
         if not changes:
             return result, ()
-        changes = [*changes, *await upkeep(store, user_id, changes, stored=unlinked)]
         after = {"revision": (before or {}).get("revision", 0) + 1}
         return result, [*changes, PutOp(namespace, REVISION, after, index=False)]
 
-    return await transact_on(store, namespace, REVISION, linked, what="memory of this user")
+    return await transact_on(store, namespace, REVISION, revised, what="memory of this user")
 
 
 async def transact_on(

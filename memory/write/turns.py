@@ -41,7 +41,6 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, Message, ProfileValue, now
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
-from react_mem.memory.scopes.experience import step_id
 from react_mem.memory.store.transactions import Guard, GuardedStore, transact
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.work.items import Work, announce, put_work
@@ -314,13 +313,7 @@ class Turns:
             joined = [turn.model_copy(update={"chained": True}) for turn in mine]
             return (joined, messages), [*changes, *(put(self.user_id, turn) for turn in joined)]
 
-        steps = [
-            (MemoryScope.EXPERIENCE, step_id(turn.session_id, turn.source_ids[0], place))
-            for turn in due
-            if turn.source_ids
-            for place in range(len(turn.steps))
-        ]
-        return await transact(self.memory.store, self.user_id, step, unlinked=steps)
+        return await transact(self.memory.store, self.user_id, step)
 
     async def _store(
         self,

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Item
 
-from react_mem.memory.graph.documents import Direction, Document, Line, Stored, read_stored
+from react_mem.memory.graph.derived import Direction, Document, derived
 from react_mem.memory.graph.links import node_of
-from react_mem.memory.graph.relinking import MOST_LINKS, MOST_OTHERS
+from react_mem.memory.graph.reading import reader
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import links_namespace
+from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.skills import Skill, StepExperience
 from react_mem.memory.model.states import TaskStep
-from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.store.owned import everything
 from react_mem.memory.store.transactions import transact
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -76,45 +76,40 @@ async def store_records(store: BaseStore, *records: Record, gone: Sequence[Recor
     await transact(store, user_id, step)
 
 
-async def stored_links(store: BaseStore, user_id: str = "ann") -> dict[str, Stored]:
-    """Return all that is kept about the links of a user."""
-    held = await store.asearch(links_namespace(user_id), limit=WHOLE)
-    return {item.key: read_stored(item.key, item.value) for item in held}
-
-
 async def documents(store: BaseStore, user_id: str = "ann") -> dict[str, Document]:
-    """Return the memories of a user with their links."""
-    held = await stored_links(store, user_id)
-    return {id_: stored for id_, stored in held.items() if isinstance(stored, Document)}
+    """Return the memories of a user with their links, as one by one they are read."""
+    return {item.key: await read_alone(store, user_id, item.key) for item in await nodes(store, user_id)}
 
 
 async def links(store: BaseStore, user_id: str = "ann") -> set[tuple[str, str, str]]:
     """Return the links of a user, each once: from, why, to."""
-    return {
-        (id_, str(edge.kind), edge.to)
-        for id_, document in (await documents(store, user_id)).items()
-        for edge in document.edges.values()
-        if edge.direction is Direction.OUT or (edge.direction is Direction.BOTH and id_ < edge.to)
-    }
+    graph = await MemoryGraph(store).whole(user_id)
+    return {(link.source, str(link.kind), link.target) for link in graph.links}
 
 
 async def assert_whole(store: BaseStore, user_id: str = "ann") -> None:
-    """Check what must always hold: no link without both its ends, seen alike from both, not too many of them."""
-    items = await everything(store, user_id)
-    nodes = {node.id: node for item in items if (node := node_of(item.namespace[2], item.value))}
-    held = await stored_links(store, user_id)
-    found = {id_: stored for id_, stored in held.items() if isinstance(stored, Document)}
-    assert found.keys() == nodes.keys()
+    """Check what must always hold.
+
+    No link without both its ends, seen alike from both; the same of a memory that is read alone; nothing of it stored.
+    """
+    items = await nodes(store, user_id)
+    found = derived((item.namespace[2], item.value) for item in items)
+    assert found.keys() == {item.key for item in items}
+    back = {Direction.IN: Direction.OUT, Direction.OUT: Direction.IN, Direction.BOTH: Direction.BOTH}
     for id_, document in found.items():
-        assert document.node == nodes[id_]
         for edge in document.edges.values():
-            assert edge.to in found, f"{id_} is linked with {edge.to}, which is gone"
-            back = found[edge.to].edges[(id_, edge.kind, edge.direction.reverse)]
-            assert (back.weight, back.at, back.scope) == (edge.weight, edge.at, document.node.scope)
+            there = found[edge.to].edges[id_, edge.kind, back[edge.direction]]
+            assert (there.weight, there.at, there.scope) == (edge.weight, edge.at, document.node.scope)
             assert edge.scope == found[edge.to].node.scope
-        counts = Counter((kind, direction) for _, kind, direction in document.edges)
-        assert all(count <= MOST_LINKS.get(kind, MOST_OTHERS) for (kind, _), count in counts.items())
-    for stored in held.values():
-        if isinstance(stored, Line):
-            assert stored.last
-            assert {id_ for _, id_ in stored.last} <= found.keys()
+        assert await read_alone(store, user_id, id_) == document.strongest()
+    assert await store.asearch(("memory", encode(user_id), "links")) == []
+
+
+async def nodes(store: BaseStore, user_id: str) -> list[Item]:
+    """Return the records of a user that are memories."""
+    return [item for item in await everything(store, user_id) if node_of(item.namespace[2], item.value)]
+
+
+async def read_alone(store: BaseStore, user_id: str, id_: str) -> Document:
+    """Return a memory with its links, of which nothing else has been read."""
+    return (await reader(store, user_id)([id_]))[id_]

@@ -19,8 +19,8 @@ def test_reads_and_writes_of_a_small_memory(tmp_path: Path, capsys: pytest.Captu
     assert metrics["records"] == 300
     assert metrics["links"] > 300
     assert 0 < metrics["page_rank_p50_ms"] <= metrics["rank_p50_ms"] <= metrics["rank_p95_ms"]
-    assert metrics["turn_decide_p50_ms"] > 0
-    assert metrics["bytes_per_memory"] > 100
+    assert metrics["turn_p50_ms"] > 0
+    assert metrics["bytes_per_memory"] > 0
     assert "The graph of 300 memories" in capsys.readouterr().out
 
 

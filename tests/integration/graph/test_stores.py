@@ -17,11 +17,11 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWri
 from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level
-from react_mem.memory.retrieval.graph_rebuilding import is_linked, link_alike, link_rest, relink
+from react_mem.memory.retrieval.alike import note_alike, note_new_alike
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import fresh_database
-from tests.support.linking import assert_whole, documents, links, record, store_records, stored_links
+from tests.support.linking import assert_whole, documents, links, record, store_records
 from tests.support.stores import STORES, open_any_store
 
 OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "tester"}
@@ -56,7 +56,6 @@ async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> Non
         ("tuesday-0", "timeline", "tuesday-1"),
     } <= found
     await assert_whole(store)
-    assert await relink(store, "ann") == 0
 
     before = await links(store)
     copy = [line async for line in memory.export_user("ann")]
@@ -68,7 +67,7 @@ async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> Non
     await memory.import_user("bob", copy)
     assert await links(store, "bob") == before
     await memory.forget_user("ann")
-    assert await stored_links(store) == {}
+    assert await links(store) == set()
     await assert_whole(store, "bob")
 
 
@@ -80,7 +79,7 @@ class Told:
         return Extraction(episode=draft, summary="They bought tea.", complete=True, calls=1)
 
 
-async def test_a_turn_links_what_came_of_it_and_nothing_before_its_end(store: BaseStore) -> None:
+async def test_a_turn_links_what_came_of_it(store: BaseStore) -> None:
     memory = MemoryFacade(store)
     turns = Turns(memory, Told(), **OWNER)
     thread = [HumanMessage("Please buy some tea", id="1")]
@@ -88,7 +87,6 @@ async def test_a_turn_links_what_came_of_it_and_nothing_before_its_end(store: Ba
     step = {"action": "shop", "arguments": {"what": "tea"}, "observation": "bought", "error": ""}
     thread.append(AIMessage("Done, it is on its way", id="2"))  # type: ignore[arg-type]
     await turns.close(thread, "1", [step])
-    assert await stored_links(store) == {}
     await turns.extract()
     ids = {item.source: item.id for item in await memory.list_records("ann") if item.source != "message"}
     [asked, answered] = sorted((await memory.dialog.get_context("ann", "monday")).messages, key=lambda m: m.turn)
@@ -122,30 +120,33 @@ async def test_what_says_something_like_it_is_linked(memory_store: MemoryStore) 
     facts = await memory.semantic.add(said, **OWNER)
     await settled(memory_store)
     ids = [fact.id for fact in facts]
-    assert await link_alike(memory_store, "ann", MemoryScope.SEMANTIC, ids, similarity=0.8) == 2
+    assert await note_alike(memory_store, "ann", MemoryScope.SEMANTIC, ids, similarity=0.8) == 1
     [[edge], [back], []] = [list((await documents(memory_store))[id_].edges.values()) for id_ in ids]
     assert (edge.to, back.to, str(edge.kind)) == (ids[1], ids[0], "semantic")
     assert edge.weight == back.weight > 0.8
-    assert await link_alike(memory_store, "ann", MemoryScope.SEMANTIC, [*ids, "nobody"], similarity=0.8) == 0
+    assert await note_alike(memory_store, "ann", MemoryScope.SEMANTIC, [*ids, "nobody"], similarity=0.8) == 0
     await assert_whole(memory_store)
+    # it is found as before, and exported
+    found = await memory.read(MemoryQuery(**OWNER, scopes=[MemoryScope.SEMANTIC], query="Who drinks green tea?"))
+    assert {item.id for item in found} >= {*ids[:2]}
+    copy = [line async for line in memory.export_user("ann")]
+    await memory.import_user("bob", copy)
+    assert await links(memory_store, "bob") == await links(memory_store)
 
 
-async def test_maintenance_links_what_was_there_before_and_compares_what_is_new(memory_store: MemoryStore) -> None:
+async def test_maintenance_compares_what_is_new(memory_store: MemoryStore) -> None:
     memory = MemoryFacade(memory_store)
-    said = record("message", "m", text="I drink green tea")
-    await memory_store.aput(("memory", "ann", "dialog"), said.id, said.to_value())
-    assert await link_rest(memory_store, "nobody") == 0
+    assert await note_new_alike(memory_store, "nobody") == 0
     await memory.semantic.add(["User drinks green tea every single day of the week"], **OWNER)
     await settled(memory_store)
-    await link_rest(memory_store, "ann")
-    assert await is_linked(memory_store, "ann")
-    assert "m" in await documents(memory_store)
+    assert await note_new_alike(memory_store, "ann") == 0
     assert await links(memory_store) == set()
     await memory.semantic.add(["User drinks green tea every single day of week"], **OWNER)
-    assert await link_rest(memory_store, "ann") == 2
+    assert await note_new_alike(memory_store, "ann") == 1
     [(_, kind, _)] = await links(memory_store)
     assert kind == "semantic"
-    assert await link_rest(memory_store, "ann") == 0
+    assert await note_new_alike(memory_store, "ann") == 0
+    await assert_whole(memory_store)
     await memory.forget_user("ann")
     assert await memory_store.asearch(("memory", "ann"), limit=100) == []
 

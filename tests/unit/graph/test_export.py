@@ -10,10 +10,8 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.graph.export import Graph, to_graphml, to_html, to_json, to_networkx
-from react_mem.memory.graph.links import Link, LinkKind
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from tests.support.linking import record, store_records
-from tests.unit.graph.test_relinking import found_alike
 
 HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)> & "quoted" \u2028 \x00\x0b \ud800 tiếng Việt'
 
@@ -22,8 +20,8 @@ HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(2)> & "quo
 async def graph() -> Graph:
     store = InMemoryStore()
     await store_records(store, record("message", "m1", text=HOSTILE), record("message", 'm"2<', minute=1))
-    await store_records(store, record("fact", "f1", "m1", text="x" * 900), record("fact", "f2", 'm"2<'))
-    await found_alike(store, [Link("f1", "f2", LinkKind.SEMANTIC, 0.85)])
+    one = record("fact", "f1", "m1", text="x" * 900, alike={"f2": 0.85})
+    await store_records(store, one, record("fact", "f2", 'm"2<'))
     return await MemoryGraph(store).whole("ann")
 
 

@@ -1,4 +1,4 @@
-"""Links follow the records, whatever is written and removed in whatever order."""
+"""Links follow from the records, whatever is written and removed in whatever order."""
 
 from __future__ import annotations
 
@@ -13,22 +13,20 @@ from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.graph.links import Link, LinkKind
-from react_mem.memory.graph.relinking import MOST_LINKS, MOST_OTHERS
-from react_mem.memory.graph.upkeep import link_changes
+from react_mem.memory.graph.derived import MOST_LINKS, MOST_OTHERS
+from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Level, Record
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
-from react_mem.memory.retrieval.graph_rebuilding import is_linked, relink
 from react_mem.memory.store.transactions import transact
-from tests.support.linking import assert_whole, documents, links, record, store_records, stored_links
+from tests.support.linking import assert_whole, documents, links, record, store_records
 
 SESSIONS = ("monday", "tuesday", "friday")
 
 
-async def test_links_are_written_with_the_records() -> None:
+async def test_links_follow_from_the_records() -> None:
     store = InMemoryStore()
     asked, answered = record("message", "asked", minute=0), record("message", "answered", minute=1)
     await store_records(store, asked, answered)
@@ -38,6 +36,8 @@ async def test_links_are_written_with_the_records() -> None:
     await store_records(store, record("episode", "e1", "answered", minute=4))
     await store_records(store, record("episode", "e2", "asked", level=Level.MILESTONE, minute=5))
     await store_records(store, record("skill", "sop", "step", minute=6))
+    # of the same message
+    came_up = {("likes-tea", "support", "step"), ("likes-tea", "milestone", "e2")}
     assert await links(store) == {
         ("asked", "timeline", "answered"),
         ("step", "support", "asked"),
@@ -49,6 +49,7 @@ async def test_links_are_written_with_the_records() -> None:
         ("e2", "milestone", "asked"),
         ("e2", "milestone", "step"),
         ("sop", "support", "step"),
+        *came_up,
     }
     await assert_whole(store)
 
@@ -58,7 +59,7 @@ async def test_a_step_is_linked_with_an_episode_that_was_there_before_it() -> No
     await store_records(store, record("message", "m"), record("episode", "e", "m", level=Level.MILESTONE))
     await store_records(store, record("experience", "late", "m"))
     assert ("e", "milestone", "late") in await links(store)
-    assert await relink(store, "ann") == 0
+    await assert_whole(store)
 
 
 @pytest.mark.parametrize("order", ["message fact concept step episode", "message step episode fact concept"])
@@ -76,7 +77,12 @@ async def test_a_concept_is_linked_with_what_was_said_and_done_when_it_came_up(o
     id_ = made["concept"].id
     through_the_fact = {(id_, "support", "s"), (id_, "milestone", "e")}
     assert {link for link in await links(store) if link[0] == id_} == {(id_, "support", "f"), *through_the_fact}
-    assert await relink(store, "ann") == 0
+    assert {link for link in await links(store) if link[0] == "f"} == {
+        ("f", "support", "m"),
+        ("f", "support", "s"),
+        ("f", "milestone", "e"),
+    }
+    await assert_whole(store)
     await store_records(store, record("concept", "c", "another"))
     assert not {link for link in await links(store) if link[0] == id_}
     together = InMemoryStore()
@@ -104,7 +110,7 @@ async def test_what_a_fact_needs_is_linked_with_it_in_whatever_order_they_come()
         # as reconciling does: the fact that needs others is written with them
         await store_records(store, commute, home, job)
         assert await links(store) == {("commute", "dependency", "home"), ("commute", "dependency", "job")}
-        assert await relink(store, "ann") == 0
+        await assert_whole(store)
         await store_records(store, record("fact", "commute", needs=("job",)))
         assert await links(store) == {("commute", "dependency", "job")}
         await store_records(store, gone=[job])
@@ -164,10 +170,8 @@ async def test_a_line_goes_on_after_all_of_its_latest_have_left_it() -> None:
     await store_records(store, *said)
     await store_records(store, gone=said[5:])
     await store_records(store, record("message", "next", minute=31))
-    before = await links(store)
-    assert ("m04", "timeline", "next") in before
-    await relink(store, "ann")
-    assert await links(store) == before
+    assert ("m04", "timeline", "next") in await links(store)
+    await assert_whole(store)
 
 
 async def test_a_line_is_closed_where_something_leaves_it_and_opened_where_something_comes_late() -> None:
@@ -179,8 +183,9 @@ async def test_a_line_is_closed_where_something_leaves_it_and_opened_where_somet
     assert await links(store) == line
     await store_records(store, gone=[record("message", "m2"), record("message", "m3")])
     assert await links(store) == {("m1", "timeline", "m4"), ("m4", "timeline", "m5")}
+    await assert_whole(store)
     await store_records(store, gone=[record("message", f"m{turn}") for turn in (1, 4, 5)])
-    assert await stored_links(store) == {}
+    assert await links(store) == set()
 
 
 async def test_an_episode_that_is_concluded_again_comes_last() -> None:
@@ -191,70 +196,71 @@ async def test_an_episode_that_is_concluded_again_comes_last() -> None:
     assert await links(store) == {("e2", "timeline", "e3"), ("e3", "timeline", "e1")}
 
 
-async def test_what_comes_too_late_for_its_line_is_placed_when_everything_is_linked_anew() -> None:
+async def test_what_comes_late_stands_in_its_place() -> None:
     store = InMemoryStore()
     await store_records(store, *(record("message", f"m{turn:02}", minute=turn) for turn in range(1, 31)))
-    assert await relink(store, "ann") == 0
-    assert await is_linked(store, "ann")
     await store_records(store, record("message", "m00", minute=0))
-    assert not await is_linked(store, "ann")
-    await assert_whole(store)
-    assert await relink(store, "ann") > 0
     assert await links(store) == {(f"m{turn:02}", "timeline", f"m{turn + 1:02}") for turn in range(30)}
-    assert await relink(store, "ann") == 0
+    await assert_whole(store)
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_a_hub_keeps_its_strongest_and_latest_links(together: bool) -> None:
+async def test_of_a_hub_the_strongest_and_latest_links_are_followed(together: bool) -> None:
     store = InMemoryStore()
     await store_records(store, record("message", "hub"))
     facts = [record("fact", f"f{number:02}", "hub", minute=number) for number in range(MOST_OTHERS + 8)]
     for batch in [facts] if together else [[fact] for fact in facts]:
         await store_records(store, *batch)
-    kept = {(fact.id, "support", "hub") for fact in facts[8:]}
-    assert await links(store) == kept
-    before = await stored_links(store)
-    await store_records(store, *facts)
-    assert await stored_links(store) == before
+    followed = (await documents(store))["hub"].edges.values()
+    assert {edge.to for edge in followed} == {fact.id for fact in facts[8:]}
+    assert await links(store) == {(fact.id, "support", "hub") for fact in facts}
     await assert_whole(store)
 
 
-async def test_what_is_alike_is_kept_sparse_and_survives_a_new_wording() -> None:
+async def test_what_is_alike_is_linked_both_ways_the_most_alike_first() -> None:
     store = InMemoryStore()
-    facts = [record("fact", f"f{number:02}", minute=number) for number in range(12)]
-    await store_records(store, *facts)
-    alike = [Link("f00", fact.id, LinkKind.SEMANTIC, number / 20) for number, fact in enumerate(facts[1:], 1)]
-    await found_alike(store, alike)
-    strongest = {("f00", "semantic", f"f{number:02}") for number in range(12 - MOST_LINKS[LinkKind.SEMANTIC], 12)}
-    assert await links(store) == strongest
-    await store_records(store, record("fact", "f00", text="in other words"))
-    assert await relink(store, "ann") == 0
-    assert await links(store) == strongest
-    await store_records(store, gone=[facts[11]])
+    alike = {f"f{number:02}": number / 20 for number in range(1, 12)}
+    others = [record("fact", id_) for id_ in alike]
+    await store_records(store, record("fact", "f00", alike=alike), *others)
+    strongest = {f"f{number:02}" for number in range(12 - MOST_LINKS[LinkKind.SEMANTIC], 12)}
+    found = await documents(store)
+    assert {(edge.to, str(edge.kind)) for edge in found["f00"].edges.values()} == {
+        (id_, "semantic") for id_ in strongest
+    }
+    [back] = found["f11"].edges.values()
+    assert (back.to, str(back.direction), back.weight) == ("f00", "both", 0.55)
+    await store_records(store, gone=[others[-1]])
+    assert ("f00", "semantic", "f11") not in await links(store)
     await assert_whole(store)
 
 
-async def found_alike(store: InMemoryStore, alike: list[Link]) -> None:
-    async def step() -> tuple[None, Any]:
-        return None, await link_changes(store, "ann", {}, alike=alike)
-
-    await transact(store, "ann", step)
-
-
-async def test_memories_from_before_there_were_links() -> None:
+async def test_memories_that_were_written_without_a_thought_of_links() -> None:
     store = InMemoryStore()
     old = [record("message", f"m{turn}", minute=turn) for turn in range(3)]
     for one in [*old, record("fact", "f", "m0")]:
         scope = "dialog" if one.kind == "message" else "semantic"
         await store.aput(("memory", "ann", scope), one.id, one.to_value())
     await store_records(store, record("summary", "s", "m0", "m1"))
-    # what something new comes from is noticed; the rest waits
-    assert await links(store) == {("s", "summarization", "m0"), ("s", "summarization", "m1")}
-    assert not await is_linked(store, "ann")
-    await relink(store, "ann")
-    assert await is_linked(store, "ann")
-    assert {("m0", "timeline", "m1"), ("m1", "timeline", "m2"), ("f", "support", "m0")} <= await links(store)
+    assert await links(store) == {
+        ("s", "summarization", "m0"),
+        ("s", "summarization", "m1"),
+        ("m0", "timeline", "m1"),
+        ("m1", "timeline", "m2"),
+        ("f", "support", "m0"),
+    }
     await assert_whole(store)
+
+
+async def test_links_that_were_kept_once_are_no_memories_and_go_with_their_owner() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    await store_records(memory.store, record("message", "m"))
+    kept = {"kind": "links", "node": {"type": "message", "scope": "dialog"}, "edges": [["f", "semantic", "support"]]}
+    await memory.store.aput(("memory", "ann", "links"), "m", kept)
+    assert [item.id for item in await memory.list_records("ann")] == ["m"]
+    assert not [line async for line in memory.export_user("ann") if "edges" in line]
+    assert await links(memory.store) == set()
+    await memory.forget_user("ann")
+    assert await memory.store.asearch(("memory", "ann")) == []
 
 
 async def test_links_come_back_with_an_import() -> None:
@@ -288,7 +294,6 @@ actions = st.one_of(
     st.tuples(st.just("rewrite"), st.integers(0, 99)),
     st.tuples(st.just("remove"), st.integers(0, 99)),
     st.tuples(st.just("forget"), st.integers(0, 2)),
-    st.tuples(st.just("alike"), st.integers(0, 99), st.integers(0, 99)),
 )
 
 
@@ -309,14 +314,16 @@ async def _do(doing: list[Any]) -> None:
                 kind, day, cited, minute = how
                 # what is cited is there before it, or is nobody's record
                 sources = [written[place % len(written)].id for place in cited if written] if kind != "message" else []
-                more = {"level": Level.MILESTONE} if kind == "episode" and minute % 2 else {}
+                more: dict[str, Any] = {"level": Level.MILESTONE} if kind == "episode" and minute % 2 else {}
+                if kind == "fact" and minute % 3 == 0:
+                    more["alike"] = {written[place % len(written)].id: 0.9 for place in cited if written}
                 one = record(kind, f"{kind}-{number}", *sources, session=SESSIONS[day], minute=minute, **more)
                 written.append(one)
                 await store_records(store, one)
             case "rewrite" if written:
-                before = await stored_links(store)
+                before = await links(store)
                 await store_records(store, written[how[0] % len(written)])
-                assert await stored_links(store) == before
+                assert await links(store) == before
             case "remove" if written:
                 # what was said, and done for it, goes with its conversation alone
                 one = written[how[0] % len(written)]
@@ -326,14 +333,8 @@ async def _do(doing: list[Any]) -> None:
                     await store_records(store, *(other for other in concerned if other != one), gone=[one])
             case "forget":
                 await memory.delete_session("ann", SESSIONS[how[0]])
-            case "alike" if written:
-                pair = {written[place % len(written)].id for place in how}
-                if len(pair) == 2:
-                    await found_alike(store, [Link(*sorted(pair), LinkKind.SEMANTIC, 0.9)])
         left = {item.id: item.payload for item in await memory.list_records("ann")}
         written = [type(one).from_value(left[one.id]) for one in written if one.id in left]
         await assert_whole(store)
-    if written:
-        assert await relink(store, "ann") == 0
     await memory.forget_user("ann")
     assert await store.asearch(("memory", "ann"), limit=1000) == []
