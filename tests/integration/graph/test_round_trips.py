@@ -1,0 +1,87 @@
+"""Links cost a write nothing, and a forgetting little: they are derived where they are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from langgraph.store.base import BaseStore
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph import links
+from react_mem.memory.graph.reading import reader
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.store import linked
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.transactions import transact
+from tests.integration.memory.test_one_round_trip import counted
+from tests.support.linking import record
+
+TURN = [
+    record("message", "asked", minute=1),
+    record("message", "answered", minute=2),
+    record("experience", "step", "asked"),
+    record("fact", "fact", "asked", needs=("home",)),
+    record("episode", "episode", "asked", "answered"),
+    record("summary", "summary", "asked", "answered"),
+    record("concept", "Hue", "fact"),
+]
+
+
+async def write_turn(store: BaseStore) -> None:
+    changes: list[Change] = [put("ann", one, indexed=False) for one in TURN]
+
+    async def step() -> tuple[None, list[Change]]:
+        return None, changes
+
+    await transact(store, "ann", step)
+
+
+@pytest.mark.parametrize("name", ["in memory", "memory store"])
+async def test_a_write_is_one_look_at_the_revision_and_one_batch(name: str, database_url: str) -> None:
+    counts: Counter[str] = Counter()
+    async with counted(name, database_url, counts) as store:
+        # what the store has to learn once
+        await write_turn(store)
+        counts.clear()
+        await write_turn(store)
+        if name == "in memory":
+            assert counts == {"abatch": 2}
+        else:
+            # the batch locks the owner's revision, looks at it, writes the records, and drops what the index had of them
+            assert (counts["abatch"], counts["statements"], counts["round trips"]) == (1, 5, 4)
+
+
+async def test_memories_and_all_their_links_are_one_statement(database_url: str) -> None:
+    counts: Counter[str] = Counter()
+    async with counted("memory store", database_url, counts) as store:
+        await write_turn(store)
+        read = reader(store, "ann")
+        counts.clear()
+        found = await read([one.id for one in TURN])
+        assert len(found) == len(TURN)
+        assert (counts["statements"], counts["round trips"]) == (1, 1)
+
+
+@pytest.mark.parametrize("with_links", [True, False])
+async def test_forgetting_an_owner_takes_few_statements(database_url: str, with_links: bool) -> None:
+    counts: Counter[str] = Counter()
+    async with counted("memory store", database_url, counts) as store:
+        sources = ("m0", "m1", "m2") if with_links else ()
+        records = [
+            *(record("message", f"m{turn}", minute=turn, session=f"s{turn // 50}") for turn in range(4_000)),
+            *(record("fact", f"f{number}", *sources) for number in range(4_000)),
+        ]
+        await store.abatch([put("ann", one, indexed=False) for one in records])
+        if isinstance(store, MemoryStore):
+            await store.scale.settle()
+        counts.clear()
+        sessions = await MemoryFacade(store).forget_user("ann")
+        assert (len(sessions), sessions.receipt.problems) == (81, ())
+        assert await store.asearch(("memory", "ann"), limit=10) == []
+        # eight are the deletes: a thousand records each
+        assert counts["statements"] <= 40
+
+
+def test_the_index_knows_every_field_that_names_records() -> None:
+    assert {*links._FIELDS, "links", "alike"} == set(linked.FIELDS)
