@@ -80,7 +80,7 @@ _FIELDS = {
     "needs": LinkKind.DEPENDENCY,
     "superseded_by": LinkKind.TIMELINE,
 }
-"""The fields that name other records, and why those are linked. What `memory_target_keys` of the database reads is these,
+"""The fields that name other records, and why those are linked. The database's function `memory_target_keys` reads these,
 `links` and `alike`: a further field needs a migration."""
 
 _OF_SOURCES = {SUMMARY.name: LinkKind.SUMMARIZATION}
