@@ -80,8 +80,8 @@ _FIELDS = {
     "needs": LinkKind.DEPENDENCY,
     "superseded_by": LinkKind.TIMELINE,
 }
-"""The fields that name other records, and why those are linked. The database's function `memory_target_keys` reads these,
-`links` and `alike`: a further field needs a migration."""
+"""The fields that name other records, and why those are linked. The function `memory_target_keys` of the database reads
+these, `links` and `alike`: a further field needs a migration."""
 
 _OF_SOURCES = {SUMMARY.name: LinkKind.SUMMARIZATION}
 """What a link is instead of support, by the kind of the record."""

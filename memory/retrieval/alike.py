@@ -23,7 +23,7 @@ NEAREST = 3
 """Memories that one is linked with because they say something like it: more of them make everything a neighbour."""
 
 ALIKE = 0.95
-"""How similar two memories must be to be linked for that. Texts are nearer to each other than to a question: of the
+"""Least similarity of two memories that are linked for it. Texts are nearer to each other than to a question: of the
 three nearest messages of any other, in conversations of two people, half are above 0.925 and one in twenty above
 this."""
 
@@ -45,7 +45,7 @@ _COMPARED: dict[MemoryScope, dict[str, Any]] = {
     MemoryScope.EPISODIC: {},
     MemoryScope.DIALOG: {"kind": MESSAGE.name},
 }
-"""What records of a scope are compared with: what answers to it."""
+"""Scopes that records of a scope are compared with."""
 
 
 async def note_new_alike(store: BaseStore, user_id: str) -> int:

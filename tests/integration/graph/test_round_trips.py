@@ -48,7 +48,7 @@ async def test_a_write_is_one_look_at_the_revision_and_one_batch(name: str, data
         if name == "in memory":
             assert counts == {"abatch": 2}
         else:
-            # the batch locks the owner's revision, looks at it, writes the records, and drops what the index had of them
+            # the batch locks the owner's revision, looks at it, writes the records, and drops what the index had
             assert (counts["abatch"], counts["statements"], counts["round trips"]) == (1, 5, 4)
 
 
