@@ -11,7 +11,7 @@ from react_mem.memory.reflect.skills.lessons import Lesson, lessons
 from react_mem.memory.reflect.skills.plain_words import actions, use_when, vocabulary
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT, Procedure, procedures
 from react_mem.memory.reflect.skills.proposals import Proposals, Wording
-from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, lesson_id, procedure_id
+from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, draft_of, lesson_id, procedure_id
 from react_mem.memory.reflect.skills.text_checks import Evidence
 from react_mem.memory.reflect.skills.traces import Trace, match
 
@@ -90,7 +90,7 @@ def distil(
         turns = procedure.traces[-MAX_SOURCES:]
         evidence = Evidence(turns, vocabulary(tools, found.task_type, turns))
         wording = said.wordings.get(place) if said else None
-        drafts.append(_draft(found.task_type, procedure.tools, turns, evidence, wording, refused))
+        drafts.append(_procedure(found.task_type, procedure.tools, evidence, wording, refused))
     for tool, text in (said.lessons if said else {}).items():
         failed = [t for t in found.traces if any(s.tool == tool and not s.success for s in t.steps)]
         if tool not in tools or len(failed) < MIN_SUPPORT:
@@ -104,15 +104,10 @@ def distil(
     return Checked(drafts, refused)
 
 
-def _draft(
-    task_type: str,
-    tools: Sequence[str],
-    turns: Sequence[Trace],
-    evidence: Evidence,
-    wording: Wording | None,
-    refused: list[str],
+def _procedure(
+    task_type: str, tools: Sequence[str], evidence: Evidence, wording: Wording | None, refused: list[str]
 ) -> Draft:
-    when, does = use_when(task_type, tools, turns, evidence), actions(tools, turns)
+    when, does = use_when(task_type, tools, evidence), actions(tools, evidence.traces)
     preferences: tuple[str, ...] = ()
 
     def passes(what: str, text: str) -> bool:
@@ -130,14 +125,14 @@ def _draft(
         else:
             refused.append(f"actions: {len(wording.actions)} for {len(tools)} tools")
         preferences = tuple(text for text in wording.preferences if passes("preference", text))[:_MAX_PREFERENCES]
-    steps = tuple(ToolUse(tool=tool, action=action) for tool, action in zip(tools, does, strict=True))
-    return Draft(procedure_id(task_type, tools), task_type, when, steps, preferences, tuple(turns), evidence)
+    steps = [ToolUse(tool=tool, action=action) for tool, action in zip(tools, does, strict=True)]
+    return draft_of(procedure_id(task_type, tools), task_type, when, steps, preferences, evidence)
 
 
 def _lesson(
     task_type: str, about: tuple[str, str], text: str, traces: Sequence[Trace], tools: Collection[str]
 ) -> Draft:
-    turns = tuple(traces[-MAX_SOURCES:])
+    turns = traces[-MAX_SOURCES:]
     evidence = Evidence(turns, vocabulary(tools, task_type, turns))
-    when = use_when(task_type, [one for one in about if one in tools], turns, evidence)
-    return Draft(lesson_id(task_type, *about), task_type, when, (), (text,), turns, evidence)
+    when = use_when(task_type, [one for one in about if one in tools], evidence)
+    return draft_of(lesson_id(task_type, *about), task_type, when, (), (text,), evidence)

@@ -82,7 +82,7 @@ class Learning(Strategy[Draft]):
         return [put(self.user_id, skill) for skill in changed]
 
     def _asked(self, kind: Findings, new: Sequence[Draft]) -> Asked[Draft]:
-        ids = {one.id for one in new}
+        ids = {one.skill.id for one in new}
         wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
 
         def check(said: Proposals) -> Checked[Draft]:

@@ -10,7 +10,7 @@ from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
-from react_mem.memory.reflect.skills.skill_drafts import Draft, origin, sources
+from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, origin, texts_of, tools_of
 from react_mem.memory.reflect.skills.traces import Trace, match
 
 _SAME_TOOLS = 0.6
@@ -39,7 +39,7 @@ class Known:
             draft: The draft.
         """
         known = self.of(draft)
-        return known is not None and (not known.source_ids or _tools(known) == draft.tools)
+        return known is not None and (not known.source_ids or tools_of(known) == tools_of(draft.skill))
 
     def of(self, draft: Draft) -> Skill | None:
         """Return the skill that a draft is about; None where it is something new.
@@ -47,8 +47,9 @@ class Known:
         Args:
             draft: The draft.
         """
-        exact = [skill for skill in self.skills if skill.id == draft.id or _is_same(skill, draft)]
-        near = [skill for skill in self.skills if _takes_the_place_of(skill, draft)] if draft.steps else []
+        new = draft.skill
+        exact = [skill for skill in self.skills if skill.id == new.id or _is_same(skill, new)]
+        near = [skill for skill in self.skills if _takes_the_place_of(skill, new)] if new.tool_sops else []
         return next(iter([*exact, *near]), None)
 
     def merged(self, draft: Draft, agent_id: str) -> Skill | None:
@@ -63,21 +64,23 @@ class Known:
         """
         known = self.of(draft)
         if known is None:
-            return draft.skill(agent_id)
+            return draft.skill.model_copy(update={"agent_id": agent_id})
         if not known.source_ids:
             return None
-        new = self._new(known, draft.traces)
+        new = self._new(known, draft.evidence.traces)
         if known.status == "archived":
             return _revived(known, draft) if len(new) >= MIN_SUPPORT else None
-        tools = _tools(known)
+        tools = tools_of(known)
         if not tools:
             # a lesson is as good with three turns as with six
             return known
-        if tools != draft.tools:
+        if tools != tools_of(draft.skill):
             return _changed(known, draft)
-        own = [t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in _texts(known))]
-        update = {"source_ids": sources(own, known.source_ids), "origin": origin(own, [known.origin])}
-        return known.model_copy(update=update)
+        own = [
+            t for t in new if t.covers(tools) and all(draft.evidence.is_said_by(text, t) for text in texts_of(known))
+        ]
+        sources = tuple(dict.fromkeys([*known.source_ids, *(trace.id for trace in own)]))[:MAX_SOURCES]
+        return known.model_copy(update={"source_ids": sources, "origin": origin(own, [known.origin])})
 
     def _new(self, known: Skill, traces: Iterable[Trace]) -> list[Trace]:
         since = self.last_used.get(known.id) if known.status == "archived" else None
@@ -85,8 +88,7 @@ class Known:
 
 
 def _revived(known: Skill, draft: Draft) -> Skill:
-    update = {**_words(known, draft), "source_ids": sources(draft.traces), "trials": 0, "successes": 0}
-    return known.model_copy(update={**update, "status": "probation" if draft.steps else "active"})
+    return known.model_copy(update={**_words(known, draft), "trials": 0, "successes": 0, "status": draft.skill.status})
 
 
 def _changed(known: Skill, draft: Draft) -> Skill:
@@ -94,24 +96,24 @@ def _changed(known: Skill, draft: Draft) -> Skill:
     missing. What its uses came to was said of the old steps, and says enough only of what is well known.
     """
     counts = {} if known.status == "active" else {"trials": 0, "successes": 0}
-    return known.model_copy(update={**_words(known, draft), **counts, "source_ids": sources(draft.traces)})
+    return known.model_copy(update={**_words(known, draft), **counts})
 
 
-def _is_same(skill: Skill, draft: Draft) -> bool:
+def _is_same(skill: Skill, new: Skill) -> bool:
     """Return whether a skill is for the same occasion, and takes the same tools in the same order."""
-    if not draft.steps or _tools(skill) != draft.tools:
+    if not new.tool_sops or tools_of(skill) != tools_of(new):
         return False
-    if skill.task_type and draft.task_type:
-        return normalise(skill.task_type) == normalise(draft.task_type)
-    return skill.task_type == draft.task_type or _share(skill.use_when, draft.use_when) >= _NEAR_TEXT
+    if skill.task_type and new.task_type:
+        return normalise(skill.task_type) == normalise(new.task_type)
+    return skill.task_type == new.task_type or _share(skill.use_when, new.use_when) >= _NEAR_TEXT
 
 
-def _takes_the_place_of(skill: Skill, draft: Draft) -> bool:
-    """Return whether a skill is the draft with a detour, or without a step."""
-    tools = _tools(skill)
-    if skill.task_type != draft.task_type or skill.status == "archived" or not tools:
+def _takes_the_place_of(skill: Skill, new: Skill) -> bool:
+    """Return whether a skill is a new one with a detour, or without a step."""
+    tools = tools_of(skill)
+    if skill.task_type != new.task_type or skill.status == "archived" or not tools:
         return False
-    shorter, longer = sorted((tools, draft.tools), key=len)
+    shorter, longer = sorted((tools, tools_of(new)), key=len)
     if len(shorter) < _SAME_TOOLS * len(longer) or match(shorter, longer) is None:
         return False
     # what was given by hand is not changed: it stands for the draft once it is known to be good
@@ -123,15 +125,7 @@ def _share(one: str, other: str) -> float:
     return len(left & right) / len(left | right) if left | right else 1.0
 
 
-def _tools(skill: Skill) -> tuple[str, ...]:
-    return tuple(step.tool for step in skill.tool_sops)
-
-
-def _texts(skill: Skill) -> list[str]:
-    return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
-
-
 def _words(known: Skill, draft: Draft) -> dict[str, object]:
-    made = draft.skill("")
-    words = {name: getattr(made, name) for name in ("text", "use_when", "tool_sops", "preferences", "session_id")}
-    return {**words, "origin": origin(draft.traces, [known.origin])}
+    names = ("text", "use_when", "tool_sops", "preferences", "session_id", "source_ids")
+    words = {name: getattr(draft.skill, name) for name in names}
+    return {**words, "origin": origin(draft.evidence.traces, [known.origin])}

@@ -40,20 +40,19 @@ def vocabulary(tools: Iterable[str], task_type: str, traces: Iterable[Trace]) ->
     return [*tools, task_type, *names, *_split(tools), *_split(names), *_split([task_type]), *forms]
 
 
-def use_when(task_type: str, tools: Sequence[str], traces: Sequence[Trace], evidence: Evidence) -> str:
+def use_when(task_type: str, tools: Sequence[str], evidence: Evidence) -> str:
     """Return when a procedure is used: the kind of task, and the words that all who asked for it used.
 
     Args:
         task_type: The kind of task; empty where it has no name.
         tools: The procedure's tools.
-        traces: The turns that it carried.
-        evidence: Decides which words may be repeated.
+        evidence: The turns that it carried, which decide which words may be repeated.
     """
     what = TASK.format(task_type=task_type) if task_type else REQUEST
-    shared = frozenset.intersection(*(frozenset(index_terms(trace.goal)) for trace in traces))
+    shared = frozenset.intersection(*(frozenset(index_terms(trace.goal)) for trace in evidence.traces))
     words = [
         word
-        for word in dict.fromkeys(plain_words(traces[-1].goal))
+        for word in dict.fromkeys(plain_words(evidence.traces[-1].goal))
         if (said := index_terms(word)) and shared.issuperset(said) and not evidence.problem_with(word)
     ][:_MAX_WORDS]
     for text in (

@@ -22,67 +22,47 @@ class Draft:
     """A skill to be.
 
     Args:
-        id: What makes it this skill, whatever its words: its task and its tools.
+        skill: The skill, whose id is its task and its tools, whatever its words.
+        evidence: The turns that it stands on, the oldest first.
+    """
+
+    skill: Skill
+    evidence: Evidence
+
+    @property
+    def source_ids(self) -> Sequence[str]:
+        """The records of the turns that it stands on."""
+        return self.skill.source_ids
+
+
+def draft_of(
+    id_: str, task_type: str, use_when: str, steps: Sequence[ToolUse], preferences: Sequence[str], evidence: Evidence
+) -> Draft:
+    """Return a draft: a procedure on probation; a lesson as it is, since there is nothing in it to try.
+
+    Args:
+        id_: The id of the skill.
         task_type: The kind of task.
         use_when: When it is used.
         steps: Its tools, and what to do with each; none of a lesson.
         preferences: What else to mind.
-        traces: The turns that it stands on, the oldest first.
-        evidence: What these turns say.
+        evidence: The turns that it stands on.
     """
-
-    id: str
-    task_type: str
-    use_when: str
-    steps: tuple[ToolUse, ...]
-    preferences: tuple[str, ...]
-    traces: tuple[Trace, ...]
-    evidence: Evidence
-
-    @property
-    def source_ids(self) -> tuple[str, ...]:
-        """The records of the turns that it stands on."""
-        return tuple(trace.id for trace in self.traces)
-
-    @property
-    def tools(self) -> tuple[str, ...]:
-        """Its tools, in order."""
-        return tuple(step.tool for step in self.steps)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Everything that it says."""
-        return (self.use_when, *(step.action for step in self.steps), *self.preferences)
-
-    def skill(self, agent_id: str) -> Skill:
-        """Return it as a skill: a procedure on probation; a lesson as it is, since there is nothing in it to try.
-
-        Args:
-            agent_id: The agent whose experience it comes from.
-        """
-        return Skill(
-            id=self.id,
-            text=skill_text(self.use_when, ((s.tool, s.action) for s in self.steps), self.preferences),
-            task_type=self.task_type,
-            use_when=self.use_when,
-            tool_sops=self.steps,
-            preferences=self.preferences,
-            status="probation" if self.steps else "active",
-            session_id=self.traces[-1].session_id,
-            agent_id=agent_id,
-            source_ids=sources(self.traces),
-            origin=origin(self.traces),
-        )
-
-
-def sources(traces: Sequence[Trace], before: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the sources of a skill: those it has, and more up to the limit.
-
-    Args:
-        traces: The turns that it stands on, the oldest first.
-        before: The sources it has.
-    """
-    return tuple(dict.fromkeys([*before, *(trace.id for trace in traces)]))[:MAX_SOURCES]
+    traces = evidence.traces
+    skill = Skill(
+        id=id_,
+        text=skill_text(use_when, ((step.tool, step.action) for step in steps), preferences),
+        task_type=task_type,
+        use_when=use_when,
+        tool_sops=tuple(steps),
+        preferences=tuple(preferences),
+        status="probation" if steps else "active",
+        session_id=traces[-1].session_id,
+        agent_id="",
+        source_ids=tuple(trace.id for trace in traces),
+        origin=origin(traces),
+    )
+    return Draft(skill, evidence)
 
 
 def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
@@ -93,6 +73,16 @@ def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:
         before: Who vouched for it before.
     """
     return lowest([*before, *(step.origin for trace in traces for step in trace.steps)])
+
+
+def tools_of(skill: Skill) -> tuple[str, ...]:
+    """Return the tools of a skill, in order."""
+    return tuple(step.tool for step in skill.tool_sops)
+
+
+def texts_of(skill: Skill) -> list[str]:
+    """Return everything that a skill says."""
+    return [skill.use_when, *(step.action for step in skill.tool_sops), *skill.preferences]
 
 
 def procedure_id(task_type: str, tools: Sequence[str]) -> str:

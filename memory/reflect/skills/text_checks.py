@@ -32,7 +32,7 @@ class Evidence:
     """
 
     def __init__(self, traces: Sequence[Trace], vocabulary: Iterable[str]) -> None:
-        self._traces = traces
+        self.traces = traces
         self._vocabulary = frozenset(term for text in vocabulary for term in index_terms(text))
 
     def problem_with(self, text: str) -> str:
@@ -50,7 +50,7 @@ class Evidence:
         said = index_terms(text)
         if any(gram in self._given for size in range(1, _GRAM + 1) for gram in _grams(said, size)):
             return "it copies what a tool was given"
-        if any(0 < self._sources_with(term) < len(self._traces) for term in {*said} - self._vocabulary):
+        if any(0 < self._sources_with(term) < len(self.traces) for term in {*said} - self._vocabulary):
             return "it quotes some of the conversations that it comes from and not the others"
         return ""
 
@@ -61,17 +61,17 @@ class Evidence:
             text: The text.
             trace: The turn.
         """
-        if not self._traces:
+        if not self.traces:
             return False
         said = {*index_terms(text)} - self._vocabulary
-        return all(term in trace.terms for term in said if self._sources_with(term) == len(self._traces))
+        return all(term in trace.terms for term in said if self._sources_with(term) == len(self.traces))
 
     def _sources_with(self, term: str) -> int:
-        return sum(term in trace.terms for trace in self._traces)
+        return sum(term in trace.terms for trace in self.traces)
 
     @cached_property
     def _given(self) -> frozenset[tuple[str, ...]]:
-        values = {value for trace in self._traces for value in trace.values}
+        values = {value for trace in self.traces for value in trace.values}
         grams = {gram for value in values for gram in _grams(value, min(len(value), _GRAM))}
         # "2" and "a" are no secrets, and words of the trade are used for what they mean
         return frozenset(g for g in grams if len("".join(g)) > 1 and not self._vocabulary.issuperset(g))

@@ -12,6 +12,7 @@ from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.plain_words import vocabulary
 from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, procedures
 from react_mem.memory.reflect.skills.proposals import Proposals, Wording
+from react_mem.memory.reflect.skills.skill_drafts import texts_of
 from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, Evidence
 from react_mem.memory.reflect.skills.traces import Trace
 from tests.support.learning import TOOLS, trace
@@ -27,7 +28,7 @@ def found_in(*said: str, shortest: int = 1) -> list[str]:
 def worded(turns: list[Trace], said: Proposals | None = None) -> tuple[list[list[str]], list[str]]:
     [kind] = find(turns, TOOLS)
     done = distil(kind, kind.procedures, said, TOOLS)
-    return [list(one.texts) for one in done.drafts], done.refused
+    return [texts_of(one.skill) for one in done.drafts], done.refused
 
 
 class TestProcedures:
@@ -77,7 +78,7 @@ class TestProcedures:
 class TestLessons:
     def lessons(self, *said: str) -> list[str]:
         [kind] = find([trace(one, number) for number, one in enumerate(said)], TOOLS)
-        return [lesson.preferences[0] for lesson in kind.drafted_lessons(TOOLS)]
+        return [lesson.skill.preferences[0] for lesson in kind.drafted_lessons(TOOLS)]
 
     def test_what_has_to_come_first(self) -> None:
         failing = ["order! stock order", "mail order! stock order", "order! stock order mail!"]
@@ -175,8 +176,9 @@ class TestWords:
         done = distil(kind, kind.procedures, None, TOOLS)
         assert done.refused == []
         [draft] = done.drafts
-        assert all(0 < len(text) <= MAX_CHARS for text in draft.texts)
-        assert [draft.evidence.problem_with(text) for text in draft.texts] == [""] * len(draft.texts)
+        texts = texts_of(draft.skill)
+        assert all(0 < len(text) <= MAX_CHARS for text in texts)
+        assert [draft.evidence.problem_with(text) for text in texts] == [""] * len(texts)
 
     def test_what_only_some_turns_say_is_a_quote(self) -> None:
         turns = self.turns()
