@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from benchmarks.locomo.memory_use import peak_rss_bytes
 from benchmarks.stand_ins import HashEmbeddings
@@ -25,7 +26,8 @@ STATS = "BENCHMARK_STATS"
 @asynccontextmanager
 async def open_stand_in_store() -> AsyncIterator[MemoryStore]:
     """Open the store; at the end, write what its pool and the process came to."""
-    async with open_store() as store:
+    async with open_store() as opened:
+        store = cast("MemoryStore", opened)  # no vector store of another is configured
         store.embedding = replace(store.embedding, embeddings=HashEmbeddings())
         yield store
         stats = json.dumps(resources(store.pool))

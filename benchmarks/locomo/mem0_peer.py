@@ -59,7 +59,7 @@ async def open_mem0(setup: Setup) -> AsyncIterator[Mem0]:
     with tempfile.TemporaryDirectory() as folder:
         # read when the package is imported: otherwise it writes to the home folder and reports its use
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": folder}
-        from mem0 import AsyncMemory  # type: ignore[import-untyped]
+        from mem0 import AsyncMemory
 
         url = await new_database(setup.server_url, "mem0")
         store = {"connection_string": url, "collection_name": "mem0", "embedding_model_dims": setup.dims}

@@ -50,7 +50,7 @@ class Bm25(Peer):
     def __init__(self) -> None:
         super().__init__()
         import bm25s  # type: ignore[import-untyped]  # both come with the extra `bench`
-        import Stemmer  # type: ignore[import-not-found]
+        import Stemmer
 
         self._package: Any = bm25s
         self._stemmer = Stemmer.Stemmer("english")

@@ -109,7 +109,7 @@ def ablations(arms: frozenset[Arm]) -> dict[str, frozenset[Arm]]:
 
 def shipped_arms() -> frozenset[Arm]:
     """Return the arms of the search that the default policy switches on."""
-    return MemoryPolicy.model_validate({}).arms
+    return MemoryPolicy().recall.arms
 
 
 def asked(conversations: Sequence[Conversation]) -> list[str]:
@@ -139,5 +139,5 @@ async def _ask(
 
 def _context_tokens(hits: Sequence[Hit]) -> int:
     """Return the tokens of a prompt's block of memories, counted as its budget counts them."""
-    block = render_memories([hit.item for hit in hits], MemoryPolicy.model_validate({}).memory_tokens)
+    block = render_memories([hit.item for hit in hits], MemoryPolicy().context.memory_tokens)
     return count_tokens(block.text)

@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not result.harmless:
             print(result.attack.id, *(f"{k}={v}" for k, v in vars(result).items() if v and k != "attack"))
     ways = Counter(result.attack.way for result in results)
-    rows = {way: metrics([result for result in results if result.attack.way == way]) for way in ways}
+    rows = {str(way): metrics([result for result in results if result.attack.way == way]) for way in ways}
     print_table("Attacks on memory", COLUMNS, {**rows, "all": metrics(results)})
     if arguments.json is not None:
         by_way = {f"{way}.{name}": value for way, row in rows.items() for name, value in row.items()}

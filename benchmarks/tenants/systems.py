@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from benchmarks.tenants.data import WANTED, Data, GivenEmbeddings, Question, key
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.pool import check_connection
+from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore, Pool
 
 _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "hnsw.max_scan_tuples": "1000000"}
@@ -26,6 +26,11 @@ _ITERATIVE = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": "400", "h
 
 _COPY_ATTEMPTS = 24
 """Each waits five seconds for others to leave the database that is copied."""
+_POOL: dict[str, Any] = {
+    "kwargs": {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None},
+    "min_size": 1,
+    "max_size": 4,
+}
 _LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 
 
@@ -147,7 +152,7 @@ class Server:
 
     async def ours(self) -> System:
         """Open `MemoryStore`, empty."""
-        pool = await self._pool(await self._database("ours"), check=check_connection)
+        pool = await self._opened(DatabasePool(await self._database("ours"), revive=None, **_POOL))
         store = MemoryStore(pool, EmbeddingModel("benchmark:given", self._data.dims, GivenEmbeddings(self._data)))
         await store.setup()
         await self._stack.enter_async_context(store)
@@ -222,18 +227,13 @@ class Server:
         self,
         url: str,
         settings: Mapping[str, str] = MappingProxyType({}),
-        check: Callable[[AsyncConnection[Any]], Awaitable[None]] | None = None,
     ) -> Pool:
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         separator = "&" if "?" in url else "?"
-        pool: Pool = AsyncConnectionPool(
-            f"{url}{separator}options={quote(options)}",
-            kwargs={"autocommit": True, "row_factory": dict_row, "prepare_threshold": None},
-            min_size=1,
-            max_size=4,
-            check=check,
-            open=False,
-        )
+        pool = AsyncConnectionPool(f"{url}{separator}options={quote(options)}", open=False, **_POOL)
+        return await self._opened(pool)
+
+    async def _opened(self, pool: Pool) -> Pool:
         await self._stack.enter_async_context(pool)
         self._pools.append(pool)
         return pool
