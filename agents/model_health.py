@@ -21,7 +21,7 @@ LONGEST_REST = 600.0
 
 
 @dataclass
-class _Record:
+class _Failures:
     failure: ModelFailure
     in_a_row: int = 0
     rest: float = 0.0
@@ -52,7 +52,7 @@ class ModelHealth:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._records: dict[str, _Record] = {}
+        self._records: dict[str, _Failures] = {}
 
     def admits(self, name: str) -> bool:
         """Return whether to ask a model now. After its rest this is so once: who is told so makes the trial.
@@ -79,7 +79,7 @@ class ModelHealth:
         """
         if failure.of_the_request:
             return
-        record = self._records.setdefault(name, _Record(failure))
+        record = self._records.setdefault(name, _Failures(failure))
         record.failure = failure
         record.in_a_row += 1
         if record.rest or record.in_a_row >= FAILURES or seconds >= SLOW_SECONDS:

@@ -45,7 +45,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|\s*\n\s*")
 
 
-class Step(TypedDict):
+class LoggedStep(TypedDict):
     """One step of the loop: a thought, an action and what came of it."""
 
     thought: str
@@ -79,7 +79,7 @@ class _Terms:
         return _Terms(self.exact | other.exact, self.words | other.words)
 
 
-def digest(goal: str, steps: Sequence[Step], count: int, max_chars: int) -> Digest:
+def digest(goal: str, steps: Sequence[LoggedStep], count: int, max_chars: int) -> Digest:
     """Return the first steps in few words.
 
     Whatever a later step uses of an earlier one is kept: the sentence or line with each number and identifier that a
@@ -110,7 +110,7 @@ def digest(goal: str, steps: Sequence[Step], count: int, max_chars: int) -> Dige
     return Digest(text, cut)
 
 
-def _used_later(steps: Sequence[Step]) -> list[_Terms]:
+def _used_later(steps: Sequence[LoggedStep]) -> list[_Terms]:
     """Return, for each step, what the steps after it speak of."""
     terms = _Terms()
     found: list[_Terms] = []
@@ -126,7 +126,7 @@ def _used_later(steps: Sequence[Step]) -> list[_Terms]:
 class _Note:
     """One step, to be written in a line."""
 
-    def __init__(self, steps: Sequence[Step], place: int, later: _Terms, aim: frozenset[str]) -> None:
+    def __init__(self, steps: Sequence[LoggedStep], place: int, later: _Terms, aim: frozenset[str]) -> None:
         step = steps[place]
         # calls that were made at once share their thought
         shared = place and steps[place - 1]["thought"] == step["thought"]
@@ -255,5 +255,5 @@ def _begin(text: str, limit: int) -> str:
     return f"{text[:end].rstrip()}…"
 
 
-def _arguments(step: Step) -> str:
+def _arguments(step: LoggedStep) -> str:
     return json.dumps(step["arguments"], ensure_ascii=False, default=str)

@@ -51,7 +51,7 @@ from react_mem.memory.runtime import (
     last_id,
     record_turn,
 )
-from react_mem.tools.routing.switch import Choice
+from react_mem.tools.routing.switch import Offer
 from react_mem.tools.working_memory import recall_step
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class MemoryNodes:
         assert self._tasks is not None  # noqa: S101 - narrows for the type checker
         return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime)
 
-    async def _choose(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> Choice:
+    async def _choose(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> Offer:
         assert self._switching is not None  # noqa: S101 - narrows for the type checker
         store, writer, turns = memory.runtime.store, memory.runtime.stream_writer, memory.turns
         if turns is None:

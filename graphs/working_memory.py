@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from typing_extensions import TypedDict
 
-from react_mem.graphs.compression import Step, digest
+from react_mem.graphs.compression import LoggedStep, digest
 from react_mem.graphs.state import current_turn
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import count_tokens, squeezed_text, text_of
@@ -47,7 +47,7 @@ class WorkingMemory(TypedDict):
     """The agent's notes of one invocation, discarded at its end."""
 
     goal: str
-    steps: list[Step]
+    steps: list[LoggedStep]
     compressed: Compressed | None
 
 
@@ -57,7 +57,7 @@ class _Round:
 
     message: AIMessage
     start: int
-    steps: list[Step]
+    steps: list[LoggedStep]
     tokens: int
 
 
@@ -135,12 +135,12 @@ def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
     return rounds
 
 
-def _step(thought: str, call: Any, result: ToolMessage | None) -> Step:
+def _step(thought: str, call: Any, result: ToolMessage | None) -> LoggedStep:
     text = result.text if result is not None else ""
     failed = result is not None and result.status == "error"
     # of a call that could not be read, the raw text
     arguments = call["args"] if isinstance(call["args"], dict) else {"unreadable": call["args"]}
-    return Step(
+    return LoggedStep(
         thought=thought,
         action=call["name"] or "",
         arguments=arguments,

@@ -32,7 +32,7 @@ from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.retrieval.reranking import rerank
 from react_mem.memory.rights import erasure, portability
 from react_mem.memory.rights.correcting import correct_fact
-from react_mem.memory.rights.erased import Sessions
+from react_mem.memory.rights.erased import ErasedSessions
 from react_mem.memory.rights.forgetting import forget
 from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
 from react_mem.memory.rights.portability import ImportReport
@@ -217,7 +217,7 @@ class MemoryFacade:
         """
         return await erasure.delete_session(self.store, self.checkpointer, user_id, session_id)
 
-    async def forget_user(self, user_id: str) -> Sessions:
+    async def forget_user(self, user_id: str) -> ErasedSessions:
         """Forget everything about one user: every scope, pending work, and the threads.
 
         Args:

@@ -13,10 +13,10 @@ from react_mem.agents.opening import open_agent
 from react_mem.agents.terminal.column import Column, one_line
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.loop import LoopThread
-from react_mem.agents.terminal.prompting import Prompt
+from react_mem.agents.terminal.prompting import InputLine
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.sessions import Sessions, conversations_of
-from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
+from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
 
@@ -59,7 +59,7 @@ class Chat:
         self._interactive = sys.stdin is not None and sys.stdin.isatty()
         self._failed = False
         coloured = bool(console.color_system) and not console.no_color and sys.stdout.isatty()
-        self._prompt = Prompt(COMMANDS, coloured=coloured) if self._interactive else None
+        self._prompt = InputLine(COMMANDS, coloured=coloured) if self._interactive else None
 
     def run(self) -> int:
         """Talk until the user leaves, the input ends, or nobody reads the output.
@@ -130,7 +130,7 @@ class Chat:
 
     def _do(self, loop: LoopThread, agent: Agent, sessions: Sessions, line: str, thread_id: str) -> str:
         """Do what a line asks, whatever comes of it; return the conversation to go on with."""
-        outcome = Outcome()
+        outcome = TurnProgress()
         try:
             return loop.run(self._handle(agent, sessions, line, thread_id, outcome))
         except KeyboardInterrupt:
@@ -142,7 +142,7 @@ class Chat:
         self._console.print()
         return thread_id
 
-    async def _handle(self, agent: Agent, sessions: Sessions, line: str, thread_id: str, outcome: Outcome) -> str:
+    async def _handle(self, agent: Agent, sessions: Sessions, line: str, thread_id: str, outcome: TurnProgress) -> str:
         if line == "/memory":
             await self._show_memory(agent)
         elif line == "/threads":

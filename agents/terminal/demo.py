@@ -12,7 +12,7 @@ from react_mem.agents.config import load_agent_config
 from react_mem.agents.opening import open_agent
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.render import TurnView
-from react_mem.agents.terminal.turn import Agent, Outcome, run_turn
+from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
 from react_mem.memory import MemoryFacade, StorageSettings
 
 CONVERSATIONS = [
@@ -82,7 +82,7 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
     Returns:
         The exit code: 1 if a turn failed, or a later conversation found nothing that an earlier one taught.
     """
-    outcome = Outcome()
+    outcome = TurnProgress()
     last = number == len(CONVERSATIONS)
     code = 1
     config = await asyncio.to_thread(load_agent_config, AGENT)
@@ -104,7 +104,7 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
 
 
 async def _talk(
-    agent: Agent, messages: list[str], user_id: str, thread_id: str, console: Terminal, outcome: Outcome
+    agent: Agent, messages: list[str], user_id: str, thread_id: str, console: Terminal, outcome: TurnProgress
 ) -> None:
     for text in messages:
         if console.abandoned:

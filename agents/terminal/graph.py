@@ -18,7 +18,7 @@ _ENDINGS = {".json": "json", ".graphml": "graphml", ".xml": "graphml"}
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawing:
     """A graph as a file has it.
 
     Args:
@@ -44,7 +44,7 @@ def add_graph_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def draw(memory: MemoryFacade, user_id: str, file: str, format_: str | None) -> Drawn:
+async def draw(memory: MemoryFacade, user_id: str, file: str, format_: str | None) -> Drawing:
     """Return how a user's memories hang together.
 
     Args:
@@ -56,4 +56,4 @@ async def draw(memory: MemoryFacade, user_id: str, file: str, format_: str | Non
     graph = await memory.graph.whole(user_id)
     name = format_ or _ENDINGS.get(PurePath(file).suffix.lower(), "html")
     shown = graph.largest(MAX_DRAWN) if name == "html" else graph
-    return Drawn(FORMATS[name](shown), shown, len(graph.nodes) - len(shown.nodes))
+    return Drawing(FORMATS[name](shown), shown, len(graph.nodes) - len(shown.nodes))

@@ -12,7 +12,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 
-class Prompt:
+class InputLine:
     """The line that the user types on. What is pasted is one message, whatever its line breaks; Enter sends it.
 
     Args:

@@ -17,7 +17,7 @@ _LAST = "last"
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldThread:
     """A conversation that was held.
 
     Args:
@@ -35,7 +35,7 @@ class Held:
     about: str
 
 
-async def conversations_of(store: BaseStore, user_id: str) -> list[Held]:
+async def conversations_of(store: BaseStore, user_id: str) -> list[HeldThread]:
     """Return the conversations of a user of which memory has something, the latest first."""
     said: dict[str, list[Mapping[str, Any]]] = {}
     last: dict[str, str] = {}
@@ -50,7 +50,7 @@ async def conversations_of(store: BaseStore, user_id: str) -> list[Held]:
         messages.sort(key=lambda value: value["turn"])
         told = next((value for value in messages if value["role"] == "user"), messages[0])
         at = last.get(session) or max(str(value["created_at"]) for value in messages)
-        held.append(Held(session, str(told["agent_id"]), at, len(messages), str(told["text"])))
+        held.append(HeldThread(session, str(told["agent_id"]), at, len(messages), str(told["text"])))
     return sorted(held, key=lambda one: one.last, reverse=True)
 
 

@@ -88,7 +88,7 @@ async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
 
 
 @dataclasses.dataclass(frozen=True)
-class Check:
+class Probe:
     """Reachability of a model.
 
     Args:
@@ -106,7 +106,7 @@ class Check:
     problem: str = ""
 
 
-def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -> list[Callable[[], Awaitable[Check]]]:
+def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -> list[Callable[[], Awaitable[Probe]]]:
     asked = config.models.embedding if config.models.embedding != "auto" else settings.embedding
     embedder = found.embedding.name if asked == "auto" and found.embedding and found.embedding.name else asked
     spec = resolve_chat_spec(config.models.chat)
@@ -129,16 +129,16 @@ def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -
 
 async def _check(
     what: str, name: str, ask: Callable[[], Awaitable[None]], explain: Callable[[Exception], str]
-) -> Check:
+) -> Probe:
     started = time.perf_counter()
     try:
         async with asyncio.timeout(_CHECK_TIMEOUT):
             await ask()
     except TimeoutError:
-        return Check(what, name, False, time.perf_counter() - started, f"no answer in {_CHECK_TIMEOUT:.0f} seconds")
+        return Probe(what, name, False, time.perf_counter() - started, f"no answer in {_CHECK_TIMEOUT:.0f} seconds")
     except Exception as error:  # whatever a provider's client raises
-        return Check(what, name, False, time.perf_counter() - started, explain(error))
-    return Check(what, name, True, time.perf_counter() - started)
+        return Probe(what, name, False, time.perf_counter() - started, explain(error))
+    return Probe(what, name, True, time.perf_counter() - started)
 
 
 def _draw_statistics(console: Console, found: Statistics, user: str | None) -> None:
@@ -183,7 +183,7 @@ def _waiting_line(waiting: int, failed: int, parked: int, oldest: datetime | Non
     return f"{waiting} turns wait{since}; {failed} were tried in vain, {parked} of them for good"
 
 
-def _draw_checks(console: Console, checks: Sequence[Check]) -> None:
+def _draw_checks(console: Console, checks: Sequence[Probe]) -> None:
     if checks:
         console.print()
     for check in checks:

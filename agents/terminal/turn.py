@@ -16,7 +16,7 @@ Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
 @dataclass
-class Outcome:
+class TurnProgress:
     """State of a turn so far.
 
     Args:
@@ -42,7 +42,7 @@ async def run_turn(
     thread_id: str,
     console: Console,
     verbose: bool,
-    outcome: Outcome,
+    outcome: TurnProgress,
 ) -> None:
     """Send a message and draw what the agent does with it.
 

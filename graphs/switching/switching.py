@@ -23,7 +23,7 @@ from react_mem.memory.language import index_terms
 from react_mem.memory.runtime import ExperienceMemoryStore, cause_of, trace_of
 from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
 from react_mem.tools.routing.relations import Follows, Suggestion, what_followed
-from react_mem.tools.routing.switch import Choice, Switch
+from react_mem.tools.routing.switch import Offer, Switch
 
 _STEPS = 100
 """Of a user's own, the latest: what was done long ago says less, and each may hold a long result."""
@@ -85,7 +85,7 @@ class Switching:
         *,
         experience: ExperienceMemoryStore | None = None,
         user_id: str = "",
-    ) -> Choice:
+    ) -> Offer:
         """Choose the tools of a turn, and say so. Whatever fails, there is a choice: at worst all tools.
 
         Args:
@@ -105,11 +105,11 @@ class Switching:
         except Exception as error:
             # it has an answer to every failure it knows; this is one nobody has thought of
             log.warning("tools are not chosen for this turn: %s\n%s", cause_of(error), trace_of(error))
-            choice = Choice(None, missing={"switch": f"it failed ({type(error).__name__})"})
+            choice = Offer(None, missing={"switch": f"it failed ({type(error).__name__})"})
         self._report(choice, writer)
         return choice
 
-    def update(self, choice: Choice) -> dict[str, Any]:
+    def update(self, choice: Offer) -> dict[str, Any]:
         """Return what a choice is in the state.
 
         Args:
@@ -142,7 +142,7 @@ class Switching:
             *(by_name[name] for name in dict.fromkeys(later) if name in by_name),
         )
 
-    def tokens(self, choice: Choice) -> int:
+    def tokens(self, choice: Offer) -> int:
         """Return what the descriptions of the chosen tools take in every prompt of the turn.
 
         Args:
@@ -175,7 +175,7 @@ class Switching:
     async def _follows(self, experience: ExperienceMemoryStore, user_id: str) -> Follows:
         return what_followed(await experience.latest_steps(user_id, self._agent.config.name, _STEPS))
 
-    def _report(self, choice: Choice, writer: StreamWriter) -> None:
+    def _report(self, choice: Offer, writer: StreamWriter) -> None:
         if choice.missing:
             telemetry.count("degradations", part="switching")
         without = "; ".join(f"{name}: {cause}" for name, cause in choice.missing.items())

@@ -76,7 +76,7 @@ EQUALITY = Dialect(lambda label: {"filter": {"namespace": label}})
 
 
 @dataclass(frozen=True)
-class Entry:
+class VectorEntry:
     """An item as the index is to have it.
 
     Args:
@@ -93,7 +93,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Hit:
+class VectorHit:
     """Hit of a vector store, unverified.
 
     Args:
@@ -129,7 +129,7 @@ class VectorIndex:
         self._dialect = dialect or next((DIALECTS[name] for name in names if name in DIALECTS), EQUALITY)
         self._tells_what_it_has = True
 
-    async def replace(self, entries: Sequence[Entry]) -> None:
+    async def replace(self, entries: Sequence[VectorEntry]) -> None:
         """Have the vector store hold what these items say, and nothing that they said before.
 
         Doing it again, or after having been cut short, comes to the same.
@@ -180,7 +180,7 @@ class VectorIndex:
                 self._tells_what_it_has = False
         return dict.fromkeys(ids)
 
-    async def search(self, namespace: Namespace, query: str, first: int) -> AsyncIterator[list[Hit]]:
+    async def search(self, namespace: Namespace, query: str, first: int) -> AsyncIterator[list[VectorHit]]:
         """Yield what is found in a namespace, the nearest first, a page at a time, for as long as there is more.
 
         Args:
@@ -211,7 +211,7 @@ class VectorIndex:
             number *= 2
 
 
-def _documents(entry: Entry) -> list[tuple[str, Document]]:
+def _documents(entry: VectorEntry) -> list[tuple[str, Document]]:
     if entry.value is None:
         return []
     pieces = [(field, piece) for field in entry.fields for piece in _pieces(entry.value, field)]
@@ -229,10 +229,10 @@ def _pieces(value: Mapping[str, Any], field: str) -> list[str]:
     return [piece for text in get_text_at_path(value, field) for piece in chunks(text)]
 
 
-def _hit(document: Document, score: float) -> Hit:
+def _hit(document: Document, score: float) -> VectorHit:
     metadata = document.metadata
     fields = tuple(json.loads(metadata["fields"]))
-    return Hit(str(metadata["key"]), str(metadata["field"]), fields, document.page_content, score)
+    return VectorHit(str(metadata["key"]), str(metadata["field"]), fields, document.page_content, score)
 
 
 def _same(wanted: Document, present: Document) -> bool:

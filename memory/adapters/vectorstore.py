@@ -36,8 +36,8 @@ from langgraph.store.base import (
 
 from react_mem.memory.adapters.blocking import home_of, run_blocking
 from react_mem.memory.adapters.conditions import matches
-from react_mem.memory.adapters.vector_index import Dialect, Entry, Hit, Namespace, VectorIndex
-from react_mem.memory.index.recall import Recall, Recalled, RecallOp
+from react_mem.memory.adapters.vector_index import Dialect, Namespace, VectorEntry, VectorHit, VectorIndex
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import write
@@ -161,7 +161,7 @@ class VectorIndexedStore(BaseStore):
             while page := await self.inner.asearch(namespace, limit=_PAGE, offset=offset, refresh_ttl=False):
                 # those below it have a turn of their own
                 own = [item for item in page if item.namespace == namespace]
-                await self.index.replace([Entry(namespace, item.key, item.value, _FIELDS) for item in own])
+                await self.index.replace([VectorEntry(namespace, item.key, item.value, _FIELDS) for item in own])
                 done += len(own)
                 offset += len(page)
         return done
@@ -235,7 +235,7 @@ class VectorIndexedStore(BaseStore):
         for _ in range(_TRIES):
             before = await self._values(left)
             await self.index.replace(
-                [Entry(space, key, before[space, key], paths) for (space, key), paths in left.items()]
+                [VectorEntry(space, key, before[space, key], paths) for (space, key), paths in left.items()]
             )
             # another process may have changed one in between, and have been faster
             after = await self._values(left)
@@ -293,7 +293,7 @@ class VectorIndexedStore(BaseStore):
             log.warning("the vector store cannot be searched: %s", cause)
             return Recall((), {Arm.VECTOR: cause})
         found = [
-            Recalled(
+            RecallHit(
                 item,
                 arms={Arm.VECTOR: item.score or 0.0},
                 similarity=None,
@@ -310,7 +310,7 @@ class VectorIndexedStore(BaseStore):
         limit: int,
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
-    ) -> tuple[list[tuple[SearchItem, Hit]], str]:
+    ) -> tuple[list[tuple[SearchItem, VectorHit]], str]:
         """Return the items of a namespace nearest to a text with what was found of each, and what they may lack."""
         late = await self._catch_up((NOTES, *namespace))
         found, stale = await self._verified(namespace, query, limit, conditions, without)
@@ -328,9 +328,9 @@ class VectorIndexedStore(BaseStore):
         limit: int,
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
-    ) -> tuple[list[tuple[SearchItem, Hit]], dict[_Place, Sequence[str]]]:
+    ) -> tuple[list[tuple[SearchItem, VectorHit]], dict[_Place, Sequence[str]]]:
         """Return what is found and true, and what the vector store has wrong."""
-        found: dict[str, tuple[SearchItem, Hit]] = {}
+        found: dict[str, tuple[SearchItem, VectorHit]] = {}
         stale: dict[_Place, Sequence[str]] = {}
         items: dict[str, Item | None] = {}
         if limit <= 0:

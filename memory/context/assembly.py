@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from react_mem.memory.context.conversation import Turn, Verbatim, fit, visible
+from react_mem.memory.context.conversation import ThreadTurn, Verbatim, fit, visible
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
 from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
@@ -168,11 +168,11 @@ def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) ->
     return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
 
 
-def _whole(turns: Sequence[Turn]) -> Verbatim:
+def _whole(turns: Sequence[ThreadTurn]) -> Verbatim:
     return Verbatim(0, 0, sum(turn.tokens for turn in turns))
 
 
-def _missing(frame: Frame, turns: Sequence[Turn], verbatim: Verbatim) -> int:
+def _missing(frame: Frame, turns: Sequence[ThreadTurn], verbatim: Verbatim) -> int:
     """Return how many messages of these turns are not shown."""
     start = min((turn.start for turn in turns), default=frame.now)
     shown_places = visible(frame.thread, verbatim.first, verbatim.whole)

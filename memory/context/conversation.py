@@ -21,7 +21,7 @@ _NUMBER_TOKENS = 10
 
 
 @dataclass(frozen=True)
-class Turn:
+class ThreadTurn:
     """An earlier turn of a thread, and what it takes.
 
     Args:
@@ -57,7 +57,7 @@ def current_start(thread: Sequence[AnyMessage]) -> int:
     return next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
 
 
-def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[Turn]:
+def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: int) -> list[ThreadTurn]:
     """Return the turns before the current one, the newest first.
 
     Args:
@@ -78,7 +78,7 @@ def earlier_turns(thread: Sequence[AnyMessage], turns: int | None, max_chars: in
     return [_measured(thread, start, end, max_chars) for start, end in reversed([*pairwise(starts)])]
 
 
-def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> Turn:
+def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int) -> ThreadTurn:
     said = done = 0
     for message in thread[start:end]:
         if isinstance(message, SystemMessage):
@@ -88,10 +88,10 @@ def _measured(thread: Sequence[AnyMessage], start: int, end: int, max_chars: int
             done += tokens
         else:
             said += tokens
-    return Turn(start, end, said + done, said)
+    return ThreadTurn(start, end, said + done, said)
 
 
-def fit(turns: Sequence[Turn], now: int, max_tokens: int) -> Verbatim:
+def fit(turns: Sequence[ThreadTurn], now: int, max_tokens: int) -> Verbatim:
     """Return what of the earlier turns there is room for.
 
     A turn is whole or without the agent's steps, so that no tool result loses its call; from the first one that does

@@ -9,7 +9,7 @@ from functools import cached_property
 from langchain_core.messages import AnyMessage
 
 from react_mem.memory.context.conversation import (
-    Turn,
+    ThreadTurn,
     Verbatim,
     current_start,
     earlier_turns,
@@ -86,7 +86,7 @@ class Frame:
             },
         )
 
-    def certain(self, turns: Sequence[Turn], profile_tokens: int) -> Verbatim:
+    def certain(self, turns: Sequence[ThreadTurn], profile_tokens: int) -> Verbatim:
         """Return the part of the conversation that is shown however much is found.
 
         Args:
@@ -115,12 +115,12 @@ class Frame:
         return current_start(self.thread)
 
     @cached_property
-    def recent(self) -> list[Turn]:
+    def recent(self) -> list[ThreadTurn]:
         """The earlier turns that the policy shows, the newest first."""
         return earlier_turns(self.thread, self.policy.context.dialog_turns, self.policy.context.message_chars)
 
     @cached_property
-    def all_turns(self) -> list[Turn]:
+    def all_turns(self) -> list[ThreadTurn]:
         """All earlier turns, the newest first."""
         return earlier_turns(self.thread, None, self.policy.context.message_chars)
 

@@ -40,7 +40,7 @@ class RecallOp(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Recalled:
+class RecallHit:
     """One item that was recalled.
 
     Args:
@@ -72,7 +72,7 @@ class Recall:
         missing: The arms that could not be asked, with the reason.
     """
 
-    found: Sequence[Recalled] = ()
+    found: Sequence[RecallHit] = ()
     missing: Mapping[Arm, str] = field(default_factory=dict)
 
     def without(self, causes: Mapping[Arm, str]) -> Recall:

@@ -36,7 +36,7 @@ _BROKEN_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_token
 
 
 @asynccontextmanager
-async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIterator[telemetry.ModelCall]:
+async def asking(purpose: str, model: BaseChatModel, seconds: float) -> AsyncIterator[telemetry.MeasuredCall]:
     """Measure one call of a chat model, and bound it in time.
 
     Args:

@@ -7,7 +7,7 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, Op, Result, SearchItem, SearchOp
 
-from react_mem.memory.index.recall import Recall, Recalled, RecallOp, RecallStore
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, RecallStore
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.retrieval.stock import calibration_of, near_enough, similarity_of
 from react_mem.memory.store.calibration import Calibration
@@ -53,7 +53,7 @@ def _as_recall(op: RecallOp, items: Sequence[SearchItem], calibration: Calibrati
     found = near_enough(new, (term for term, _ in op.question.terms), op.similarity, calibration)[: op.limit]
     return Recall(
         [
-            Recalled(
+            RecallHit(
                 item,
                 arms={} if item.score is None else {Arm.VECTOR: item.score},
                 similarity=similarity_of(item, calibration),

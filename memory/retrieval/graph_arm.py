@@ -17,7 +17,7 @@ from react_mem.memory.graph.links import LinkKind, Node
 from react_mem.memory.graph.reading import reader
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
 from react_mem.memory.index.fusion import GRAPH
-from react_mem.memory.index.recall import Recall, Recalled, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import Namespace, decode
@@ -99,7 +99,7 @@ async def _around(store: BaseStore, user_id: str, ids: Iterable[str]) -> Subgrap
 async def _others(
     store: BaseStore,
     asked: Sequence[tuple[int, RecallOp, Recall]],
-    found: Mapping[str, Recalled],
+    found: Mapping[str, RecallHit],
     shares: Mapping[str, float],
     part: Subgraph,
 ) -> list[Item]:
@@ -129,13 +129,13 @@ def _meets(value: Mapping[str, Any], op: RecallOp) -> bool:
     )
 
 
-def _brought(item: Item) -> Recalled:
-    return Recalled(_scored(item, 0.0), arms={}, similarity=None)
+def _brought(item: Item) -> RecallHit:
+    return RecallHit(_scored(item, 0.0), arms={}, similarity=None)
 
 
-def _with(one: Recalled, share: float) -> Recalled:
+def _with(one: RecallHit, share: float) -> RecallHit:
     item = _scored(one.item, (one.item.score or 0.0) + share)
-    return Recalled(item, {**one.arms, Arm.GRAPH: share}, one.similarity, one.passage, one.partner)
+    return RecallHit(item, {**one.arms, Arm.GRAPH: share}, one.similarity, one.passage, one.partner)
 
 
 def _scored(item: Item, score: float) -> SearchItem:

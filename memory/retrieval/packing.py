@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from react_mem.memory.index.recall import Recalled
+from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.language import denial_of
 from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.statements import is_question
@@ -15,7 +15,7 @@ NEARLY_THE_SAME = 0.8
 """The share of words that two texts have in common from which the second says nothing new."""
 
 
-class _Said:
+class _Features:
     """Features of a text for deduplication: its words, and what makes two with the same words say different things.
 
     "I like tea" neither repeats "Do I like tea?" nor "I don't like tea", nor does "at 5" repeat "at 6".
@@ -31,26 +31,26 @@ class _Said:
         numbers = frozenset(term for term in self._words if any(map(str.isdigit, term)))
         return numbers, bool(denial_of(self._text)), is_question(self._text)
 
-    def repeats(self, other: _Said) -> bool:
+    def repeats(self, other: _Features) -> bool:
         shared = len(self._words & other._words)
         if shared <= NEARLY_THE_SAME * (len(self._words) + len(other._words) - shared):
             return False
         return self._kind == other._kind
 
 
-def distinct(found: Sequence[Recalled], wanted: int) -> list[Recalled]:
+def distinct(found: Sequence[RecallHit], wanted: int) -> list[RecallHit]:
     """Move what repeats something better behind everything that does not; nothing is dropped.
 
     Args:
         found: What was recalled, the best first.
         wanted: How many are looked at, at most: once there are so many that repeat nothing, the rest stays as it is.
     """
-    kept: list[tuple[Recalled, _Said]] = []
-    repeated: list[Recalled] = []
+    kept: list[tuple[RecallHit, _Features]] = []
+    repeated: list[RecallHit] = []
     for place, one in enumerate(found):
         if len(kept) == wanted:
             return [*(one for one, _ in kept), *found[place:], *repeated]
-        said = _Said(one.text)
+        said = _Features(one.text)
         if any(said.repeats(other) for _, other in kept):
             repeated.append(one)
         else:
@@ -58,7 +58,7 @@ def distinct(found: Sequence[Recalled], wanted: int) -> list[Recalled]:
     return [*(one for one, _ in kept), *repeated]
 
 
-def fragments(recalled: Recalled) -> tuple[Fragment, ...]:
+def fragments(recalled: RecallHit) -> tuple[Fragment, ...]:
     """Return the texts of a memory in the order in which they were said.
 
     Args:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from langchain_core.documents import BaseDocumentCompressor, Document
 
-from react_mem.memory.index.recall import Recalled
+from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.model.reranker_path import reranker_at
 
 _PLACE = "place"
@@ -34,7 +34,7 @@ def load_reranker(path: str) -> BaseDocumentCompressor:
     return made
 
 
-async def rerank(path: str, query: str, found: Sequence[Recalled]) -> list[Recalled]:
+async def rerank(path: str, query: str, found: Sequence[RecallHit]) -> list[RecallHit]:
     """Order what was recalled anew; what the reranker leaves out comes last.
 
     Args:

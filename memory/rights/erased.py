@@ -19,7 +19,7 @@ from react_mem.memory.work.items import forgotten_work
 Checkpointer = BaseCheckpointSaver[Any] | None
 
 
-class Sessions(list[str]):
+class ErasedSessions(list[str]):
     """The conversations that a user had.
 
     Args:

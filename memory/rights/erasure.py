@@ -24,7 +24,7 @@ from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import BELIEVED, Profile, ProfileValue
 from react_mem.memory.retrieval import last_known
-from react_mem.memory.rights.erased import Sessions, checked
+from react_mem.memory.rights.erased import ErasedSessions, checked
 from react_mem.memory.rights.forgotten import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.owned import WHOLE, bookmarks, everything, set_aside
@@ -76,7 +76,7 @@ async def delete_session(
     return await checked(store, checkpointer, user_id, before, changes, session_id=session_id, threads=threads)
 
 
-async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> Sessions:
+async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] | None, user_id: str) -> ErasedSessions:
     """Forget everything about one user: every scope, pending work, threads, and where the terminal left off.
 
     Args:
@@ -105,7 +105,7 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
     rest = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     await store.abatch([PutOp(one.namespace, one.key, None) for one in rest if one.namespace[2] in (LINKS, META)])
     forget_caches(store, user_id)
-    return Sessions(sessions, await checked(store, checkpointer, user_id, before, changes, threads=sessions))
+    return ErasedSessions(sessions, await checked(store, checkpointer, user_id, before, changes, threads=sessions))
 
 
 def forget_caches(store: BaseStore, user_id: str) -> None:

@@ -32,7 +32,7 @@ _EDGE = ' .,;:!?…。，；：、！？–—-"“”'
 
 
 @dataclass(frozen=True)
-class _Target:
+class _Sought:
     """Something that is to be forgotten.
 
     Args:
@@ -65,7 +65,7 @@ class Sayings:
     texts: tuple[str, ...]
     kept: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    _targets: tuple[_Target, ...] = field(init=False, repr=False, compare=False)
+    _targets: tuple[_Sought, ...] = field(init=False, repr=False, compare=False)
     _kept_runs: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -195,7 +195,7 @@ class Sayings:
                     return spans, range(at, at + len(run))
         return spans, range(0)
 
-    def _beside_what_is_kept(self, text: str, told: Sequence[_Target]) -> bool:
+    def _beside_what_is_kept(self, text: str, told: Sequence[_Sought]) -> bool:
         run = f" {_run(text)} "
         covered = [kept for kept in self._kept_runs if f" {kept} " in run]
         if not covered:
@@ -248,9 +248,9 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(part)
 
 
-def _target(text: str, others: Iterable[str]) -> _Target:
+def _target(text: str, others: Iterable[str]) -> _Sought:
     content = tuple(dict.fromkeys(content_words(text)))
-    return _Target(
+    return _Sought(
         run=_run(text),
         terms=frozenset(content_terms(text)),
         content=content,
@@ -260,7 +260,7 @@ def _target(text: str, others: Iterable[str]) -> _Target:
     )
 
 
-def _says(text: str, target: _Target) -> bool:
+def _says(text: str, target: _Sought) -> bool:
     if not target.terms:
         return bool(target.run) and f" {target.run} " in f" {_run(text)} "
     if not target.numbers <= numbers(text):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from react_mem.memory.graph.lineage import capped
 from react_mem.memory.index.question import Question, read_question
-from react_mem.memory.index.recall import Recall, Recalled, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.merging.speakers import speakers_of
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
@@ -93,7 +93,7 @@ class ScopeStore:
             changed.value = value
             return changed
 
-        def recalled(one: Recalled) -> Recalled | None:
+        def recalled(one: RecallHit) -> RecallHit | None:
             item = then(one.item)
             partner = None if one.partner is None else self.as_of(one.partner, at)
             return None if item is None else replace(one, item=item, partner=partner)
@@ -125,7 +125,7 @@ class ScopeStore:
             return []
         return [self.result(item) for item in ([answer] if isinstance(answer, Item) else answer)]
 
-    def _recalled(self, recalled: Recalled) -> MemoryResultItem:
+    def _recalled(self, recalled: RecallHit) -> MemoryResultItem:
         fields = {"similarity": recalled.similarity, "arms": dict(recalled.arms), "fragments": fragments(recalled)}
         return self.result(recalled.item).model_copy(update=fields)
 

@@ -29,7 +29,7 @@ from react_mem.memory.index.entries import (
     term_number,
     whole_text,
 )
-from react_mem.memory.index.recall import Recall, Recalled, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.calibration import Calibration
@@ -90,7 +90,7 @@ def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -
     return Recall(found, {arm: cause for arm, cause in missing.items() if arm in op.arms})
 
 
-def _recalled(row: DictRow, calibration: Calibration) -> Recalled:
+def _recalled(row: DictRow, calibration: Calibration) -> RecallHit:
     item = SearchItem(
         namespace=tuple(row["prefix"].split(".")),
         key=row["key"],
@@ -107,7 +107,7 @@ def _recalled(row: DictRow, calibration: Calibration) -> Recalled:
         Arm.SPEAKER: row["speaker"],
         Arm.TIME: row["said"],
     }
-    return Recalled(
+    return RecallHit(
         item,
         arms=arms,
         similarity=None if row["cosine"] is None else calibration.similarity(row["cosine"]),

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Task:
+class SummaryTask:
     """One summary that is to be made.
 
     Args:
@@ -101,7 +101,7 @@ class Summariser:
     """
 
     def __init__(self, models: Sequence[BaseChatModel] = ()) -> None:
-        self.models = tuple(_Asked(without_retries(model), model_name(model)) for model in models)
+        self.models = tuple(_SummaryModel(without_retries(model), model_name(model)) for model in models)
         levels = ("summary_level1", "summary_higher", "summary_master", "summary_again")
         self.prompts = {name: load_prompt(name) for name in levels} if models else {}
 
@@ -120,7 +120,7 @@ EXTRACTIVE = Summariser()
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _SummaryModel:
     model: BaseChatModel
     name: str
 
@@ -135,7 +135,7 @@ class Summarising:
     _down: set[int] = field(default_factory=set)
     _calls: int = 0
 
-    async def make(self, task: Task) -> Made:
+    async def make(self, task: SummaryTask) -> Made:
         """Return a summary, whatever fails.
 
         Args:
@@ -163,7 +163,7 @@ class Summarising:
                 telemetry.count("degradations", part="summary")
             return Made(text, MADE_BY, self._calls - before, "; ".join(problems))
 
-    async def _ask(self, asked: _Asked, task: Task) -> Made:
+    async def _ask(self, asked: _SummaryModel, task: SummaryTask) -> Made:
         prompt = self._prompt(task)
         text = await self._answer(asked, task, prompt)
         found = await self._compared(text, task)
@@ -183,7 +183,7 @@ class Summarising:
         telemetry.record("summary.quality", found.quality, level=task.level)
         return Made(text, asked.name)
 
-    async def _answer(self, asked: _Asked, task: Task, prompt: Sequence[BaseMessage]) -> str:
+    async def _answer(self, asked: _SummaryModel, task: SummaryTask, prompt: Sequence[BaseMessage]) -> str:
         """Return what a model makes of a prompt, within the length.
 
         Raises:
@@ -208,11 +208,11 @@ class Summarising:
         limit = len(text) - 1 if is_broken_off(answer) else len(text)
         return shortened(text, min(limit, length))
 
-    async def _compared(self, text: str, task: Task) -> Coherence:
+    async def _compared(self, text: str, task: SummaryTask) -> Coherence:
         # the words of a long conversation take a while to compare
         return await asyncio.to_thread(compare, text, task.told, self.settings.summary_length, task.around)
 
-    def _prompt(self, task: Task) -> list[BaseMessage]:
+    def _prompt(self, task: SummaryTask) -> list[BaseMessage]:
         name = {"1": "summary_level1", MASTER: "summary_master"}.get(task.level, "summary_higher")
         length = self.settings.summary_length
         blocks = [
@@ -236,7 +236,7 @@ class Summarising:
         return HumanMessage(again.format(complaint=fence(complaint), length=self.settings.summary_length))
 
 
-def _held(text: str, task: Task) -> str:
+def _held(text: str, task: SummaryTask) -> str:
     """Return a summary without the sentences that nothing bears out.
 
     Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from react_mem.memory.telemetry.emit import observe as observe
     from react_mem.memory.telemetry.emit import record as record
     from react_mem.memory.telemetry.emit import span as span
-    from react_mem.memory.telemetry.models import ModelCall as ModelCall
+    from react_mem.memory.telemetry.models import MeasuredCall as MeasuredCall
     from react_mem.memory.telemetry.models import model_call as model_call
     from react_mem.memory.telemetry.models import model_name as model_name
     from react_mem.memory.telemetry.models import names_of as names_of

@@ -14,7 +14,7 @@ from react_mem.memory.telemetry.labels import Label, Name, choice
 PREFIX = "react_mem."
 
 
-class Kind(Enum):
+class Metric(Enum):
     """Aggregation of an instrument."""
 
     COUNTER = auto()
@@ -36,7 +36,7 @@ class Instrument:
     """
 
     name: str
-    kind: Kind
+    kind: Metric
     unit: str
     description: str
     labels: tuple[Label, ...] = ()
@@ -44,7 +44,7 @@ class Instrument:
 
 
 @dataclass(frozen=True)
-class Operation:
+class MeasuredSpan:
     """Span: a histogram `<name>.duration`, failures in `errors`, and a trace span.
 
     Args:
@@ -104,46 +104,46 @@ ERROR_TYPE = Name("error_type")
 """The class of an exception, never what it says."""
 
 OPERATIONS = (
-    Operation(
+    MeasuredSpan(
         "read",
         "Reading memory: the question's vector, the search, the database.",
         numbers=frozenset({"results", "missing"}),
     ),
-    Operation("write", "Writing to memory.", numbers=frozenset({"changes"})),
-    Operation(
+    MeasuredSpan("write", "Writing to memory.", numbers=frozenset({"changes"})),
+    MeasuredSpan(
         "embedding",
         "One call of the embedding model.",
         (_MODEL, _INPUT),
         frozenset({"texts"}),
     ),
-    Operation("model", "One call of a chat model.", (PURPOSE, _MODEL), frozenset({"input_tokens", "output_tokens"})),
-    Operation("tool", "One call of a tool.", (Name("tool"),)),
-    Operation(
+    MeasuredSpan("model", "One call of a chat model.", (PURPOSE, _MODEL), frozenset({"input_tokens", "output_tokens"})),
+    MeasuredSpan("tool", "One call of a tool.", (Name("tool"),)),
+    MeasuredSpan(
         "extraction",
         "Drawing from the turns that wait: a model call, checks, one write.",
         numbers=frozenset({"calls", "stored", "waiting"}),
     ),
-    Operation("background", "One piece of work behind the turns."),
-    Operation("summary", "Making one summary, its checks included.", (_LEVEL,), frozenset({"covers"})),
-    Operation("web_search", "One search of the web, all engines and pages included.", numbers=frozenset({"pages"})),
-    Operation("web_engine", "One request to one search engine.", (_ENGINE,), frozenset({"results"})),
-    Operation("web_page", "Fetching one page and turning it into text."),
-    Operation("context", "Assembling the prompt's context."),
-    Operation("chat_summary", "One request to the chat summary service."),
-    Operation("switch", "Choosing the tools of a turn.", numbers=frozenset({"tools", "selected"})),
+    MeasuredSpan("background", "One piece of work behind the turns."),
+    MeasuredSpan("summary", "Making one summary, its checks included.", (_LEVEL,), frozenset({"covers"})),
+    MeasuredSpan("web_search", "One search of the web, all engines and pages included.", numbers=frozenset({"pages"})),
+    MeasuredSpan("web_engine", "One request to one search engine.", (_ENGINE,), frozenset({"results"})),
+    MeasuredSpan("web_page", "Fetching one page and turning it into text."),
+    MeasuredSpan("context", "Assembling the prompt's context."),
+    MeasuredSpan("chat_summary", "One request to the chat summary service."),
+    MeasuredSpan("switch", "Choosing the tools of a turn.", numbers=frozenset({"tools", "selected"})),
 )
 
 INSTRUMENTS = (
     Instrument(
         "errors",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{error}",
         "Operations that failed, by the class of the exception.",
         (choice("operation", *(operation.name for operation in OPERATIONS)), ERROR_TYPE),
     ),
     Instrument(
         "degradations",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{degradation}",
         "What a turn had to do without, and did.",
         (
@@ -169,42 +169,42 @@ INSTRUMENTS = (
             ),
         ),
     ),
-    Instrument("turns", Kind.COUNTER, "{turn}", "Turns that were answered."),
+    Instrument("turns", Metric.COUNTER, "{turn}", "Turns that were answered."),
     Instrument(
         "turn.tokens",
-        Kind.HISTOGRAM,
+        Metric.HISTOGRAM,
         "{token}",
         "Tokens of one turn's answer.",
         (_DIRECTION,),
         _TOKENS,
     ),
-    Instrument("turn.cost", Kind.HISTOGRAM, "{currency}", "Price of one turn's answer.", (), _MONEY),
-    Instrument("turn.model_calls", Kind.HISTOGRAM, "{call}", "Model calls of one turn's answer.", (), _COUNTS),
+    Instrument("turn.cost", Metric.HISTOGRAM, "{currency}", "Price of one turn's answer.", (), _MONEY),
+    Instrument("turn.model_calls", Metric.HISTOGRAM, "{call}", "Model calls of one turn's answer.", (), _COUNTS),
     Instrument(
-        "model.tokens", Kind.COUNTER, "{token}", "Tokens, as the provider counts them.", (PURPOSE, _MODEL, _DIRECTION)
+        "model.tokens", Metric.COUNTER, "{token}", "Tokens, as the provider counts them.", (PURPOSE, _MODEL, _DIRECTION)
     ),
     Instrument(
-        "model.cost", Kind.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (PURPOSE, _MODEL)
+        "model.cost", Metric.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (PURPOSE, _MODEL)
     ),
-    Instrument("read.results", Kind.HISTOGRAM, "{memory}", "Memories that one read found.", (), _COUNTS),
-    Instrument("retrieved", Kind.COUNTER, "{memory}", "Memories that were found, by what they are.", (_SOURCE,)),
+    Instrument("read.results", Metric.HISTOGRAM, "{memory}", "Memories that one read found.", (), _COUNTS),
+    Instrument("retrieved", Metric.COUNTER, "{memory}", "Memories that were found, by what they are.", (_SOURCE,)),
     Instrument(
         "embedding.texts",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{text}",
         "Texts that were embedded.",
         (_MODEL, _INPUT),
     ),
     Instrument(
         "extraction.changes",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{memory}",
         "What extraction did.",
         (choice("change", "stored", "retired", "rejected", "parked"),),
     ),
     Instrument(
         "summary.quality",
-        Kind.HISTOGRAM,
+        Metric.HISTOGRAM,
         "1",
         "How much of what must be in a summary is in it, from 0 to 1.",
         (_LEVEL,),
@@ -212,77 +212,77 @@ INSTRUMENTS = (
     ),
     Instrument(
         "summaries",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{summary}",
         "Summaries that were made.",
         (_LEVEL, choice("outcome", "good", "redone", "flawed", "extractive", "failed")),
     ),
     Instrument(
         "web_search.decisions",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{decision}",
         "Whether a question was taken to the web, and what decided it.",
         (choice("decided_by", "keywords", "model", "default", "off", "error"), choice("searched", *_YES_NO)),
     ),
     Instrument(
         "web_search.cache",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{lookup}",
         "Searches, by whether they were cached.",
         (choice("hit", *_YES_NO),),
     ),
     Instrument(
         "web_page.refused",
-        Kind.COUNTER,
+        Metric.COUNTER,
         "{page}",
         "Pages that were not read, and why.",
         (choice("reason", "address", "scheme", "size", "time", "type", "status", "empty", "redirects", "network"),),
     ),
-    Instrument("context.tokens", Kind.HISTOGRAM, "{token}", "Tokens of a prompt's section.", (_SECTION,), _TOKENS),
+    Instrument("context.tokens", Metric.HISTOGRAM, "{token}", "Tokens of a prompt's section.", (_SECTION,), _TOKENS),
     Instrument(
         "context.utilization",
-        Kind.HISTOGRAM,
+        Metric.HISTOGRAM,
         "1",
         "How much of the model's window a section takes.",
         (_SECTION,),
         _SHARES,
     ),
-    Instrument("context.dropped", Kind.COUNTER, "{item}", "What a prompt had no room for.", (_SECTION,)),
+    Instrument("context.dropped", Metric.COUNTER, "{item}", "What a prompt had no room for.", (_SECTION,)),
     Instrument(
         "breaker.open",
-        Kind.GAUGE,
+        Metric.GAUGE,
         "1",
         "1 while calls are held back because the last ones failed, else 0.",
         (choice("guards", "model", "web_engine", "embedder"), Name("name")),
     ),
     Instrument(
         "pool.connections",
-        Kind.GAUGE,
+        Metric.GAUGE,
         "{connection}",
         "Connections to the database.",
         (choice("state", "idle", "used"),),
     ),
-    Instrument("pool.limit", Kind.GAUGE, "{connection}", "Connections to the database, at most."),
-    Instrument("pool.waiting", Kind.GAUGE, "{request}", "Requests that wait for a connection."),
+    Instrument("pool.limit", Metric.GAUGE, "{connection}", "Connections to the database, at most."),
+    Instrument("pool.waiting", Metric.GAUGE, "{request}", "Requests that wait for a connection."),
     Instrument(
         "pool.failures",
-        Kind.GAUGE,
+        Metric.GAUGE,
         "{failure}",
         "Since the start of the pool: requests that got no connection in time, connections that could not be made or "
         "were found dead.",
         (choice("failure", "requests", "connections", "lost"),),
     ),
-    Instrument("start_time", Kind.GAUGE, "s", "When this process began to count, in Unix time."),
+    Instrument("start_time", Metric.GAUGE, "s", "When this process began to count, in Unix time."),
     Instrument(
         "background.jobs",
-        Kind.GAUGE,
+        Metric.GAUGE,
         "{job}",
         "Items of work behind the turns that this process knows of.",
     ),
     *(
         Instrument(
             f"{operation.name}.duration",
-            Kind.HISTOGRAM,
+            Metric.HISTOGRAM,
             "s",
             operation.description,
             (*operation.labels, ERROR_TYPE),

@@ -20,7 +20,7 @@ from opentelemetry.metrics import CallbackOptions, Meter, MeterProvider, Observa
 from opentelemetry.trace import ProxyTracerProvider, StatusCode, Tracer, TracerProvider
 from opentelemetry.trace import Span as TraceSpan
 
-from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, PREFIX, Instrument, Kind
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, PREFIX, Instrument, Metric
 
 SCOPE = "react_mem"
 
@@ -50,7 +50,7 @@ class _Recorder:
             attributes = self.attributes(labels)
             if not math.isfinite(value):
                 raise ValueError(f"{value} is no number to record")
-            if self.instrument.kind is Kind.GAUGE:
+            if self.instrument.kind is Metric.GAUGE:
                 # kept, because what is set once would be told once
                 self._kept[tuple(sorted(attributes.items()))] = value
             for _, listener in self.listeners:
@@ -88,9 +88,9 @@ class _Recorder:
     def _create(self, meter: Meter) -> Emit:
         ours = self.instrument
         name, unit, description = PREFIX + ours.name, ours.unit, ours.description
-        if ours.kind is Kind.COUNTER:
+        if ours.kind is Metric.COUNTER:
             return meter.create_counter(name, unit, description).add
-        if ours.kind is Kind.HISTOGRAM:
+        if ours.kind is Metric.HISTOGRAM:
             return meter.create_histogram(
                 name, unit, description, explicit_bucket_boundaries_advisory=list(ours.buckets)
             ).record
@@ -154,7 +154,7 @@ def count(name: str, n: int | float = 1, /, **labels: str) -> None:
         n: How many.
         labels: Its labels.
     """
-    _emit(name, n, labels, Kind.COUNTER)
+    _emit(name, n, labels, Metric.COUNTER)
 
 
 def record(name: str, value: float, /, **labels: str) -> None:
@@ -165,7 +165,7 @@ def record(name: str, value: float, /, **labels: str) -> None:
         value: The value.
         labels: Its labels.
     """
-    _emit(name, value, labels, Kind.HISTOGRAM, Kind.GAUGE)
+    _emit(name, value, labels, Metric.HISTOGRAM, Metric.GAUGE)
 
 
 def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
@@ -181,7 +181,7 @@ def observe(name: str, source: Callable[[], Observed]) -> Callable[[], None]:
     return _RECORDERS[name].observe(source)
 
 
-def _emit(name: str, value: float, labels: Mapping[str, object], *kinds: Kind) -> None:
+def _emit(name: str, value: float, labels: Mapping[str, object], *kinds: Metric) -> None:
     recorder = _RECORDERS.get(name)
     if recorder is None or recorder.instrument.kind not in kinds:
         _refuse(f"there is no {' or '.join(kind.name.lower() for kind in kinds)} {name!r}")

@@ -13,7 +13,7 @@ from react_mem.memory.telemetry.emit import count, record, span
 from react_mem.memory.telemetry.prices import configured_prices, price_of
 
 
-class ModelCall:
+class MeasuredCall:
     """One call of a chat model, as it goes.
 
     Args:
@@ -57,7 +57,7 @@ class ModelCall:
 
 
 @contextmanager
-def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[ModelCall]:
+def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[MeasuredCall]:
     """Measure one call of a chat model: how long, whether it failed and how, and what it cost.
 
         with telemetry.model_call("answer", model) as call:
@@ -70,7 +70,7 @@ def model_call(purpose: str, model: BaseLanguageModel[Any]) -> Iterator[ModelCal
     """
     name = model_name(model)
     with span("model", purpose=purpose, model=name) as measured:
-        yield ModelCall(measured, purpose, name)
+        yield MeasuredCall(measured, purpose, name)
 
 
 def turn_answered(messages: Iterable[BaseMessage]) -> None:

@@ -20,7 +20,7 @@ from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.chain import Fold, applied, next_fold, without
 from react_mem.memory.summaries.extractive import MADE_BY
 from react_mem.memory.summaries.sources import Source
-from react_mem.memory.summaries.summarise import Made, Summariser, Task
+from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from react_mem.memory.write.joining import caught_up, load_chain
 
 MAX_FOLDS = 20
@@ -95,7 +95,7 @@ async def _current(memory: MemoryFacade, user_id: str, session_id: str, agent_id
     return await transact(memory.store, user_id, step)
 
 
-async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> Task | None:
+async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fold) -> SummaryTask | None:
     """Return what is to be summed up; None where a message of it is gone, and so leaves the chain."""
     waiting = [entry.id for entry in due.entries if entry.is_message]
     said = await memory.records(user_id, MemoryScope.DIALOG, waiting) if waiting else {}
@@ -110,7 +110,7 @@ async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fo
     texts = {id_: whole_text(value) for id_, value in said.items()}
     begin = chain.entries.index(due.entries[0])
     earlier = [entry for entry in chain.entries[:begin] if not entry.is_message]
-    return Task(
+    return SummaryTask(
         level=due.level,
         sources=tuple(_source(entry, texts) for entry in due.entries),
         before=_source(earlier[-1], {}) if earlier and due.master is None else None,

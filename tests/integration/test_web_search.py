@@ -22,7 +22,7 @@ from langchain_core.runnables import RunnableLambda
 from react_mem.memory.model.external import WebAnswer, WebSettings
 from react_mem.tools.web import WebSearch, web_search
 from react_mem.tools.web.charset import decode
-from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Hit, Retriever, SearXNG, Tavily
+from react_mem.tools.web.engines import DuckDuckGo, Engine, Google, Retriever, SearXNG, Tavily, WebHit
 from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.network import Network, PageError, PageRefused
 from tests.support.scripted_model import ScriptedModel
@@ -369,11 +369,11 @@ class _Failing:
         self.fails = True
         self.asked = 0
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         self.asked += 1
         if self.fails:
             raise ConnectionError("no route")
-        return [Hit("https://example.com/", "Gold", "Gold is at 150.", is_whole=True)]
+        return [WebHit("https://example.com/", "Gold", "Gold is at 150.", is_whole=True)]
 
 
 async def test_an_engine_that_keeps_failing_is_left_alone_for_a_while(web: WebServer) -> None:

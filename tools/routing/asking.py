@@ -34,7 +34,7 @@ class Picks:
     layers: tuple[str, ...] = ()
 
 
-class Asker:
+class ToolPicker:
     """Asks a model. Building reads a file, so not on an event loop.
 
     Args:

@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
 from react_mem.tools.routing.routes import Route
-from react_mem.tools.routing.vectors import NotReady, VectorIndex
+from react_mem.tools.routing.vectors import NotReady, RouteVectors
 from react_mem.tools.routing.words import WordIndex
 
 VECTOR = "vector"
@@ -67,7 +67,7 @@ class Router:
         self._layers = layers
         self._words = WordIndex(tools)
         # an agent's graph may be given another store, and with it another embedder
-        self._vectors: weakref.WeakKeyDictionary[BaseStore, VectorIndex] = weakref.WeakKeyDictionary()
+        self._vectors: weakref.WeakKeyDictionary[BaseStore, RouteVectors] = weakref.WeakKeyDictionary()
 
     async def rank(self, text: str, store: BaseStore | None, seconds: float) -> Ranking:
         """Rank the tools and the layers for a request, whatever fails.
@@ -96,7 +96,7 @@ class Router:
         if store is None or embeddings is None:
             raise NotReady("there is no embedding model")
         if store not in self._vectors:
-            self._vectors[store] = VectorIndex([*self._tools, *self._layers], embeddings)
+            self._vectors[store] = RouteVectors([*self._tools, *self._layers], embeddings)
         async with asyncio.timeout(seconds):
             return await self._vectors[store].scores(text)
 

@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import ExtractionError
-from react_mem.tools.routing.asking import Asker, Picks
+from react_mem.tools.routing.asking import Picks, ToolPicker
 from react_mem.tools.routing.layers import layer_routes
 from react_mem.tools.routing.relations import Follows, Relations, Suggestion
 from react_mem.tools.routing.router import Ranking, Router
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Choice:
+class Offer:
     """Tools that a turn is offered.
 
     Args:
@@ -94,9 +94,9 @@ class Switch:
         self.router = Router(routes, layers)
         self._settings = settings
         self._relations = Relations(routes)
-        self._asker: Asker | None = None
+        self._asker: ToolPicker | None = None
         if settings.mode == "model" and model is not None:
-            self._asker = Asker(model, layers, stand_ins)
+            self._asker = ToolPicker(model, layers, stand_ins)
 
     async def choose(
         self,
@@ -105,7 +105,7 @@ class Switch:
         *,
         follows: Awaitable[Follows] | None = None,
         recent: Sequence[str] = (),
-    ) -> Choice:
+    ) -> Offer:
         """Choose, whatever fails.
 
         Args:
@@ -120,7 +120,7 @@ class Switch:
         )
         missing = ranking.missing | unread
         if ranking.missing and ranking.tools[0][1] < _ENOUGH_WORDS:
-            return Choice(None, missing=missing)
+            return Offer(None, missing=missing)
         clear = not ranking.missing and ranking.margin >= CLEAR
         best = ranking.tools[0][0].name
         recent = [name for name in recent if name in self.routes]
@@ -128,23 +128,23 @@ class Switch:
             picked = (best,) if clear else ()
             names = self._selected(picked, recent, ranking, followed, self._settings.max_tools)
             by: Literal["words", "semantic"] = "words" if ranking.missing else "semantic"
-            return Choice(names, picked, ranking.layers, by, self._suggested(picked, followed), missing=missing)
+            return Offer(names, picked, ranking.layers, by, self._suggested(picked, followed), missing=missing)
         candidates = [self.routes[name] for name in self._selected((), recent, ranking, followed, _CANDIDATES)]
         try:
             picks = await self._asker.ask(request, candidates, max(ends - time.monotonic(), 0))
         except ExtractionError as error:
             log.warning("the small model picks no tool: %s", error)
             names = self._selected((), recent, ranking, followed, self._settings.max_tools)
-            return Choice(names, (), ranking.layers, "semantic", asked=True, missing={**missing, "model": str(error)})
+            return Offer(names, (), ranking.layers, "semantic", asked=True, missing={**missing, "model": str(error)})
         return self._picked(picks, recent, ranking, followed, missing)
 
     def _picked(
         self, picks: Picks, recent: Sequence[str], ranking: Ranking, followed: Follows, missing: dict[str, str]
-    ) -> Choice:
+    ) -> Offer:
         limit = min(self._settings.max_tools, len(picks.tools) + _PARTNERS + _INSURANCE)
         names = self._selected(picks.tools, recent, ranking, followed, limit)
         layers = picks.layers or ranking.layers
-        return Choice(
+        return Offer(
             names, picks.tools, layers, "model", self._suggested(picks.tools, followed), asked=True, missing=missing
         )
 

@@ -47,7 +47,7 @@ class NotReady(Exception):  # noqa: N818 - nothing is wrong: the vectors are bei
     """The routes have no vectors yet."""
 
 
-class VectorIndex:
+class RouteVectors:
     """The vectors of routes, made once, behind the turns.
 
     A score says how much nearer a request is to a route than other questions are, in standard deviations: whatever the

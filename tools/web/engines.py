@@ -22,7 +22,7 @@ _GOOGLE_URL = "https://www.googleapis.com/customsearch/v1"
 
 
 @dataclass(frozen=True)
-class Hit:
+class WebHit:
     """A page that an engine found.
 
     Args:
@@ -61,7 +61,7 @@ class Engine(Protocol):
     name: str
     is_shared: bool
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search.
 
         Args:
@@ -83,7 +83,7 @@ class Tavily:
     name = "tavily"
     is_shared = True
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         key = _setting("TAVILY_API_KEY")
         client_class, errors = await asyncio.to_thread(_tavily)
@@ -99,7 +99,7 @@ class Tavily:
             except (errors.InvalidAPIKeyError, errors.ForbiddenError) as error:
                 raise EngineError("it refuses TAVILY_API_KEY") from error
         return [
-            Hit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "published_date"), _score(it))
+            WebHit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "published_date"), _score(it))
             for it in _results(answer, "results")
         ]
 
@@ -112,10 +112,10 @@ class DuckDuckGo:
     _seconds = 5
     """ddgs can only be stopped by its own limit."""
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         found = await asyncio.to_thread(self._find, query, limit)
-        return [Hit(_text(it, "href"), _text(it, "title"), _text(it, "body")) for it in found]
+        return [WebHit(_text(it, "href"), _text(it, "title"), _text(it, "body")) for it in found]
 
     def _find(self, query: str, limit: int) -> list[Mapping[str, Any]]:
         try:
@@ -153,7 +153,7 @@ class Google:
     def __init__(self, url: str = _GOOGLE_URL) -> None:
         self._url = url
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         key, engine = _setting("GOOGLE_API_KEY"), _setting("GOOGLE_CSE_ID")
         answer = await _ask(
@@ -167,7 +167,7 @@ class Google:
             refused="it refuses GOOGLE_API_KEY or GOOGLE_CSE_ID",
         )
         return [
-            Hit(_text(it, "link"), _text(it, "title"), _text(it, "snippet"), _google_date(it))
+            WebHit(_text(it, "link"), _text(it, "title"), _text(it, "snippet"), _google_date(it))
             for it in _results(answer, "items")
         ]
 
@@ -178,7 +178,7 @@ class SearXNG:
     name = "searxng"
     is_shared = True
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         url = _setting("SEARXNG_URL").rstrip("/")
         answer = await _ask(
@@ -186,7 +186,7 @@ class SearXNG:
             refused="it refuses JSON; add json to search.formats in its settings.yml",
         )
         return [
-            Hit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "publishedDate"), _score(it))
+            WebHit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "publishedDate"), _score(it))
             for it in _results(answer, "results")[:limit]
         ]
 
@@ -206,7 +206,7 @@ class Retriever:
         self._path = path
         self._retriever: Any = None
 
-    async def find(self, query: str, limit: int) -> list[Hit]:
+    async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
         if self._retriever is None:
             self._retriever = await asyncio.to_thread(self._load)
@@ -311,10 +311,10 @@ def _google_date(item: Mapping[str, Any]) -> str:
     return _text(first, "article:published_time")
 
 
-def _from_document(document: Document, path: str, place: int) -> Hit:
+def _from_document(document: Document, path: str, place: int) -> WebHit:
     told = document.metadata
     url = _text(told, "url") or _text(told, "source") or _text(told, "link") or f"{path}#{place}"
-    return Hit(
+    return WebHit(
         url,
         _text(told, "title"),
         document.page_content,

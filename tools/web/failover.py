@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from react_mem.memory import telemetry
 from react_mem.tools.web.attempt import Attempt
 from react_mem.tools.web.breaker import CircuitBreaker
-from react_mem.tools.web.engines import Engine, EngineError, EngineMissing, Hit
+from react_mem.tools.web.engines import Engine, EngineError, EngineMissing, WebHit
 from react_mem.tools.web.missing import MissingPackage
 
 _SHARE = 0.5
@@ -37,7 +37,7 @@ class Engines:
     def __init__(self, engines: Sequence[Engine], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._guarded = [_Guarded(engine, CircuitBreaker(clock=clock)) for engine in engines]
 
-    async def find(self, attempt: Attempt, limit: int) -> tuple[list[Hit], Engine | None]:
+    async def find(self, attempt: Attempt, limit: int) -> tuple[list[WebHit], Engine | None]:
         """Ask one engine after the other until one finds something.
 
         Args:
@@ -59,7 +59,7 @@ class Engines:
         return [], None
 
 
-async def _ask(guarded: _Guarded, attempt: Attempt, limit: int) -> list[Hit]:
+async def _ask(guarded: _Guarded, attempt: Attempt, limit: int) -> list[WebHit]:
     """Return what an engine finds; nothing where it fails, which is noted."""
     engine, breaker = guarded.engine, guarded.breaker
     seconds = _SHARE * attempt.left()

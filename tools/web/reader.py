@@ -13,7 +13,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.context import WebPage
 from react_mem.tools.web.attempt import Attempt
 from react_mem.tools.web.clean import Article, clean
-from react_mem.tools.web.engines import Hit
+from react_mem.tools.web.engines import WebHit
 from react_mem.tools.web.fetch import PageFetcher
 from react_mem.tools.web.missing import MissingPackage
 from react_mem.tools.web.network import PageError, PageRefused
@@ -39,7 +39,7 @@ class PageReader:
     def __init__(self, fetcher: PageFetcher | None) -> None:
         self._fetcher = fetcher
 
-    async def read(self, attempt: Attempt, hits: Sequence[Hit], engine: str, limit: int) -> tuple[WebPage, ...]:
+    async def read(self, attempt: Attempt, hits: Sequence[WebHit], engine: str, limit: int) -> tuple[WebPage, ...]:
         """Read what an engine found, all at once.
 
         Args:
@@ -63,7 +63,7 @@ class PageReader:
         best: tuple[WebPage, ...] = await _in_thread(_best, pages, limit)
         return best
 
-    async def _page(self, attempt: Attempt, hit: Hit, engine: str) -> WebPage | None:
+    async def _page(self, attempt: Attempt, hit: WebHit, engine: str) -> WebPage | None:
         """Return a page as it is, else as the engine shows it; None where that is nothing, or it must not be read."""
         shown = Article(hit.text, hit.title, hit.published[:10])
         url = hit.url

@@ -18,7 +18,7 @@ from react_mem.memory.language.times.vocabulary import one_of
 _YEAR = rf"(?:(?<!\d)(?:19|20)\d\d|{YEAR_IN_NUMERALS})"
 
 
-class _Times:
+class _UnspacedTimes:
     """The times of one language.
 
     Args:
@@ -105,7 +105,7 @@ def _read_date(match: re.Match[str], scene: Scene) -> Named | None:
     return yearly(days_of_year(month, number(day)) if day else months_of_year(month), None, year, scene.today)
 
 
-_ALL = [_Times(language.times) for language in LANGUAGES if language.unspaced and language.times]
+_ALL = [_UnspacedTimes(language.times) for language in LANGUAGES if language.unspaced and language.times]
 UNSPACED_RULES = tuple(rule for times in _ALL for rule in times.rules)
 """Patterns of times in these languages, each with its reader."""
 

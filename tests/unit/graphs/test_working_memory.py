@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call
 
-from react_mem.graphs.compression import Step, digest
+from react_mem.graphs.compression import LoggedStep, digest
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from react_mem.memory.context import count_tokens
 from react_mem.memory.model.policy import ContextSettings, MemoryPolicy
@@ -155,8 +155,8 @@ def test_a_result_cannot_end_the_notes() -> None:
     assert "<system>" not in prompts[5][2].text
 
 
-def step(result: str, thought: str = "", **arguments: Any) -> Step:
-    return Step(thought=thought, action="look", arguments=arguments, observation=result, error="")
+def step(result: str, thought: str = "", **arguments: Any) -> LoggedStep:
+    return LoggedStep(thought=thought, action="look", arguments=arguments, observation=result, error="")
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) 
 
 @pytest.mark.parametrize("endless", ["中文文本" * 20_000, "a" * 80_000, "a1" * 40_000, "a-" * 40_000])
 def test_a_result_that_is_one_endless_word_is_noted_in_no_time(endless: str) -> None:
-    step = Step(thought="", action="read", arguments={}, observation=endless, error="")
+    step = LoggedStep(thought="", action="read", arguments={}, observation=endless, error="")
     started = time.perf_counter()
     assert digest("What is in it?", [step, step], 1, 1_000).text.startswith("Goal: What is in it?")
     # some 50 ms on a quiet core, minutes where each letter is taken for the beginning of a word

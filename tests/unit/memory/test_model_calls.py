@@ -27,12 +27,12 @@ from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.sources import Source
-from react_mem.memory.summaries.summarise import Summariser, Task
+from react_mem.memory.summaries.summarise import Summariser, SummaryTask
 from react_mem.memory.telemetry.catalogue import PURPOSE
 from react_mem.memory.write.chat_summary.form import ChatSummaryRequest
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.extraction import create_extractor
-from react_mem.tools.routing.asking import Asker as ToolAsker
+from react_mem.tools.routing.asking import ToolPicker as ToolAsker
 from react_mem.tools.web.decision import model_says_yes
 
 ROOT = Path(__file__).parents[3]
@@ -108,7 +108,8 @@ def _ask(purpose: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
 
 
 async def _summarise(model: BaseChatModel) -> None:
-    await Summariser([model]).begin(SummarySettings(), 5).make(Task("1", [Source("I live in Hue.", NOW, "user")]))
+    task = SummaryTask("1", [Source("I live in Hue.", NOW, "user")])
+    await Summariser([model]).begin(SummarySettings(), 5).make(task)
 
 
 async def _chat_summary(model: BaseChatModel) -> None:

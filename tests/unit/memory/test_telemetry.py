@@ -17,7 +17,7 @@ from langgraph.errors import GraphInterrupt
 
 from react_mem.memory import telemetry
 from react_mem.memory.telemetry import prices
-from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Kind
+from react_mem.memory.telemetry.catalogue import INSTRUMENTS, OPERATIONS, Metric
 from react_mem.memory.telemetry.labels import Choice, Label, Name
 from tests.support.heard import Heard, hear
 from tests.support.scripted_model import ScriptedModel
@@ -222,7 +222,7 @@ class TestTheCatalogue:
         names = [instrument.name for instrument in INSTRUMENTS]
         assert len(set(names)) == len(names)
         assert all(instrument.description.endswith(".") for instrument in INSTRUMENTS)
-        assert all(bool(i.buckets) == (i.kind is Kind.HISTOGRAM) for i in INSTRUMENTS)
+        assert all(bool(i.buckets) == (i.kind is Metric.HISTOGRAM) for i in INSTRUMENTS)
 
     def test_every_call_in_the_sources_is_declared(self) -> None:
         calls = list(_calls())

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.base import SearchItem
 
-from react_mem.memory.index.recall import Recalled
+from react_mem.memory.index.recall import RecallHit
 from react_mem.memory.model.interface import Fragment
 from react_mem.memory.retrieval.packing import distinct, fragments
 
 AT = datetime(2024, 5, 15, tzinfo=UTC)
 
 
-def found(text: str, key: str = "", *, passage: str = "", partner: Any = None, **value: Any) -> Recalled:
+def found(text: str, key: str = "", *, passage: str = "", partner: Any = None, **value: Any) -> RecallHit:
     item = SearchItem(("memory",), key or text, {"text": text, **value}, AT, AT)
-    return Recalled(item, arms={}, similarity=None, passage=passage, partner=partner)
+    return RecallHit(item, arms={}, similarity=None, passage=passage, partner=partner)
 
 
 def order(*texts: str) -> list[str]:

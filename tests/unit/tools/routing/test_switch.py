@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.tools.routing.relations import Follows
 from react_mem.tools.routing.settings import SwitchSettings
-from react_mem.tools.routing.switch import Choice, Switch
+from react_mem.tools.routing.switch import Offer, Switch
 from tests.support.databases import WordEmbeddings
 from tests.support.many_tools import FailingEmbeddings, many_tools, vectors_made, word_store
 from tests.support.scripted_model import ScriptedModel
@@ -25,7 +25,7 @@ def switch(model: Any = None, metadata: dict[str, Any] | None = None, **settings
     return Switch(many_tools(**(metadata or {})), SwitchSettings.model_validate(given), model)
 
 
-async def choose(made: Switch, request: str, store: Any = None, **given: Any) -> Choice:
+async def choose(made: Switch, request: str, store: Any = None, **given: Any) -> Offer:
     """Return what is chosen once the tools have vectors."""
     store = store or word_store()
     await made.choose(request, store)
