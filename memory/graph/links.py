@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_of
+from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_named, kind_of
 from react_mem.memory.model.records import Level
 
 
@@ -159,9 +159,8 @@ def line_of(node: Node) -> tuple[str, str] | None:
     Returns:
         What is the same for all of the line; None for what stands in none.
     """
-    if node.type == MESSAGE.name:
-        return (node.type, node.session_id)
-    return (node.type, "") if node.type == EPISODE.name else None
+    line = kind_named(node.type).line
+    return line and (node.type, node.session_id if line == "conversation" else "")
 
 
 def in_utc(at: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from react_mem.memory.graph.derived import FOUNDS, STEPS, Direction, Edge
 from react_mem.memory.graph.links import LinkKind, Node
-from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, kind_of
+from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, title_of
 
 MAX_NAME = 120
 """Characters of a name: a line of a list, or of what appears under the pointer."""
@@ -42,8 +42,7 @@ def name_of(value: Mapping[str, Any]) -> str:
     >>> name_of({"kind": "episode", "goal": "Plan  the\\ntrip", "text": "Plan the trip. Booked."})
     'Plan the trip'
     """
-    said = next((str(value[name]) for name in kind_of(value).title if value.get(name)), str(value.get("kind", "")))
-    line = " ".join(said.split())
+    line = " ".join(str(title_of(value) or value.get("kind", "")).split())
     return line if len(line) <= MAX_NAME else f"{line[: MAX_NAME - 1]}…"
 
 

@@ -18,17 +18,8 @@ from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.namespaces import PENDING as WAITING
 from react_mem.memory.model.namespaces import Namespace, owner_namespace
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import (
-    Document,
-    Episode,
-    Fact,
-    Message,
-    Profile,
-    Record,
-    Summary,
-    origin_of_role,
-    record_id,
-)
+from react_mem.memory.model.profile import Profile
+from react_mem.memory.model.records import Document, Episode, Fact, Message, Record, Summary, origin_of_role, record_id
 from react_mem.memory.model.skills import Skill, StepExperience, TurnOutcome
 from react_mem.memory.model.states import Conversation, FlowState, PendingTurn, Task, TaskStep
 
@@ -55,6 +46,7 @@ class Kind:
         title: Fields that say in short what it is, the first that says something.
         listed: Whether a list shows it where its scope is not named: what memory writes for itself is not.
         node: Whether it is a node of the graph: how things stand, and bookkeeping, are none.
+        line: Where one follows on another: within a conversation, or among all of the owner's.
         refers: Fields that name other records, by id or as {"to": id}; those that are erased leave them.
         supported: Whether it keeps standing on those of its sources that are left. Any other was made of all of them
             at once, and goes with the first.
@@ -74,6 +66,7 @@ class Kind:
     title: tuple[str, ...] = ("text",)
     listed: bool = True
     node: bool = True
+    line: Literal["conversation", "owner"] | None = None
     refers: tuple[str, ...] = ()
     supported: bool = False
     worked_on: bool = False
@@ -167,13 +160,23 @@ EPISODE = declare(
         Episode,
         MemoryScope.EPISODIC,
         title=("milestone_title", "goal", "text"),
+        line="owner",
         refers=("linked_steps",),
         told_in=("goal", "situation", "outcome", "milestone_title", "text"),
         listed_in=("steps", "lessons"),
         when_unsaid=WhenUnsaid.REWRITTEN,
     )
 )
-MESSAGE = declare(Kind(Message, MemoryScope.DIALOG, marks=("role",), set_aside=False, when_unsaid=WhenUnsaid.REWRITTEN))
+MESSAGE = declare(
+    Kind(
+        Message,
+        MemoryScope.DIALOG,
+        marks=("role",),
+        line="conversation",
+        set_aside=False,
+        when_unsaid=WhenUnsaid.REWRITTEN,
+    )
+)
 SUMMARY = declare(Kind(Summary, MemoryScope.DIALOG, told_in=("text",), when_unsaid=WhenUnsaid.REWRITTEN))
 TASK_STEP = declare(
     Kind(

@@ -17,9 +17,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.origins import Origin, lowest
 
-PROFILE_KEY = "profile"
-"""The key of a user's one profile document."""
-
 _ID_SPACE = uuid.UUID("6f1f3c0a-5d0e-5a57-9f0c-6d1b6f9f7b11")
 
 
@@ -368,36 +365,3 @@ def with_origin(record: AnyRecord, origins: Iterable[Origin]) -> AnyRecord:
     """
     origin = lowest([record.origin, *origins])
     return record if origin is record.origin else record.model_copy(update={"origin": origin})
-
-
-class ProfileValue(BaseModel):
-    """What a field of a profile once held, when that was last said, and who vouches for it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    value: str
-    source_ids: tuple[str, ...] = ()
-    origin: Origin = Origin.USER
-    updated_at: datetime = Field(default_factory=now)
-
-
-class ProfileField(ProfileValue):
-    """One field of a profile, with where and when it was learnt, and what it held before, the oldest first."""
-
-    previous: tuple[ProfileValue, ...] = ()
-
-
-class Profile(Record):
-    """What is known about one user, one document a user, merged by field."""
-
-    kind: Literal["profile"] = "profile"
-    fields: dict[str, ProfileField] = Field(default_factory=dict)
-
-    @classmethod
-    def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a profile as taken in from a file, with all that its fields hold and held."""
-        fields = {
-            name: imported(entry) | {"previous": [*map(imported, entry.get("previous", ()))]}
-            for name, entry in value.get("fields", {}).items()
-        }
-        return super().as_imported({**value, "fields": fields})

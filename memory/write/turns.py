@@ -38,7 +38,8 @@ from react_mem.memory.model.kinds import CONVERSATION, PENDING
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Extractor, TranscriptMessage
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Fact, Message, ProfileValue, now
+from react_mem.memory.model.profile import ProfileValue
+from react_mem.memory.model.records import Fact, Message, now
 from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
 from react_mem.memory.store.transactions import Guard, GuardedStore, transact

@@ -10,6 +10,8 @@ import pytest
 from react_mem.agents.terminal.ordering import rank
 from react_mem.memory.context.memories import render_memories
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.derived import Direction
+from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.graph.wording import name_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, Kind, declare, searched_scopes
@@ -74,6 +76,15 @@ async def test_it_is_shown(memory: MemoryFacade) -> None:
     assert name_of(item.payload) == "Pho"
     assert "[dish " in render_memories([item], 500).text
     assert rank(item) < rank(item.model_copy(update={"source": "chain"}))
+
+
+async def test_it_is_linked_with_what_it_is_from(memory: MemoryFacade) -> None:
+    said = await say(memory, "monday", "We had soup")
+    await cook(memory, "pho", "Noodle soup with beef", source_ids=[said])
+    [edge] = await memory.graph.neighbours("ann", "pho")
+    assert (edge.to, edge.kind, edge.direction) == (said, LinkKind.SUPPORT, Direction.OUT)
+    drawn = await memory.graph.whole("ann")
+    assert "Pho" in {node.name for node in drawn.nodes}
 
 
 async def test_it_comes_back_from_an_export_and_vouches_for_nothing(memory: MemoryFacade) -> None:

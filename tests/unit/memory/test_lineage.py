@@ -21,7 +21,8 @@ from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import Message, ProfileValue, record_id
+from react_mem.memory.model.profile import ProfileValue
+from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.profile import Profile, ProfileValue
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
-from react_mem.memory.model.records import Profile, ProfileValue
 from react_mem.memory.scopes.profile import merge_profile, values_of
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,0 +1,48 @@
+"""The record of what is known about a user as a person: one profile, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import Record, imported, now
+
+PROFILE_KEY = "profile"
+"""The key of a user's one profile document."""
+
+
+class ProfileValue(BaseModel):
+    """What a field of a profile once held, when that was last said, and who vouches for it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    value: str
+    source_ids: tuple[str, ...] = ()
+    origin: Origin = Origin.USER
+    updated_at: datetime = Field(default_factory=now)
+
+
+class ProfileField(ProfileValue):
+    """One field of a profile, with where and when it was learnt, and what it held before, the oldest first."""
+
+    previous: tuple[ProfileValue, ...] = ()
+
+
+class Profile(Record):
+    """What is known about one user, one document a user, merged by field."""
+
+    kind: Literal["profile"] = "profile"
+    fields: dict[str, ProfileField] = Field(default_factory=dict)
+
+    @classmethod
+    def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a profile as taken in from a file, with all that its fields hold and held."""
+        fields = {
+            name: imported(entry) | {"previous": [*map(imported, entry.get("previous", ()))]}
+            for name, entry in value.get("fields", {}).items()
+        }
+        return super().as_imported({**value, "fields": fields})
