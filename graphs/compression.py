@@ -131,9 +131,9 @@ class _Note:
         # calls that were made at once share their thought
         shared = place and steps[place - 1]["thought"] == step["thought"]
         self._number = place + 1
-        self._thought = _Text("" if shared else step["thought"], later, aim)
-        self._call = _Text(f"{step['action']}({_arguments(step)})", later, aim)
-        self._result = _Text(step["error"] or step["observation"], later, aim)
+        self._thought = _StepText("" if shared else step["thought"], later, aim)
+        self._call = _StepText(f"{step['action']}({_arguments(step)})", later, aim)
+        self._result = _StepText(step["error"] or step["observation"], later, aim)
         self._mark = "error: " if step["error"] else ""
 
     def line(self, head: int, extra: int) -> tuple[str, bool]:
@@ -146,7 +146,7 @@ class _Note:
         return line + (f" [cut; recall_step({self._number}) returns it whole]" if cut else ""), cut
 
 
-class _Text:
+class _StepText:
     """A text of a step, in pieces, of which those that matter are known."""
 
     def __init__(self, text: str, later: _Terms, aim: frozenset[str]) -> None:

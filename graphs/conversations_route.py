@@ -24,7 +24,7 @@ class EndBody(BaseModel):
     )
 
 
-class Ending(BaseModel):
+class EndedConversation(BaseModel):
     """What becomes of the conversation."""
 
     status: str = Field(description="`ending`: it is concluded behind this answer.")
@@ -41,7 +41,7 @@ class Ending(BaseModel):
         503: {"description": "This server has no store."},
     },
 )
-async def end_conversation(thread_id: str, request: Request, body: EndBody | None = None) -> Ending:
+async def end_conversation(thread_id: str, request: Request, body: EndBody | None = None) -> EndedConversation:
     """Have a conversation concluded: what it came to is recorded as an episode, and facts of it are looked at anew.
 
     The user can still go on with it; it is then concluded again.
@@ -54,4 +54,4 @@ async def end_conversation(thread_id: str, request: Request, body: EndBody | Non
         raise HTTPException(503, "this server has no store")
     if not await conclude_soon(store, owner, thread_id):
         raise HTTPException(404, "this user has no such conversation that is remembered")
-    return Ending(status="ending")
+    return EndedConversation(status="ending")

@@ -177,7 +177,7 @@ class ModelCall:
             events.model(self._writer, "ok", f"The model {model.name!r} answers again.", model=model.name)
         return message if model is self._own else self._marked(message, model)
 
-    def _config(self, heard: _Heard | None = None) -> RunnableConfig:
+    def _config(self, heard: _TokenWatch | None = None) -> RunnableConfig:
         added: RunnableConfig = {"tags": self._tags}
         if heard is not None:
             added["callbacks"] = [heard]
@@ -226,7 +226,7 @@ async def _asked(bound: Runnable[Any, AIMessage], prompt: Sequence[BaseMessage],
         return unreadable
 
 
-class _Heard(AsyncCallbackHandler):
+class _TokenWatch(AsyncCallbackHandler):
     """Hears a model's words: each gives it more time, and the first tells under which message id they are shown."""
 
     def __init__(self, limit: asyncio.Timeout, seconds: float) -> None:
@@ -269,14 +269,14 @@ class _Heard(AsyncCallbackHandler):
 
 
 @asynccontextmanager
-async def _patience(seconds: float) -> AsyncIterator[_Heard]:
+async def _patience(seconds: float) -> AsyncIterator[_TokenWatch]:
     """Bound the time without a word.
 
     Raises:
         TimeoutError: If it is over.
     """
     async with asyncio.timeout(seconds) as limit:
-        yield _Heard(limit, seconds)
+        yield _TokenWatch(limit, seconds)
 
 
 def _stood_in(thread: Sequence[AnyMessage]) -> str | None:

@@ -35,7 +35,7 @@ class MemoryBlock:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class _ShownMemory:
     """A memory that may be shown.
 
     Args:
@@ -139,7 +139,7 @@ class _Shown:
         self._room = room
         self._said: set[str] = set()
 
-    def add(self, place: int, candidate: _Candidate, limit: int | None = None) -> bool:
+    def add(self, place: int, candidate: _ShownMemory, limit: int | None = None) -> bool:
         """Show a memory, with what was said beside it if that fits too; return whether it fits."""
         room = self._room if limit is None else min(limit, self._room)
         unsaid = {text: part for text, part in candidate.beside.items() if text not in self._said}
@@ -153,7 +153,7 @@ class _Shown:
                 return True
         return False
 
-    def seed(self, candidates: Sequence[_Candidate]) -> None:
+    def seed(self, candidates: Sequence[_ShownMemory]) -> None:
         """Show one memory of each scope: none is starved by the long or many memories of another."""
         scopes: dict[MemoryScope, list[int]] = {}
         for place, candidate in enumerate(candidates):
@@ -165,7 +165,7 @@ class _Shown:
                 self._add_cut(places[0], candidates[places[0]], share)
             left -= 1
 
-    def _add_cut(self, place: int, candidate: _Candidate, limit: int) -> None:
+    def _add_cut(self, place: int, candidate: _ShownMemory, limit: int) -> None:
         chars = MAX_LINE_CHARS
         while (chars := chars // 2) >= _MIN_CHARS:
             if (cost := count_lines(told := candidate.line((), chars, times=self._times))) <= limit:
@@ -174,12 +174,12 @@ class _Shown:
                 return
 
 
-def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_Candidate]:
+def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_ShownMemory]:
     """Return the memories that say something, each text once, with what may be said beside them."""
     told = [said_and_shown(item.payload, _matched(item)) for item in ranked]
     keys = [normalise(said or shown) for said, shown in told]
     ids, known = {item.id for item in ranked}, set(keys)
-    found: dict[str, _Candidate] = {}
+    found: dict[str, _ShownMemory] = {}
     for item, key, (said, shown) in zip(ranked, keys, told, strict=True):
         if key and key not in found:
             others = [part for part in item.fragments if part.id not in ids]
@@ -187,7 +187,7 @@ def _candidates(ranked: Sequence[MemoryResultItem]) -> list[_Candidate]:
             beside_it = {
                 text: part for part in map(_as_said, parts) if (text := normalise(part.content)) and text not in known
             }
-            found[key] = _Candidate(item, said or shown, not said and bool(shown), beside_it)
+            found[key] = _ShownMemory(item, said or shown, not said and bool(shown), beside_it)
     return list(found.values())
 
 

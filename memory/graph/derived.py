@@ -62,7 +62,7 @@ class Edge(NamedTuple):
 
 
 @dataclass
-class Document:
+class LinkDocument:
     """A memory with its links.
 
     Args:
@@ -73,19 +73,19 @@ class Document:
     node: Node
     edges: dict[tuple[str, LinkKind, Direction], Edge] = field(default_factory=dict)
 
-    def strongest(self) -> Document:
+    def strongest(self) -> LinkDocument:
         """Return the memory with as many of its links as are followed."""
         groups: defaultdict[tuple[LinkKind, Direction], list[Edge]] = defaultdict(list)
         for edge in sorted(self.edges.values(), key=lambda edge: (edge.weight, edge.at, edge.to), reverse=True):
             groups[edge.kind, edge.direction].append(edge)
         kept = [edge for (kind, _), edges in groups.items() for edge in edges[: MOST_LINKS.get(kind, MOST_OTHERS)]]
-        return Document(self.node, {(edge.to, edge.kind, edge.direction): edge for edge in kept})
+        return LinkDocument(self.node, {(edge.to, edge.kind, edge.direction): edge for edge in kept})
 
 
 _Record = tuple[Node, Sequence[Link]]
 
 
-def derived(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Document]:
+def derived(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, LinkDocument]:
     """Return memories with all of their links to each other, by id.
 
     Args:
@@ -94,7 +94,7 @@ def derived(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Docume
             episode or a concept what came up in the same messages.
     """
     records = {node.id: (node, links_of(value)) for scope, value in values if (node := node_of(scope, value))}
-    documents = {id_: Document(node) for id_, (node, _) in records.items()}
+    documents = {id_: LinkDocument(node) for id_, (node, _) in records.items()}
     for link in (*_said(records.values()), *_in_line(records.values()), *_came_up(records)):
         source, target = documents.get(link.source), documents.get(link.target)
         if source is not None and target is not None:
@@ -104,7 +104,7 @@ def derived(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Docume
     return documents
 
 
-def _add(document: Document, edge: Edge) -> None:
+def _add(document: LinkDocument, edge: Edge) -> None:
     key = (edge.to, edge.kind, edge.direction)
     if key not in document.edges or document.edges[key].weight < edge.weight:
         document.edges[key] = edge

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from langgraph.store.base import BaseStore
 
-from react_mem.memory.graph.derived import Document, derived
+from react_mem.memory.graph.derived import LinkDocument, derived
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.store.linked import LinkedStore
 from react_mem.memory.store.owned import everything
 
-Reader = Callable[[Collection[str]], Awaitable[Mapping[str, Document]]]
+Reader = Callable[[Collection[str]], Awaitable[Mapping[str, LinkDocument]]]
 """Reads some memories with their links; what does not exist is left out."""
 
 _SCOPES = sorted(set(MemoryScope) - {MemoryScope.PROFILE})
@@ -28,9 +28,9 @@ def reader(store: BaseStore, user_id: str) -> Reader:
         store: The store.
         user_id: The owner.
     """
-    whole: dict[str, Document] = {}
+    whole: dict[str, LinkDocument] = {}
 
-    async def read(ids: Collection[str]) -> dict[str, Document]:
+    async def read(ids: Collection[str]) -> dict[str, LinkDocument]:
         nonlocal whole
         if not ids:
             return {}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from react_mem.memory.graph.derived import Direction, Document, Edge
+from react_mem.memory.graph.derived import Direction, Edge, LinkDocument
 from react_mem.memory.graph.links import LinkKind, Node
 from react_mem.memory.graph.reading import Reader
 
@@ -50,7 +50,7 @@ class Subgraph:
         reached: How strongly each is bound to where the expansion began, up to 1.
     """
 
-    documents: dict[str, Document] = field(default_factory=dict)
+    documents: dict[str, LinkDocument] = field(default_factory=dict)
     reached: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -253,7 +253,7 @@ def _way(side: Mapping[str, tuple[int, float, str]], id_: str) -> list[str]:
     return way
 
 
-def _hops(documents: Mapping[str, Document], way: Sequence[str]) -> list[Hop]:
+def _hops(documents: Mapping[str, LinkDocument], way: Sequence[str]) -> list[Hop]:
     found = []
     for one, other in pairwise(way):
         edges = [edge for edge in documents[one].edges.values() if edge.to == other]

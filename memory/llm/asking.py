@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Question(Generic[T]):
+class ModelQuestion(Generic[T]):
     """One call of a model.
 
     Args:
@@ -61,7 +61,7 @@ class Asker:
         """What the model is called."""
         return self._model.name
 
-    async def ask(self, question: Question[T]) -> T:
+    async def ask(self, question: ModelQuestion[T]) -> T:
         """Ask one question.
 
         Raises:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.errors import ExtractionError, InvalidOutput
-from react_mem.memory.llm.asking import Asker, Question
+from react_mem.memory.llm.asking import Asker, ModelQuestion
 from react_mem.memory.merging.standing_knowledge import sources_of
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
@@ -86,7 +86,7 @@ class Asked(Generic[D]):
         otherwise: The drafts where the model gives none.
     """
 
-    question: Question[Checked[D]]
+    question: ModelQuestion[Checked[D]]
     keys: Sequence[str] = ()
     otherwise: Sequence[D] = ()
 

@@ -47,20 +47,20 @@ _KEPT = 1_000
 log = logging.getLogger(__name__)
 
 
-class _Calibration(Protocol):
+class _Similarity(Protocol):
     def similarity(self, cosine: float) -> float: ...
 
 
-class _Scale(Protocol):
+class _HasSimilarity(Protocol):
     @property
-    def calibration(self) -> _Calibration: ...
+    def calibration(self) -> _Similarity: ...
 
 
 @runtime_checkable
 class CalibratedStore(Protocol):
     """A store that knows what the cosines of its embedder mean."""
 
-    scale: _Scale
+    scale: _HasSimilarity
     embeddings: Embeddings
 
 

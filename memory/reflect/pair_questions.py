@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from react_mem.memory.llm.asking import Question, as_lines, strings
+from react_mem.memory.llm.asking import ModelQuestion, as_lines, strings
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import Checked, D
@@ -19,7 +19,7 @@ def question_about(
     pairs: Sequence[tuple[Any, Any]],
     verdicts: Sequence[str],
     drafts: Callable[[Mapping[str, set[int]]], Sequence[D]],
-) -> Question[Checked[D]]:
+) -> ModelQuestion[Checked[D]]:
     """Return a question to which the answer is a list of pairs for each verdict.
 
     Args:
@@ -37,7 +37,7 @@ def question_about(
 
     shown = [{"pair": name, "a": pairs[place][0], "b": pairs[place][1]} for name, place in places.items()]
     schema = object_schema(dict.fromkeys(verdicts, named), "pairs", "Which pairs are the same.")
-    return Question(prompt, as_lines("pairs", shown), schema, read)
+    return ModelQuestion(prompt, as_lines("pairs", shown), schema, read)
 
 
 def as_said(fact: Fact) -> str:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem
 
-from react_mem.memory.graph.derived import Document
+from react_mem.memory.graph.derived import LinkDocument
 from react_mem.memory.graph.links import LinkKind, Node
 from react_mem.memory.graph.reading import reader
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
@@ -89,10 +89,10 @@ async def _around(store: BaseStore, user_id: str, ids: Iterable[str]) -> Subgrap
     part = Subgraph()
     for id_, document in (await reader(store, user_id)(list(ids))).items():
         edges = {key: edge for key, edge in document.edges.items() if edge.kind in _FOLLOWED}
-        part.documents[id_] = Document(document.node, edges)
+        part.documents[id_] = LinkDocument(document.node, edges)
     for document in list(part.documents.values()):
         for edge in document.edges.values():
-            part.documents.setdefault(edge.to, Document(Node(edge.to, "", edge.scope)))
+            part.documents.setdefault(edge.to, LinkDocument(Node(edge.to, "", edge.scope)))
     return part
 
 

@@ -59,7 +59,7 @@ class _Days:
 
 
 @dataclass(frozen=True)
-class _Proposal:
+class _ProposedDays:
     event: _Days | None = None
     start: _Days | None = None
     end: _Days | None = None
@@ -183,12 +183,12 @@ def _local(said_at: datetime, zone: tzinfo) -> datetime:
         return aware
 
 
-def _read(proposed: str, today: date) -> _Proposal:
+def _read(proposed: str, today: date) -> _ProposedDays:
     parts = proposed.strip().split("..") if len(proposed) <= _MAX_PROPOSED else []
     days = [_days_of(part.strip(), today) for part in parts]
     if not 1 <= len(parts) <= 2 or any(part.strip() and day is None for part, day in zip(parts, days, strict=True)):
-        return _Proposal()
-    return _Proposal(event=days[0]) if len(days) == 1 else _Proposal(start=days[0], end=days[1])
+        return _ProposedDays()
+    return _ProposedDays(event=days[0]) if len(days) == 1 else _ProposedDays(start=days[0], end=days[1])
 
 
 def _days_of(written: str, today: date) -> _Days | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, Item
 
-from react_mem.memory.graph.derived import Direction, Document, derived
+from react_mem.memory.graph.derived import Direction, LinkDocument, derived
 from react_mem.memory.graph.links import node_of
 from react_mem.memory.graph.reading import reader
 from react_mem.memory.model.changes import Change, delete, put
@@ -76,7 +76,7 @@ async def store_records(store: BaseStore, *records: Record, gone: Sequence[Recor
     await transact(store, user_id, step)
 
 
-async def documents(store: BaseStore, user_id: str = "ann") -> dict[str, Document]:
+async def documents(store: BaseStore, user_id: str = "ann") -> dict[str, LinkDocument]:
     """Return the memories of a user with their links, as one by one they are read."""
     return {item.key: await read_alone(store, user_id, item.key) for item in await nodes(store, user_id)}
 
@@ -110,6 +110,6 @@ async def nodes(store: BaseStore, user_id: str) -> list[Item]:
     return [item for item in await everything(store, user_id) if node_of(item.namespace[2], item.value)]
 
 
-async def read_alone(store: BaseStore, user_id: str, id_: str) -> Document:
+async def read_alone(store: BaseStore, user_id: str, id_: str) -> LinkDocument:
     """Return a memory with its links, of which nothing else has been read."""
     return (await reader(store, user_id)([id_]))[id_]

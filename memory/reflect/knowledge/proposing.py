@@ -10,7 +10,7 @@ from react_mem.memory.language import denial_of
 from react_mem.memory.language.comparison import missing, share
 from react_mem.memory.language.hallucination import Told
 from react_mem.memory.language.text import normalise
-from react_mem.memory.llm.asking import Question, as_lines, objects
+from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.knowledge import MIN_SOURCES, Form
 from react_mem.memory.reflect.driver import Checked
@@ -28,7 +28,7 @@ _MIN_SHARE = 0.5
 """The share of a text's words that its memories have: one for all of them, such as "plants", may be new."""
 
 
-def question_about(group: Sequence[Evidence], model: str) -> Question[Checked[Drawn]]:
+def question_about(group: Sequence[Evidence], model: str) -> ModelQuestion[Checked[Drawn]]:
     """Return the question what memories come to together, whose answer is checked.
 
     Args:
@@ -59,7 +59,7 @@ def question_about(group: Sequence[Evidence], model: str) -> Question[Checked[Dr
         return Checked(list(drawn.values()), refused)
 
     shown = [_shown(alias, one) for alias, one in aliases.items()]
-    return Question("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
+    return ModelQuestion("consolidate_facts", as_lines("memories", shown), _schema(list(aliases)), read)
 
 
 def problem_with(form: str, text: str, sources: Sequence[Evidence]) -> str:

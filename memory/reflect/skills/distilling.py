@@ -10,9 +10,9 @@ from react_mem.memory.reflect.driver import Checked
 from react_mem.memory.reflect.skills.lessons import Lesson, lessons
 from react_mem.memory.reflect.skills.plain_words import actions, use_when, vocabulary
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT, Procedure, procedures
-from react_mem.memory.reflect.skills.proposals import Proposals, Wording
-from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, draft_of, lesson_id, procedure_id
-from react_mem.memory.reflect.skills.text_checks import Evidence
+from react_mem.memory.reflect.skills.proposals import ProcedureWording, Proposals
+from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, SkillDraft, draft_of, lesson_id, procedure_id
+from react_mem.memory.reflect.skills.text_checks import SkillEvidence
 from react_mem.memory.reflect.skills.traces import Trace, match
 
 _MAX_PREFERENCES = 3
@@ -34,7 +34,7 @@ class Findings:
     procedures: Sequence[Procedure]
     lessons: Sequence[Lesson]
 
-    def drafted_lessons(self, tools: Collection[str]) -> list[Draft]:
+    def drafted_lessons(self, tools: Collection[str]) -> list[SkillDraft]:
         """Return the lessons that hold, in words, but those that a procedure has in its order."""
         found = [lesson for lesson in self.lessons if lesson.holds and not self._implies(lesson)]
         return [
@@ -75,7 +75,7 @@ def _findings(task_type: str, turns: Sequence[Trace], tools: Collection[str]) ->
 
 def distil(
     found: Findings, wanted: Sequence[Procedure], said: Proposals | None, tools: Collection[str]
-) -> Checked[Draft]:
+) -> Checked[SkillDraft]:
     """Put procedures into words: those of a model where they pass the checks, else plain ones.
 
     Args:
@@ -84,11 +84,11 @@ def distil(
         said: What the model says of them, in this order; None without a model.
         tools: The tools that there are.
     """
-    drafts: list[Draft] = []
+    drafts: list[SkillDraft] = []
     refused: list[str] = []
     for place, procedure in enumerate(wanted):
         turns = procedure.traces[-MAX_SOURCES:]
-        evidence = Evidence(turns, vocabulary(tools, found.task_type, turns))
+        evidence = SkillEvidence(turns, vocabulary(tools, found.task_type, turns))
         wording = said.wordings.get(place) if said else None
         drafts.append(_procedure(found.task_type, procedure.tools, evidence, wording, refused))
     for tool, text in (said.lessons if said else {}).items():
@@ -105,8 +105,8 @@ def distil(
 
 
 def _procedure(
-    task_type: str, tools: Sequence[str], evidence: Evidence, wording: Wording | None, refused: list[str]
-) -> Draft:
+    task_type: str, tools: Sequence[str], evidence: SkillEvidence, wording: ProcedureWording | None, refused: list[str]
+) -> SkillDraft:
     when, does = use_when(task_type, tools, evidence), actions(tools, evidence.traces)
     preferences: tuple[str, ...] = ()
 
@@ -131,8 +131,8 @@ def _procedure(
 
 def _lesson(
     task_type: str, about: tuple[str, str], text: str, traces: Sequence[Trace], tools: Collection[str]
-) -> Draft:
+) -> SkillDraft:
     turns = traces[-MAX_SOURCES:]
-    evidence = Evidence(turns, vocabulary(tools, task_type, turns))
+    evidence = SkillEvidence(turns, vocabulary(tools, task_type, turns))
     when = use_when(task_type, [one for one in about if one in tools], evidence)
     return draft_of(lesson_id(task_type, *about), task_type, when, (), (text,), evidence)

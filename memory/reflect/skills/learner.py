@@ -13,9 +13,9 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import Findings, distil, find
-from react_mem.memory.reflect.skills.merging import Known
+from react_mem.memory.reflect.skills.merging import KnownSkill
 from react_mem.memory.reflect.skills.proposals import Proposals, question_about
-from react_mem.memory.reflect.skills.skill_drafts import Draft, procedure_id
+from react_mem.memory.reflect.skills.skill_drafts import SkillDraft, procedure_id
 from react_mem.memory.reflect.skills.traces import Experience, read_experience
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_SKILLS = 500
 """Skills of a user that a run compares with: beyond that nobody finds the right one anyway."""
 
 
-class Learning(Strategy[Draft]):
+class Learning(Strategy[SkillDraft]):
     """The latest experience of an agent with a user.
 
     A procedure that carried several turns becomes a skill, on probation; what failed becomes a lesson. A model puts
@@ -47,13 +47,13 @@ class Learning(Strategy[Draft]):
         self._experience = Experience()
         self._refuted: set[str] = set()
 
-    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Draft]:
+    async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[SkillDraft]:
         """Find procedures and lessons in the turns; a model is asked only for what is new."""
         self._experience = await read_experience(self._memory, self.user_id, self._agent_id)
         found = await asyncio.to_thread(find, self._experience.traces, self._tools)
         self._refuted = {id_ for kind in found for id_ in kind.refuted}
-        known = Known(await self._skills(), self._experience.last_used)
-        drafts: list[Draft] = []
+        known = KnownSkill(await self._skills(), self._experience.last_used)
+        drafts: list[SkillDraft] = []
         refused: list[str] = []
         questions = []
         for kind in found:
@@ -65,12 +65,14 @@ class Learning(Strategy[Draft]):
                 questions.append(self._asked(kind, new))
         return Gathered(Checked(drafts, refused), questions)
 
-    async def merge(self, drafts: Sequence[Draft], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
+    async def merge(
+        self, drafts: Sequence[SkillDraft], there: Mapping[str, dict[str, Any]], report: Report
+    ) -> list[Change]:
         """Take drafts up into the skills, and give up those that have lost what they stood on, or are outdone."""
         before = {skill.id: skill for skill in await self._skills()}
         after = dict(before)
         for one in drafts:
-            known = Known(list(after.values()), self._experience.last_used)
+            known = KnownSkill(list(after.values()), self._experience.last_used)
             if (skill := known.merged(one, self._agent_id)) is not None:
                 after[skill.id] = skill
         for skill in list(after.values()):
@@ -81,11 +83,11 @@ class Learning(Strategy[Draft]):
         changed = [skill for id_, skill in after.items() if skill != before.get(id_)]
         return [put(self.user_id, skill) for skill in changed]
 
-    def _asked(self, kind: Findings, new: Sequence[Draft]) -> Asked[Draft]:
+    def _asked(self, kind: Findings, new: Sequence[SkillDraft]) -> Asked[SkillDraft]:
         ids = {one.skill.id for one in new}
         wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
 
-        def check(said: Proposals) -> Checked[Draft]:
+        def check(said: Proposals) -> Checked[SkillDraft]:
             return distil(kind, wanted, said, self._tools)
 
         failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]

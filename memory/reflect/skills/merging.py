@@ -10,7 +10,7 @@ from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.skills.procedures import MIN_SUPPORT
-from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, Draft, origin, texts_of, tools_of
+from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, SkillDraft, origin, texts_of, tools_of
 from react_mem.memory.reflect.skills.traces import Trace, match
 
 _SAME_TOOLS = 0.6
@@ -21,7 +21,7 @@ _NEAR_TEXT = 0.8
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownSkill:
     """The skills of a user, and what there is to judge them by.
 
     Args:
@@ -32,7 +32,7 @@ class Known:
     skills: Sequence[Skill]
     last_used: Mapping[str, datetime]
 
-    def has(self, draft: Draft) -> bool:
+    def has(self, draft: SkillDraft) -> bool:
         """Return whether there is a skill with the steps of a draft already, or one that stands for it.
 
         Args:
@@ -41,7 +41,7 @@ class Known:
         known = self.of(draft)
         return known is not None and (not known.source_ids or tools_of(known) == tools_of(draft.skill))
 
-    def of(self, draft: Draft) -> Skill | None:
+    def of(self, draft: SkillDraft) -> Skill | None:
         """Return the skill that a draft is about; None where it is something new.
 
         Args:
@@ -52,7 +52,7 @@ class Known:
         near = [skill for skill in self.skills if _takes_the_place_of(skill, new)] if new.tool_sops else []
         return next(iter([*exact, *near]), None)
 
-    def merged(self, draft: Draft, agent_id: str) -> Skill | None:
+    def merged(self, draft: SkillDraft, agent_id: str) -> Skill | None:
         """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
 
         What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
@@ -87,11 +87,11 @@ class Known:
         return [t for t in traces if t.id not in known.source_ids and (since is None or t.at > since)]
 
 
-def _revived(known: Skill, draft: Draft) -> Skill:
+def _revived(known: Skill, draft: SkillDraft) -> Skill:
     return known.model_copy(update={**_words(known, draft), "trials": 0, "successes": 0, "status": draft.skill.status})
 
 
-def _changed(known: Skill, draft: Draft) -> Skill:
+def _changed(known: Skill, draft: SkillDraft) -> Skill:
     """Return a skill whose steps have turned out to be others: a detour that turns do without, or a step that was
     missing. What its uses came to was said of the old steps, and says enough only of what is well known.
     """
@@ -125,7 +125,7 @@ def _share(one: str, other: str) -> float:
     return len(left & right) / len(left | right) if left | right else 1.0
 
 
-def _words(known: Skill, draft: Draft) -> dict[str, object]:
+def _words(known: Skill, draft: SkillDraft) -> dict[str, object]:
     names = ("text", "use_when", "tool_sops", "preferences", "session_id", "source_ids")
     words = {name: getattr(draft.skill, name) for name in names}
     return {**words, "origin": origin(draft.evidence.traces, [known.origin])}

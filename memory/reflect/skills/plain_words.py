@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.skills import StepExperience
-from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, Evidence
+from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, SkillEvidence
 from react_mem.memory.reflect.skills.traces import Trace, match, plain_words, values
 
 _MAX_WORDS = 8
@@ -40,7 +40,7 @@ def vocabulary(tools: Iterable[str], task_type: str, traces: Iterable[Trace]) ->
     return [*tools, task_type, *names, *_split(tools), *_split(names), *_split([task_type]), *forms]
 
 
-def use_when(task_type: str, tools: Sequence[str], evidence: Evidence) -> str:
+def use_when(task_type: str, tools: Sequence[str], evidence: SkillEvidence) -> str:
     """Return when a procedure is used: the kind of task, and the words that all who asked for it used.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from react_mem.memory.llm.asking import Question, as_lines, objects, strings
+from react_mem.memory.llm.asking import ModelQuestion, as_lines, objects, strings
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.reflect.skills.procedures import Procedure
 from react_mem.memory.reflect.skills.text_checks import SECRET
@@ -25,7 +25,7 @@ _HELD_BACK = "{...}"
 
 
 @dataclass(frozen=True)
-class Wording:
+class ProcedureWording:
     """What the model says of one procedure; nothing in it is checked."""
 
     use_when: str
@@ -42,13 +42,13 @@ class Proposals:
         lessons: By the tool that fails.
     """
 
-    wordings: Mapping[int, Wording]
+    wordings: Mapping[int, ProcedureWording]
     lessons: Mapping[str, str]
 
 
 def question_about(
     task_type: str, procedures: Sequence[Procedure], failed: Sequence[Trace], check: Callable[[Proposals], T]
-) -> Question[T]:
+) -> ModelQuestion[T]:
     """Return the question how procedures are put into words.
 
     Args:
@@ -61,7 +61,9 @@ def question_about(
     orders = [{"name": f"p{n}", "task_type": task_type, "tools": one.tools} for n, one in enumerate(procedures)]
     turns = [{"procedure": f"p{n}", **_shown(t)} for n, one in enumerate(procedures) for t in one.traces[-_SHOWN:]]
     data = [as_lines("procedures", orders), as_lines("turns", [*turns, *map(_shown, failed[-_SHOWN:])])]
-    return Question("learn_skills", "\n".join(data), _schema(len(procedures), tools), lambda said: check(_read(said)))
+    return ModelQuestion(
+        "learn_skills", "\n".join(data), _schema(len(procedures), tools), lambda said: check(_read(said))
+    )
 
 
 def _shown(trace: Trace) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def _schema(procedures: int, tools: Sequence[str]) -> dict[str, Any]:
 
 def _read(said: Mapping[str, Any]) -> Proposals:
     wordings = {
-        int(one["procedure"][1:]): Wording(
+        int(one["procedure"][1:]): ProcedureWording(
             use_when=str(one.get("use_when") or "").strip(),
             actions=tuple(map(str.strip, strings(one.get("actions")))),
             preferences=tuple(map(str.strip, strings(one.get("preferences")))),

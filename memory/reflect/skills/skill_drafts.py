@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.skills import Skill, ToolUse
-from react_mem.memory.reflect.skills.text_checks import Evidence
+from react_mem.memory.reflect.skills.text_checks import SkillEvidence
 from react_mem.memory.reflect.skills.traces import Trace
 from react_mem.memory.scopes.procedural import skill_text
 
@@ -18,7 +18,7 @@ not. It is not written, and embedded, anew for each turn that confirms it."""
 
 
 @dataclass(frozen=True)
-class Draft:
+class SkillDraft:
     """A skill to be.
 
     Args:
@@ -27,7 +27,7 @@ class Draft:
     """
 
     skill: Skill
-    evidence: Evidence
+    evidence: SkillEvidence
 
     @property
     def source_ids(self) -> Sequence[str]:
@@ -36,8 +36,13 @@ class Draft:
 
 
 def draft_of(
-    id_: str, task_type: str, use_when: str, steps: Sequence[ToolUse], preferences: Sequence[str], evidence: Evidence
-) -> Draft:
+    id_: str,
+    task_type: str,
+    use_when: str,
+    steps: Sequence[ToolUse],
+    preferences: Sequence[str],
+    evidence: SkillEvidence,
+) -> SkillDraft:
     """Return a draft: a procedure on probation; a lesson as it is, since there is nothing in it to try.
 
     Args:
@@ -62,7 +67,7 @@ def draft_of(
         source_ids=tuple(trace.id for trace in traces),
         origin=origin(traces),
     )
-    return Draft(skill, evidence)
+    return SkillDraft(skill, evidence)
 
 
 def origin(traces: Iterable[Trace], before: Iterable[Origin] = ()) -> Origin:

@@ -23,7 +23,7 @@ SECRET = re.compile(
 )
 
 
-class Evidence:
+class SkillEvidence:
     """The turns that a text stands on.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from react_mem.memory.llm.asking import Question
+from react_mem.memory.llm.asking import ModelQuestion
 from react_mem.memory.llm.fencing import block, flat, row
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.transcript import text_of
@@ -30,7 +30,7 @@ def plan_of(
     request: str,
     known: TaskGraph | None,
     done: Sequence[Mapping[str, Any]] = (),
-) -> Question[Plan]:
+) -> ModelQuestion[Plan]:
     """Return the question for the plan of a request; the plan has no steps where the request needs none.
 
     Args:
@@ -49,7 +49,7 @@ def plan_of(
     }
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     fields = {"max_steps": MAX_STEPS}
-    return Question("task_graph", data, _schema(list(tools)), partial(parse, tools=tools), fields)
+    return ModelQuestion("task_graph", data, _schema(list(tools)), partial(parse, tools=tools), fields)
 
 
 def _lines(task: TaskGraph | None) -> list[str]:

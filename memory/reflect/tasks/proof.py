@@ -32,7 +32,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class TaskEvidence:
     """A message that may prove something.
 
     Args:
@@ -51,14 +51,14 @@ class Evidence:
         return _Text.of(self)
 
 
-def evidence_in(messages: Sequence[BaseMessage]) -> list[Evidence]:
+def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
     """Return what the user said and what tools returned, the latest first; what the agent says is no evidence."""
     found = []
     for message in reversed(messages):
         by_user = isinstance(message, HumanMessage)
         if by_user or (isinstance(message, ToolMessage) and message.status != "error"):
             # one character more tells that it goes on
-            found.append(Evidence(str(message.id), text_of(message)[: _MAX_CHARS + 1], by_user))
+            found.append(TaskEvidence(str(message.id), text_of(message)[: _MAX_CHARS + 1], by_user))
     return found
 
 
@@ -68,7 +68,7 @@ def all_taken(taken: Taken, message: BaseMessage) -> Taken:
 
 
 def proven(
-    plan: Plan, known: TaskGraph | None, evidence: Sequence[Evidence], taken: Taken
+    plan: Plan, known: TaskGraph | None, evidence: Sequence[TaskEvidence], taken: Taken
 ) -> tuple[Plan, dict[str, list[list[int]]]]:
     """Return a plan whose steps are done only where that is proven. Not for an event loop: it reads long messages.
 
@@ -102,7 +102,7 @@ def proven(
     return replace(plan, graph=replace(plan.graph, steps=tuple(steps)), repairs=tuple(repairs)), spans
 
 
-def _take(quote: str, evidence: Sequence[Evidence], taken: dict[str, list[list[int]]]) -> bool:
+def _take(quote: str, evidence: Sequence[TaskEvidence], taken: dict[str, list[list[int]]]) -> bool:
     """Take the stretch of words that is quoted; return whether there is one that is free."""
     wanted = _words(_folded(quote))
     if not wanted:
@@ -134,7 +134,7 @@ class _Text:
     stops: set[int]
 
     @classmethod
-    def of(cls, said: Evidence) -> _Text:
+    def of(cls, said: TaskEvidence) -> _Text:
         found = sentences(_folded(said.text))
         if len(said.text) > _MAX_CHARS:
             del found[-1:]  # the rest of it may say the opposite

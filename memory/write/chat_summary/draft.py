@@ -33,7 +33,7 @@ _SAME_DIGITS = 8
 
 
 @dataclass(frozen=True)
-class Draft:
+class SummaryDraft:
     """What the model made of a conversation.
 
     Args:
@@ -52,7 +52,7 @@ class Draft:
         return value.strip() if isinstance(value, str) else ""
 
 
-async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> Draft:
+async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
     """Ask a model once. An answer that is of no use is no error: asking again would cost as much again.
 
     Args:
@@ -78,8 +78,8 @@ async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: flo
     fields = first_object(said.text, _SCHEMA["properties"])
     if fields is None:
         cut = "was cut short" if said.broken_off else "is not in the form that was asked for"
-        return Draft(usage=usage, problem=f"the model's answer {cut}")
-    return Draft(fields, usage)
+        return SummaryDraft(usage=usage, problem=f"the model's answer {cut}")
+    return SummaryDraft(fields, usage)
 
 
 def without_invented(text: str, given: Iterable[str]) -> str:

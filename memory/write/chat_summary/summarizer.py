@@ -25,7 +25,7 @@ from react_mem.memory.llm.tokens import count_tokens
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.length import shortened
-from react_mem.memory.write.chat_summary.draft import Draft, ask, without_invented
+from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
 from react_mem.memory.write.chat_summary.form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
@@ -147,10 +147,10 @@ class ChatSummarizer:
         data = "\n".join(filter(None, [*before, block("messages", rows) if rows else "", newest]))
         return [SystemMessage(system), HumanMessage(data)], len(recent) - len(rows)
 
-    async def _draft(self, messages: list[BaseMessage]) -> tuple[Draft, list[str]]:
+    async def _draft(self, messages: list[BaseMessage]) -> tuple[SummaryDraft, list[str]]:
         """Return what the first model that works makes of it, and what is to be said of those before it."""
         if not self._models:
-            return Draft(problem="no language model is configured: set OPENAI_API_KEY or the agent's models"), []
+            return SummaryDraft(problem="no language model is configured: set OPENAI_API_KEY or the agent's models"), []
         deadline = self._policy.extraction.timeout
         failures: list[str] = []
         failure: ExtractionError = ModelUnavailable("no model was asked")
@@ -171,7 +171,7 @@ class ChatSummarizer:
         raise failure
 
     def _checked(
-        self, draft: Draft, request: ChatSummaryRequest, found: FoundCustomer
+        self, draft: SummaryDraft, request: ChatSummaryRequest, found: FoundCustomer
     ) -> tuple[str, str, tuple[str, ...]]:
         """Return the summary and the question, empty where what the model sent is of no use, and why."""
         if draft.problem:

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.llm import calls
-from react_mem.memory.llm.asking import Asker, Question
+from react_mem.memory.llm.asking import Asker, ModelQuestion
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
@@ -103,7 +103,7 @@ def _extract(engine: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
 
 
 def _ask(purpose: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
-    question = Question("consolidate_facts", "data", object_schema({}, "a", "b"), dict)
+    question = ModelQuestion("consolidate_facts", "data", object_schema({}, "a", "b"), dict)
     return lambda model: Asker(model, 5, purpose=purpose).ask(question)
 
 

@@ -11,7 +11,7 @@ import pytest
 from langgraph.store.base import Op
 from langgraph.store.memory import InMemoryStore
 
-from react_mem.memory.llm.asking import Asker, Question
+from react_mem.memory.llm.asking import Asker, ModelQuestion
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.changes import Change, delete, put, write
 from react_mem.memory.model.interface import MemoryScope
@@ -50,7 +50,7 @@ class Echo(Strategy[Line]):
 
         schema = object_schema({"text": {"type": "string"}}, "line", "A line.")
         asked = [
-            Asked(Question("deduplicate_facts", "", schema, read), [str(n)], [Line(f"plain {n}", (TEA.id,))])
+            Asked(ModelQuestion("deduplicate_facts", "", schema, read), [str(n)], [Line(f"plain {n}", (TEA.id,))])
             for n in range(self.questions)
         ]
         return Gathered(Checked([Line("counted", (TEA.id,))]), asked, lambda keys: {"keys": list(keys)})

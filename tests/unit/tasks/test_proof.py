@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from react_mem.memory.reflect.tasks import Plan, Step, TaskGraph, evidence_in, parse, proven
-from react_mem.memory.reflect.tasks.proof import Evidence
+from react_mem.memory.reflect.tasks.proof import TaskEvidence
 
 
 def plan(*quotes: str, tool: str = "") -> Plan:
@@ -24,13 +24,13 @@ def plan(*quotes: str, tool: str = "") -> Plan:
     return parse({"goal": "all", "goes_on": True, "steps": rows}, {"book"})
 
 
-def done(made: Plan, *evidence: Evidence, known: TaskGraph | None = None) -> list[str]:
+def done(made: Plan, *evidence: TaskEvidence, known: TaskGraph | None = None) -> list[str]:
     found, _ = proven(made, known, evidence, {})
     return [step.id for step in found.graph.steps if step.status == "done"]
 
 
-def user(text: str) -> Evidence:
-    return Evidence("1", text, by_user=True)
+def user(text: str) -> TaskEvidence:
+    return TaskEvidence("1", text, by_user=True)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_stretch_of_words_proves_one_step_and_only_once() -> None:
 
 
 def test_a_tools_result_proves_no_step_that_a_tool_takes() -> None:
-    result = Evidence("1", "VN123 leaves at nine.", by_user=False)
+    result = TaskEvidence("1", "VN123 leaves at nine.", by_user=False)
     assert done(plan("VN123 leaves at nine."), result) == ["1"]
     assert done(plan("VN123 leaves at nine.", tool="book"), result) == []
     # neither where the planner leaves its tool out
@@ -104,7 +104,7 @@ def test_neither_the_agents_words_nor_an_error_are_evidence() -> None:
         ToolMessage("c", id="3", tool_call_id="x"),
         ToolMessage("d", id="4", tool_call_id="y", status="error"),
     ]
-    assert evidence_in(said) == [Evidence("3", "c", by_user=False), Evidence("1", "a", by_user=True)]
+    assert evidence_in(said) == [TaskEvidence("3", "c", by_user=False), TaskEvidence("1", "a", by_user=True)]
 
 
 def test_a_message_is_read_once_for_all_quotes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ EXAMPLES = {
     "memory/language/code_blocks.py": "words of programming languages",
     "memory/language/folding.py": "the letter that has no decomposition",
     "memory/language/indexed_words.py": "a sign among the ranges of scripts",
+    "memory/llm/fencing.py": "signs of other scripts that look like brackets, or like nothing",
     "memory/model/identity.py": "letters without a shape, which no name may have",
 }
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from react_mem.memory.reflect.skills.distilling import distil, find
 from react_mem.memory.reflect.skills.plain_words import vocabulary
 from react_mem.memory.reflect.skills.procedures import MAX_STEPS, MIN_SUPPORT, procedures
-from react_mem.memory.reflect.skills.proposals import Proposals, Wording
+from react_mem.memory.reflect.skills.proposals import ProcedureWording, Proposals
 from react_mem.memory.reflect.skills.skill_drafts import texts_of
-from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, Evidence
+from react_mem.memory.reflect.skills.text_checks import MAX_CHARS, SkillEvidence
 from react_mem.memory.reflect.skills.traces import Trace
 from tests.support.learning import TOOLS, trace
 
@@ -123,7 +123,7 @@ class TestWords:
         assert actions == ["without arguments", "with {id} from search"]
 
     def test_a_model_s_words_are_taken_where_they_pass_and_plain_ones_where_not(self) -> None:
-        said = Wording(
+        said = ProcedureWording(
             use_when="A user wants something bought.",
             actions=("Look for {what}.", "Take the cheapest Oolong.", "Ask for stock.", "Order it for Ann."),
             preferences=("Never pay by card 4242424242424242.", "Say what it costs.", "Mail ann@example.com"),
@@ -143,12 +143,12 @@ class TestWords:
         "use_when", ["", "x" * 201, "For Ann.", "See https://example.com/x", "Oolong tea is wanted"]
     )
     def test_a_bad_occasion_is_replaced(self, use_when: str) -> None:
-        [texts], refused = worded(self.turns(), Proposals({0: Wording(use_when, ("Use it.",) * 4, ())}, {}))
+        [texts], refused = worded(self.turns(), Proposals({0: ProcedureWording(use_when, ("Use it.",) * 4, ())}, {}))
         assert texts[0] == "a task of the type shop about please, buy, green, tea"
         assert len(refused) == 1
 
     def test_actions_that_do_not_fit_the_steps_are_replaced(self) -> None:
-        [texts], _ = worded(self.turns(), Proposals({0: Wording("To buy.", ("Search.",), ())}, {}))
+        [texts], _ = worded(self.turns(), Proposals({0: ProcedureWording("To buy.", ("Search.",), ())}, {}))
         assert texts == ["To buy.", *["with {what}"] * 4]
 
     def test_a_lesson_is_taken_only_about_what_failed(self) -> None:
@@ -182,7 +182,7 @@ class TestWords:
 
     def test_what_only_some_turns_say_is_a_quote(self) -> None:
         turns = self.turns()
-        evidence = Evidence(turns, vocabulary(TOOLS, "shop", turns))
+        evidence = SkillEvidence(turns, vocabulary(TOOLS, "shop", turns))
         assert not evidence.problem_with("Buy green tea")
         assert evidence.problem_with("Buy Oolong")
         assert evidence.problem_with("Ann buys")
