@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from react_mem.memory.maintenance.reflecting import Reflecting as Reflecting
     from react_mem.memory.maintenance.runner import AgentRunner as AgentRunner
     from react_mem.memory.maintenance.worker import Worker as Worker
-    from react_mem.memory.merging.doubts import doubts_of as doubts_of
-    from react_mem.memory.merging.doubts import others_of as others_of
-    from react_mem.memory.merging.episodes import hold_episode as hold_episode
-    from react_mem.memory.merging.facts import write_facts as write_facts
     from react_mem.memory.model.identity import Identity as Identity
     from react_mem.memory.model.identity import development_user as development_user
     from react_mem.memory.model.identity import identify as identify
@@ -46,7 +42,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.identity import why_off as why_off
     from react_mem.memory.model.interface import OwnerId as OwnerId
     from react_mem.memory.model.kinds import CONVERSATION as CONVERSATION
-    from react_mem.memory.model.kinds import EPISODE as EPISODE
     from react_mem.memory.model.kinds import EXPERIENCE as EXPERIENCE
     from react_mem.memory.model.kinds import FACT as FACT
     from react_mem.memory.model.kinds import KINDS as KINDS
@@ -60,8 +55,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.model_spec import ModelEndpoint as ModelEndpoint
     from react_mem.memory.model.namespaces import encode as encode
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
-    from react_mem.memory.model.operations import EpisodeDraft as EpisodeDraft
-    from react_mem.memory.model.operations import Operation as Operation
     from react_mem.memory.model.records import now as now
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.model.skills import StepExperience as StepExperience
@@ -99,27 +92,18 @@ if TYPE_CHECKING:
     from react_mem.memory.store.statistics import Statistics as Statistics
     from react_mem.memory.store.statistics import statistics as statistics
     from react_mem.memory.store.text import storable as storable
+    from react_mem.memory.write.by_agent import ToolMemory as ToolMemory
+    from react_mem.memory.write.by_agent import Unclear as Unclear
     from react_mem.memory.write.chat_summary import ChatSummarizer as ChatSummarizer
     from react_mem.memory.write.chat_summary import ChatSummary as ChatSummary
     from react_mem.memory.write.chat_summary import ChatSummaryRequest as ChatSummaryRequest
-    from react_mem.memory.write.extraction.evidence import are_linked as are_linked
-    from react_mem.memory.write.extraction.evidence import is_borne_out as is_borne_out
-    from react_mem.memory.write.gate import Support as Support
-    from react_mem.memory.write.gate import may_be_lost as may_be_lost
-    from react_mem.memory.write.gate import shows_something as shows_something
-    from react_mem.memory.write.gate import support as support
-    from react_mem.memory.write.gate import wishes_to_forget as wishes_to_forget
     from react_mem.memory.write.lifecycle import AgentMemory as AgentMemory
     from react_mem.memory.write.lifecycle import Recalled as Recalled
     from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory
-    from react_mem.memory.write.related import related_facts as related_facts
     from react_mem.memory.write.turns import END_CONVERSATION as END_CONVERSATION
     from react_mem.memory.write.turns import TurnReport as TurnReport
     from react_mem.memory.write.turns import Turns as Turns
     from react_mem.memory.write.turns import last_id as last_id
     from react_mem.memory.write.unfolding import Unfolded as Unfolded
-    from react_mem.memory.write.unfolding import find_summary as find_summary
-    from react_mem.memory.write.unfolding import unfold as unfold
-    from react_mem.memory.write.when import resolve as resolve
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -5,31 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC
 from functools import partial
 from typing import Any, cast
 
-from langchain_core.messages import HumanMessage
 from langchain_core.tools import ToolException
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 
-from react_mem.memory import (
-    Episode,
-    Fact,
-    MemoryFacade,
-    MemoryPolicy,
-    MemoryQuery,
-    MemoryScope,
-    MemoryWriteEvent,
-    Message,
-)
+from react_mem.memory import Episode, Fact, MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, Message
 from react_mem.memory.context import (
     LABELS,
     MAX_LINE_CHARS,
-    Origin,
-    as_read,
     flat,
     profile_lines,
     render_line,
@@ -37,44 +23,8 @@ from react_mem.memory.context import (
     render_message,
     whole_text,
 )
-from react_mem.memory.language import (
-    forget_last,
-    forgets_all_about,
-    missing,
-    normalise,
-    own_words_in,
-    sentences,
-    statements_in,
-    to_forget,
-)
-from react_mem.memory.runtime import (
-    EPISODE,
-    FACT,
-    PROFILE,
-    EpisodeDraft,
-    Operation,
-    Support,
-    Unfolded,
-    are_linked,
-    cause_of,
-    doubts_of,
-    find_summary,
-    hold_episode,
-    identify,
-    is_borne_out,
-    now,
-    others_of,
-    related_facts,
-    resolve,
-    unfold,
-    why_off,
-    write_facts,
-)
-from react_mem.memory.runtime import forget as forget_records
-from react_mem.memory.runtime import forget_said as forget_said_words
+from react_mem.memory.runtime import ToolMemory, Unclear, Unfolded, cause_of, identify, why_off
 from react_mem.tools.governed import governed
-from react_mem.tools.heard import Heard
-from react_mem.tools.matching import matching_facts
 
 _TIMEOUT = 10.0
 """Seconds. A local store takes milliseconds; a remote embedder, woken up, takes a few seconds."""
@@ -86,7 +36,6 @@ MORE = "more: "
 """Beginning of the line of `list_known` that counts what it leaves out."""
 
 _LISTED = 30
-_FORGET_CHARS = 8_000
 _EPISODES = 5
 _PAST_FACTS = 20
 _CANDIDATES = 6
@@ -111,25 +60,6 @@ _SWITCHED_OFF = "Nothing is looked up: the settings of this agent say that it do
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Access:
-    """One user's memory, in the turn that a tool is called in.
-
-    Args:
-        memory: The facade.
-        user_id: The owner.
-        session_id: The conversation.
-        agent_id: The agent.
-        heard: What was said and shown in the conversation up to here.
-    """
-
-    memory: MemoryFacade
-    user_id: str
-    session_id: str
-    agent_id: str
-    heard: Heard
-
-
 @governed
 async def retrieve_facts(
     query: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy, include_history: bool = False
@@ -141,7 +71,7 @@ async def retrieve_facts(
         include_history: Also what was true before, oldest first, such as former homes and jobs.
     """
 
-    async def search(access: _Access) -> str:
+    async def search(access: ToolMemory) -> str:
         if not policy.recall.semantic:
             return _SWITCHED_OFF.format(what="facts")
         if include_history:
@@ -170,7 +100,7 @@ async def recall_episodes(query: str, runtime: ToolRuntime[Any, Any], policy: Me
         query: What to look for, in a few words.
     """
 
-    async def search(access: _Access) -> str:
+    async def search(access: ToolMemory) -> str:
         if not policy.recall.episodic:
             return _SWITCHED_OFF.format(what="episodes")
         limit = min(_EPISODES, policy.recall.max_memories)
@@ -198,28 +128,18 @@ async def store_fact(
         replaces: The text of the remembered fact that is no longer true because of this one.
     """
 
-    async def store(access: _Access) -> str:
+    async def store(access: ToolMemory) -> str:
         if not text.strip():
             raise ToolException("text is empty; give the fact as a short sentence")
-        said = await asyncio.to_thread(access.heard.support, text)
-        if said is None:
+        changed = await access.store(text, about, replaces)
+        if changed is None:
             return _NOT_SAID
-        known = await related_facts(access.memory.store, access.user_id, replaces) if replaces.strip() else []
-        replaced = matching_facts(replaces, known) if known else []
-        if replaces.strip() and not replaced:
-            return f"Nothing was stored. {_which(known, 'call store_fact again, `replaces` being')}"
-        changed = await write_facts(
-            access.memory.store,
-            access.user_id,
-            _operations(text, about, said, replaced, access.heard),
-            at=now(),
-            session_id=access.session_id,
-            agent_id=access.agent_id,
-        )
+        if isinstance(changed, Unclear):
+            return f"Nothing was stored. {_which(changed.facts, 'call store_fact again, `replaces` being')}"
         ended = [fact for fact in changed if not fact.current]
         lines = ["Stored." if any(fact.current for fact in changed) else "It was known already."]
         lines += [f"No longer true: {_quoted(fact)}" for fact in ended]
-        if replaced and not ended:
+        if replaces.strip() and not ended:
             lines.append("What it may replace is kept beside it, in doubt: the user's words do not name it.")
         return "\n".join(lines)
 
@@ -244,33 +164,11 @@ async def record_episode(
         lessons: What to do better next time, as the tools' results show.
     """
 
-    async def record(access: _Access) -> str:
+    async def record(access: ToolMemory) -> str:
         if not goal.strip():
             raise ToolException("goal is empty; give what was wanted")
-        draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
-        heard = access.heard
-        held = await asyncio.to_thread(hold_episode, draft, heard.said, heard.observed, [now()])
-        if held is None:
+        if not await access.record(goal, outcome, steps, lessons):
             return _NOT_TOLD
-        # recorded again in this conversation, with what has become of it since, it replaces what was recorded
-        data = {
-            "id": EPISODE.id(access.session_id, normalise(goal)),
-            "goal": held.goal,
-            "outcome": held.outcome,
-            "steps": held.steps,
-            "lessons": held.lessons,
-            "origin": heard.origin,
-            "source_ids": access.heard.ids[-1:],
-        }
-        await access.memory.write(
-            MemoryWriteEvent(
-                user_id=access.user_id,
-                session_id=access.session_id,
-                agent_id=access.agent_id,
-                scope=MemoryScope.EPISODIC,
-                data=data,
-            )
-        )
         return "Recorded."
 
     return await _with_memory(runtime, policy, record)
@@ -286,20 +184,14 @@ async def forget(what: str, runtime: ToolRuntime[Any, Any], policy: MemoryPolicy
     # what is forgotten is not repeated in the result: calls and their results are kept too
     gone: list[str] = []
 
-    async def erase(access: _Access) -> str:
-        known = await related_facts(access.memory.store, access.user_id, what)
-        matching = matching_facts(what, known)
-        if not matching:
-            return f"Nothing was forgotten. {_which(known, 'call forget again with')}"
-        heard = access.heard
-        texts = [fact.text for fact in matching]
-        if heard.tainted and not await asyncio.to_thread(heard.may_lose, texts):
+    async def erase(access: ToolMemory) -> str:
+        done = await access.forget(what)
+        if done is None:
             return _NOT_ASKED
-        # the words that ask for it say it too
-        said = await asyncio.to_thread(heard.telling_of, texts)
-        ids = [fact.id for fact in matching]
-        receipt = await forget_records(access.memory.store, access.user_id, ids=ids, said=said)
-        gone.extend([*texts, *said, what])
+        if isinstance(done, Unclear):
+            return f"Nothing was forgotten. {_which(done.facts, 'call forget again with')}"
+        receipt, texts = done
+        gone.extend(texts)
         return f"{FORGOTTEN} {receipt.in_short()}"
 
     return await _with_memory(runtime, policy, erase), gone
@@ -311,21 +203,12 @@ async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> t
     # what is forgotten is not repeated in the result: calls and their results are kept too
     gone: list[str] = []
 
-    async def erase(access: _Access) -> str:
-        said = [m for m in runtime.state["messages"] if isinstance(m, HumanMessage)]
-        unclear: list[str] = []
-        problems: list[str] = []
-        for sentence in await asyncio.to_thread(_own_sentences, said[-1]) if said else []:
-            last = forget_last(sentence)
-            what = await asyncio.to_thread(_last_statement, said[:-1]) if last else to_forget(sentence)
-            if what:
-                about = forgets_all_about(sentence)
-                done = await forget_said_words(access.memory.store, access.user_id, what, all_about=about)
-                gone.extend(done.texts)
-                problems += done.receipt.problems
-                unclear += done.unclear
+    async def erase(access: ToolMemory) -> str:
+        done = await access.forget_asked(runtime.state["messages"])
+        gone.extend(text for one in done for text in one.texts)
         if gone:
-            return "\n".join([FORGOTTEN, *problems])
+            return "\n".join([FORGOTTEN, *(problem for one in done for problem in one.receipt.problems)])
+        unclear = [text for one in done for text in one.unclear]
         return "\n".join(
             ["Nothing was forgotten.", *(f"- {flat(text, MAX_LINE_CHARS)}" for text in unclear[:_CANDIDATES])]
         )
@@ -337,29 +220,14 @@ async def forget_said(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> t
 async def list_known(runtime: ToolRuntime[Any, Any], policy: MemoryPolicy) -> str:
     """List all that is known of the user: the profile, and the facts that are believed, the newest first."""
 
-    async def read(access: _Access) -> str:
-        scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if policy.recall.semantic else [])]
-        records = [item.payload for item in await access.memory.list_records(access.user_id, scopes)]
-        told = (as_read(record, now()) for record in records if FACT.matches(record))
-        facts = [Fact.from_value(record) for record in told if record["current"]]
-        facts.sort(key=lambda fact: fact.said_at, reverse=True)
-        lines = [line for record in records if PROFILE.matches(record) for line in profile_lines(record)]
+    async def read(access: ToolMemory) -> str:
+        profiles, facts = await access.known()
+        lines = [line for profile in profiles for line in profile_lines(profile)]
         lines += await _facts_told(access, facts)
         left = len(lines) - _LISTED
         return "\n".join([*lines[:_LISTED], *([f"{MORE}{left}"] if left > 0 else [])])
 
     return await _with_memory(runtime, policy, read)
-
-
-def _own_sentences(message: HumanMessage) -> list[str]:
-    """Return what the user says in a message; what they only show in it asks for nothing."""
-    return sentences(own_words_in(message.text)[:_FORGET_CHARS])
-
-
-def _last_statement(said: Sequence[HumanMessage]) -> str:
-    """Return what the user has stated last before."""
-    stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
-    return next((one[-1] for one in stated if one), "")
 
 
 @governed
@@ -371,10 +239,9 @@ async def unfold_summary(summary: str, runtime: ToolRuntime[Any, Any], policy: M
         summary: The letters and digits after "summary" in its line, such as 1f3c0a5d.
     """
 
-    async def read(access: _Access) -> str:
+    async def read(access: ToolMemory) -> str:
         name = summary.strip().lower()
-        id_ = await find_summary(access.memory, access.user_id, access.session_id, name)
-        unfolded = await unfold(access.memory, access.user_id, id_) if id_ else None
+        unfolded = await access.unfold(name)
         if unfolded is None:
             named = flat(name, MAX_LINE_CHARS)
             return f"There is no summary {named}. Take the letters and digits after the word summary in its line."
@@ -393,7 +260,7 @@ async def unfold_summary(summary: str, runtime: ToolRuntime[Any, Any], policy: M
 
 
 async def _with_memory(
-    runtime: ToolRuntime[Any, Any], policy: MemoryPolicy, work: Callable[[_Access], Awaitable[str]]
+    runtime: ToolRuntime[Any, Any], policy: MemoryPolicy, work: Callable[[ToolMemory], Awaitable[str]]
 ) -> str:
     """Return what a tool finds or does in the user's memory under the agent's policy, or why there is none.
 
@@ -405,14 +272,8 @@ async def _with_memory(
     identity = identify(node, runtime.config)
     if identity is None or runtime.store is None:
         return why_off(node, runtime.config)
-    heard = await asyncio.to_thread(Heard.of, runtime.state, identity.session_id)
-    access = _Access(
-        memory=MemoryFacade(runtime.store, policy),
-        user_id=identity.user_id,
-        session_id=identity.session_id,
-        agent_id=str(runtime.config.get("metadata", {}).get("agent") or "agent"),
-        heard=heard,
-    )
+    agent_id = str(runtime.config.get("metadata", {}).get("agent") or "agent")
+    access = await ToolMemory.of(MemoryFacade(runtime.store, policy), identity, agent_id, runtime.state)
     try:
         async with asyncio.timeout(_TIMEOUT):
             return await work(access)
@@ -425,31 +286,6 @@ async def _with_memory(
         ) from error
 
 
-def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], heard: Heard) -> list[Operation]:
-    """Return the operations that store what the user said, and what becomes of the facts that it may replace."""
-    at = now()
-    when = resolve(said.quote, at, UTC, "")
-    name = " ".join(about.split())
-    is_named = name and not missing(name, heard.own) and name.casefold() != "user"
-    stated = Operation(
-        relation="new",
-        text=said.text,
-        about=name if is_named else "user",
-        quote=said.quote if said.quote != said.text else "",
-        reading=text.strip() if text.strip() != said.text and is_borne_out(text, [said.quote]) else "",
-        source_ids=(heard.ids[said.said],),
-        origin=said.origin,
-        event_at=when.event_at,
-        valid_from=when.valid_from,
-        valid_to=when.valid_to,
-    )
-    operations = []
-    for fact in replaced:
-        linked = said.origin is Origin.USER and (not heard.tainted or are_linked(said.quote, [fact.text]))
-        operations.append(replace(stated, relation="changes" if linked else "unsure", target_id=fact.id))
-    return operations or [stated]
-
-
 def _which(known: Sequence[Fact], how: str) -> str:
     if not known:
         return "Nothing like it is remembered."
@@ -457,15 +293,9 @@ def _which(known: Sequence[Fact], how: str) -> str:
     return f"It is not clear which fact is meant; if it is one of these, {how} its exact text:\n{lines}"
 
 
-async def _facts_told(access: _Access, facts: Sequence[Fact]) -> list[str]:
+async def _facts_told(access: ToolMemory, facts: Sequence[Fact]) -> list[str]:
     """Return a line a fact, with what those in doubt are in doubt about."""
-    values = {fact.id: as_read(fact.to_value(), now()) for fact in facts}
-    others = await others_of(access.memory.store, access.user_id, values)
-    doubts = {id_: doubts_of(value, others) for id_, value in values.items()}
-    return [
-        render_line({**value, "doubts": [doubt.id for doubt in doubts[id_]]}, value["text"], doubts=doubts[id_])
-        for id_, value in values.items()
-    ]
+    return [render_line(value, value["text"], doubts=doubts) for value, doubts in await access.with_doubts(facts)]
 
 
 def _told(episode: Episode) -> str:

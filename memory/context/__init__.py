@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from react_mem.memory.context.lines import profile_lines as profile_lines
     from react_mem.memory.context.lines import render_line as render_line
     from react_mem.memory.context.lines import render_message as render_message
-    from react_mem.memory.context.memories import MemoryBlock as MemoryBlock
     from react_mem.memory.context.memories import render_memories as render_memories
     from react_mem.memory.context.web_pages import render_pages as render_pages
     from react_mem.memory.index.entries import whole_text as whole_text
-    from react_mem.memory.index.over import as_read as as_read
     from react_mem.memory.index.over import is_over as is_over
     from react_mem.memory.llm.budget import Section as Section
     from react_mem.memory.llm.budget import Window as Window
@@ -33,18 +31,12 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.tokens import tool_tokens as tool_tokens
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
-    from react_mem.memory.merging.transcript import is_said as is_said
     from react_mem.memory.merging.transcript import message_record_id as message_record_id
-    from react_mem.memory.merging.transcript import misdated as misdated
     from react_mem.memory.merging.transcript import text_of as text_of
-    from react_mem.memory.model.external import OWN_TOOLS as OWN_TOOLS
     from react_mem.memory.model.external import WEB_SEARCH as WEB_SEARCH
     from react_mem.memory.model.external import WebAnswer as WebAnswer
     from react_mem.memory.model.external import WebPage as WebPage
     from react_mem.memory.model.external import WebSettings as WebSettings
-    from react_mem.memory.model.external import origin_of_result as origin_of_result
     from react_mem.memory.model.origins import LABELS as LABELS
-    from react_mem.memory.model.origins import Origin as Origin
-    from react_mem.memory.model.origins import lowest as lowest
 else:
     __getattr__, __dir__, __all__ = door(__name__)

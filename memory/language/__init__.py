@@ -19,8 +19,6 @@ from react_mem._lazy import door
 from react_mem.memory.language.folding import unmarked
 
 if TYPE_CHECKING:
-    from react_mem.memory.language.comparison import missing as missing
-    from react_mem.memory.language.comparison import share as share
     from react_mem.memory.language.cues import cue as cue
     from react_mem.memory.language.cues import listed as listed
     from react_mem.memory.language.folding import fold as fold
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from react_mem.memory.language.statements import asks_for_overview as asks_for_overview
     from react_mem.memory.language.statements import forget_all as forget_all
     from react_mem.memory.language.statements import forget_last as forget_last
-    from react_mem.memory.language.statements import forgets_all_about as forgets_all_about
     from react_mem.memory.language.statements import is_pleasantry as is_pleasantry
     from react_mem.memory.language.statements import is_question as is_question
     from react_mem.memory.language.statements import is_request as is_request

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from react_mem.memory.telemetry.models import MeasuredCall as MeasuredCall
     from react_mem.memory.telemetry.models import model_call as model_call
     from react_mem.memory.telemetry.models import model_name as model_name
-    from react_mem.memory.telemetry.models import names_of as names_of
     from react_mem.memory.telemetry.models import turn_answered as turn_answered
     from react_mem.memory.telemetry.pools import watch_pool as watch_pool
     from react_mem.memory.telemetry.prometheus import CONTENT_TYPE as CONTENT_TYPE

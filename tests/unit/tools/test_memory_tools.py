@@ -19,7 +19,7 @@ from react_mem.agents.resolve import build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Fact
-from react_mem.tools.matching import matching_facts
+from react_mem.memory.write.meant_facts import meant_facts
 from react_mem.tools.registry import load_tools
 from tests.contract.conftest import memory_store
 from tests.contract.test_loop import ANN
@@ -274,12 +274,12 @@ def fact(text: str, *, verbatim: bool = False) -> Fact:
     ],
 )
 def test_which_fact_is_meant(what: str, texts: list[str], meant: list[str]) -> None:
-    assert [found.text for found in matching_facts(what, [fact(text) for text in texts])] == meant
+    assert [found.text for found in meant_facts(what, [fact(text) for text in texts])] == meant
 
 
 def test_the_users_words_go_with_the_fact_drawn_from_them() -> None:
     facts = [fact("User likes tea"), fact("I like tea!", verbatim=True), fact("I like teapots", verbatim=True)]
-    assert matching_facts("User likes tea", facts) == facts[:2]
+    assert meant_facts("User likes tea", facts) == facts[:2]
 
 
 async def test_episodes_are_recorded_once_and_recalled() -> None:

@@ -8,8 +8,10 @@ from typing import Any, Self
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.context import OWN_TOOLS, Origin, is_said, lowest, message_record_id, origin_of_result, text_of
-from react_mem.memory.runtime import Support, may_be_lost, shows_something, support, wishes_to_forget
+from react_mem.memory.merging.transcript import is_said, message_record_id, text_of
+from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
 
 _TURNS = 3
 """Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from react_mem.memory import Fact
-from react_mem.memory.context import fence
-from react_mem.memory.language import denial_of, normalise, share
+from react_mem.memory.language import denial_of
+from react_mem.memory.language.comparison import share
+from react_mem.memory.language.text import normalise
+from react_mem.memory.llm.fencing import fence
+from react_mem.memory.model.records import Fact
 
 _CLEAR = 0.8
 """Shared words, as F1, from which a description means a fact: "the fact that I am allergic to peanuts" has 0.8."""
@@ -18,7 +20,7 @@ _CUT = 40
 """Characters from which the beginning of a long fact, as it is shown, stands for all of it."""
 
 
-def matching_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
+def meant_facts(what: str, facts: Sequence[Fact]) -> list[Fact]:
     """Return the facts that are meant: those that say just this, else the one that clearly fits best.
 
     Args:

@@ -1,0 +1,246 @@
+"""What an agent stores and forgets by its tools: only what the conversation shows, and only what the user asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Any, Self
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.over import as_read
+from react_mem.memory.language.comparison import missing
+from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.statements import forget_last, forgets_all_about, sentences, statements_in, to_forget
+from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.doubts import doubts_of, others_of
+from react_mem.memory.merging.episodes import hold_episode
+from react_mem.memory.merging.facts import write_facts
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import Doubt, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE
+from react_mem.memory.model.operations import EpisodeDraft, Operation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.receipt import Receipt
+from react_mem.memory.model.records import Fact, now
+from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
+from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
+from react_mem.memory.write.gate import Support
+from react_mem.memory.write.heard import Heard
+from react_mem.memory.write.meant_facts import meant_facts
+from react_mem.memory.write.related import related_facts
+from react_mem.memory.write.unfolding import Unfolded, find_summary, unfold
+from react_mem.memory.write.when import resolve
+
+_FORGET_CHARS = 8_000
+
+
+@dataclass(frozen=True)
+class Unclear:
+    """The facts of which one may be meant; nothing was changed.
+
+    Args:
+        facts: The likeliest first; none where nothing like it is remembered.
+    """
+
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class ToolMemory:
+    """One user's memory, in the turn that an agent's tool is called in.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        session_id: The conversation.
+        agent_id: The agent.
+        heard: What was said and shown in the conversation up to here.
+    """
+
+    memory: MemoryFacade
+    user_id: str
+    session_id: str
+    agent_id: str
+    heard: Heard
+
+    @classmethod
+    async def of(cls, memory: MemoryFacade, identity: Identity, agent_id: str, state: Any) -> Self:
+        """Return it for a call of a tool.
+
+        Args:
+            memory: The facade.
+            identity: Whose turn it is.
+            agent_id: The agent.
+            state: The agent's state, with the messages of the thread.
+        """
+        heard = await asyncio.to_thread(Heard.of, state, identity.session_id)
+        return cls(memory, identity.user_id, identity.session_id, agent_id, heard)
+
+    async def store(self, text: str, about: str, replaces: str) -> list[Fact] | Unclear | None:
+        """Store what the user has stated in this conversation.
+
+        Args:
+            text: The fact, as a model puts it.
+            about: Whom or what it is about: user, or a name.
+            replaces: The text of a known fact that is no longer true because of it; empty for none.
+
+        Returns:
+            The facts that are new or changed; which may be meant to be replaced, where that is not clear; None where
+            the user did not say it.
+        """
+        said = await asyncio.to_thread(self.heard.support, text)
+        if said is None:
+            return None
+        known = await related_facts(self.memory.store, self.user_id, replaces) if replaces.strip() else []
+        replaced = meant_facts(replaces, known) if known else []
+        if replaces.strip() and not replaced:
+            return Unclear(tuple(known))
+        operations = _operations(text, about, said, replaced, self.heard)
+        return await write_facts(
+            self.memory.store,
+            self.user_id,
+            operations,
+            at=now(),
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+        )
+
+    async def record(self, goal: str, outcome: str, steps: Sequence[str], lessons: Sequence[str]) -> bool:
+        """Record how something went; return whether this conversation tells of it.
+
+        Args:
+            goal: What was wanted.
+            outcome: How it ended.
+            steps: The key steps.
+            lessons: What to do better.
+        """
+        draft = EpisodeDraft(goal=goal, outcome=outcome, steps=tuple(steps), lessons=tuple(lessons))
+        held = await asyncio.to_thread(hold_episode, draft, self.heard.said, self.heard.observed, [now()])
+        if held is None:
+            return False
+        # recorded again in this conversation, with what has become of it since, it replaces what was recorded
+        data = {
+            "id": EPISODE.id(self.session_id, normalise(goal)),
+            "goal": held.goal,
+            "outcome": held.outcome,
+            "steps": held.steps,
+            "lessons": held.lessons,
+            "origin": self.heard.origin,
+            "source_ids": self.heard.ids[-1:],
+        }
+        await self.memory.write(
+            MemoryWriteEvent(
+                user_id=self.user_id,
+                session_id=self.session_id,
+                agent_id=self.agent_id,
+                scope=MemoryScope.EPISODIC,
+                data=data,
+            )
+        )
+        return True
+
+    async def forget(self, what: str) -> tuple[Receipt, list[str]] | Unclear | None:
+        """Forget a fact, what came of it, and what said it.
+
+        Args:
+            what: Its text, or words that only it has.
+
+        Returns:
+            A receipt and the texts that are forgotten; which fact may be meant, where that is not clear; None where
+            something else than the user may have asked for it.
+        """
+        known = await related_facts(self.memory.store, self.user_id, what)
+        meant = meant_facts(what, known)
+        if not meant:
+            return Unclear(tuple(known))
+        texts = [fact.text for fact in meant]
+        if self.heard.tainted and not await asyncio.to_thread(self.heard.may_lose, texts):
+            return None
+        # the words that ask for it say it too
+        said = await asyncio.to_thread(self.heard.telling_of, texts)
+        receipt = await forget(self.memory.store, self.user_id, ids=[fact.id for fact in meant], said=said)
+        return receipt, [*texts, *said, what]
+
+    async def forget_asked(self, messages: Sequence[BaseMessage]) -> list[Forgotten]:
+        """Forget what the user's last message asks to forget; return what became of each request in it.
+
+        Args:
+            messages: The thread.
+        """
+        said = [message for message in messages if isinstance(message, HumanMessage)]
+        done = []
+        for sentence in await asyncio.to_thread(_own_sentences, said[-1]) if said else []:
+            last = forget_last(sentence)
+            what = await asyncio.to_thread(_last_statement, said[:-1]) if last else to_forget(sentence)
+            if what:
+                about = forgets_all_about(sentence)
+                done.append(await forget_said(self.memory.store, self.user_id, what, all_about=about))
+        return done
+
+    async def known(self) -> tuple[list[dict[str, Any]], list[Fact]]:
+        """Return the user's profile, if any, and, where the policy recalls facts, the believed ones, latest first."""
+        scopes = [MemoryScope.PROFILE, *([MemoryScope.SEMANTIC] if self.memory.policy.recall.semantic else [])]
+        records = [item.payload for item in await self.memory.list_records(self.user_id, scopes)]
+        read = (as_read(record, now()) for record in records if FACT.matches(record))
+        facts = [Fact.from_value(record) for record in read if record["current"]]
+        facts.sort(key=lambda fact: fact.said_at, reverse=True)
+        return [record for record in records if PROFILE.matches(record)], facts
+
+    async def with_doubts(self, facts: Sequence[Fact]) -> list[tuple[dict[str, Any], tuple[Doubt, ...]]]:
+        """Return facts as they are read now, each with what it is in doubt about."""
+        values = {fact.id: as_read(fact.to_value(), now()) for fact in facts}
+        others = await others_of(self.memory.store, self.user_id, values)
+        found = []
+        for value in values.values():
+            doubts = doubts_of(value, others)
+            found.append(({**value, "doubts": [doubt.id for doubt in doubts]}, doubts))
+        return found
+
+    async def unfold(self, name: str) -> Unfolded | None:
+        """Return what a summary was made of, None where there is none.
+
+        Args:
+            name: Its id, or the beginning of it.
+        """
+        id_ = await find_summary(self.memory, self.user_id, self.session_id, name)
+        return await unfold(self.memory, self.user_id, id_) if id_ else None
+
+
+def _own_sentences(message: HumanMessage) -> list[str]:
+    """Return what the user says in a message; what they only show in it asks for nothing."""
+    return sentences(own_words_in(message.text)[:_FORGET_CHARS])
+
+
+def _last_statement(said: Sequence[HumanMessage]) -> str:
+    """Return what the user has stated last before."""
+    stated = (statements_in(own_words_in(message.text)[-_FORGET_CHARS:]) for message in reversed(said))
+    return next((one[-1] for one in stated if one), "")
+
+
+def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], heard: Heard) -> list[Operation]:
+    """Return the operations that store what the user said, and what becomes of the facts that it may replace."""
+    at = now()
+    when = resolve(said.quote, at, UTC, "")
+    name = " ".join(about.split())
+    is_named = name and not missing(name, heard.own) and name.casefold() != "user"
+    stated = Operation(
+        relation="new",
+        text=said.text,
+        about=name if is_named else "user",
+        quote=said.quote if said.quote != said.text else "",
+        reading=text.strip() if text.strip() != said.text and is_borne_out(text, [said.quote]) else "",
+        source_ids=(heard.ids[said.said],),
+        origin=said.origin,
+        event_at=when.event_at,
+        valid_from=when.valid_from,
+        valid_to=when.valid_to,
+    )
+    operations = []
+    for fact in replaced:
+        linked = said.origin is Origin.USER and (not heard.tainted or are_linked(said.quote, [fact.text]))
+        operations.append(replace(stated, relation="changes" if linked else "unsure", target_id=fact.id))
+    return operations or [stated]
