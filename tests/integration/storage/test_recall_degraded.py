@@ -12,7 +12,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.model.arms import ALL_ARMS, Arm
-from react_mem.memory.store import StorageSettings, postgres, reembed
+from react_mem.memory.store import StorageSettings, questions, reembed
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
@@ -71,7 +71,7 @@ class TestWithoutTheEmbedder:
         async def hang(text: str) -> list[float]:
             return await asyncio.Future()
 
-        monkeypatch.setattr(postgres, "_QUESTION_SECONDS", 0.01)
+        monkeypatch.setattr(questions, "_QUESTION_SECONDS", 0.01)
         monkeypatch.setattr(embeddings, "aembed_query", hang)
         answer = await recalled(store, "zebra puppy")
         assert keys(answer) == ["zoo"]

@@ -129,7 +129,7 @@ async def test_what_is_due_is_found_without_reading_the_work_of_everybody(memory
         )
         await conn.execute("ANALYZE store")
         search = SearchOp((WORK,), filter={"due_at": {"$lte": queue.now()}, "agent": "tester"}, limit=32)
-        query, parameters = memory_store._searches.statement([Target(0, search, None)], bounded=True)
+        query, parameters = memory_store.reader.searches.statement([Target(0, search, None)], bounded=True)
         plan = await (await conn.execute(b"EXPLAIN (ANALYZE, FORMAT JSON) " + query, parameters)).fetchone()
         assert plan is not None
         text = json.dumps(plan["QUERY PLAN"])

@@ -1,0 +1,195 @@
+"""Reading items: gets, searches and lists of namespaces, with the recalls beside them, in one round trip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+from langgraph.store.base import GetOp, Item, Result, SearchItem, SearchOp
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import DictRow
+
+from react_mem.memory.store.binary import Binary
+from react_mem.memory.store.model_guard import check_model
+from react_mem.memory.store.namespace_indexes import NamespaceIndexes
+from react_mem.memory.store.search import Searches, Target
+
+_GET = """
+    SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes
+    FROM unnest(%s::int[], %s::text[], %s::text[]) AS wanted (place, prefix, key)
+    JOIN store s ON s.prefix = wanted.prefix AND s.key = wanted.key
+    WHERE NOT %s OR s.expires_at IS NULL OR s.expires_at > now()
+"""
+_REFRESH = """
+    UPDATE store s SET expires_at = now() + s.ttl_minutes * interval '1 minute'
+    FROM unnest(%s::text[], %s::text[]) AS seen (prefix, key)
+    WHERE s.prefix = seen.prefix AND s.key = seen.key AND s.ttl_minutes IS NOT NULL
+"""
+_INDEX_SCAN = """
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
+"""
+"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are
+compared anew in full precision."""
+
+
+@dataclass(frozen=True)
+class Reads:
+    """The reads of a batch, each with its place in it.
+
+    Args:
+        gets: What is looked up.
+        searches: What is searched for.
+        queries: The vectors of the searches' queries.
+        lists: The places of the lists of namespaces.
+        listing: Their statements.
+    """
+
+    gets: Sequence[tuple[int, GetOp]]
+    searches: Sequence[tuple[int, SearchOp]]
+    queries: Mapping[str, Binary]
+    lists: Sequence[int]
+    listing: Sequence[tuple[str, Sequence[Any]]]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads from one database.
+
+    Args:
+        indexes: The namespaces that have indexes of their own.
+        model: The embedding model's name.
+        exact_scan_limit: Vectors of a namespace up to which a search compares every one.
+        omit_expired: Whether what has expired is left out.
+    """
+
+    indexes: NamespaceIndexes
+    model: str
+    exact_scan_limit: int
+    omit_expired: bool
+
+    @property
+    def searches(self) -> Searches:
+        """The statements of searches."""
+        return Searches(self.exact_scan_limit, self.omit_expired)
+
+    async def read(
+        self,
+        conn: AsyncConnection[DictRow],
+        reads: Reads,
+        results: list[Result],
+        *,
+        recalls: tuple[LiteralString, Any] | None = None,
+    ) -> list[DictRow]:
+        """Put the results of reads where they belong, and return the rows of recalls.
+
+        Args:
+            conn: The connection.
+            reads: What to read.
+            results: Where to put it, one place an operation of the batch.
+            recalls: The statement of the recalls.
+        """
+        gets, searches = reads.gets, reads.searches
+        targets = [
+            self._target(number, op, reads.queries[op.query] if op.query else None)
+            for number, (_, op) in enumerate(searches)
+        ]
+        # Everything in one round trip; a pipeline of one statement would only cost.
+        together = (
+            conn.pipeline() if bool(recalls) + bool(gets) + bool(targets) + len(reads.lists) > 1 else nullcontext()
+        )
+        async with together:
+            recalled = await conn.execute(*recalls) if recalls else None
+            got = await self._send_gets(conn, gets) if gets else None
+            found = await self._send_searches(conn, targets) if targets else None
+            listed = [await conn.execute(query.encode(), parameters) for query, parameters in reads.listing]
+        refreshed: list[DictRow] = []
+        if got is not None:
+            for row in await got.fetchall():
+                index, get = gets[row["place"]]
+                results[index] = _item(row)
+                refreshed += [row] if get.refresh_ttl else []
+        if found is not None:
+            rows = await self._search_rows(conn, targets, await found.fetchall())
+            for (index, op), hits in zip(searches, rows, strict=True):
+                results[index] = [_search_item(row) for row in hits]
+                refreshed += hits if op.refresh_ttl else []
+        for index, cursor in zip(reads.lists, listed, strict=True):
+            results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
+        await _refresh(conn, refreshed)
+        return await recalled.fetchall() if recalled is not None else []
+
+    async def _send_gets(
+        self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
+    ) -> AsyncCursor[DictRow]:
+        prefixes = [".".join(op.namespace) for _, op in gets]
+        keys = [op.key for _, op in gets]
+        return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self.omit_expired))
+
+    async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
+        statement = self.searches.statement(targets, bounded=True)
+        if not any(target.indexed for target in targets):
+            return await conn.execute(*statement)
+        async with conn.pipeline(), conn.transaction():
+            await conn.execute(_INDEX_SCAN)
+            return await conn.execute(*statement)
+
+    def _target(self, number: int, op: SearchOp, vector: Binary | None) -> Target:
+        if vector is None:
+            return Target(number, op, None)
+        path = ".".join(op.namespace_prefix)
+        indexed = self.indexes.within(path)
+        return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
+
+    async def _search_rows(
+        self, conn: AsyncConnection[DictRow], targets: Sequence[Target], found: Sequence[DictRow]
+    ) -> list[list[DictRow]]:
+        """Sort the rows of the one statement by search, and search again what it has not found all of."""
+        if any(row["model"] not in (None, self.model) for row in found):
+            await check_model(conn, self.model)
+        rows = [[row for row in found if row["search"] == target.number] for target in targets]
+        for target in targets:
+            if any(row["more"] for row in rows[target.number]):
+                self.indexes.outgrown(".".join(target.op.namespace_prefix))
+        again = [target for target in targets if not target.is_complete(rows[target.number])]
+        if again:
+            cursor = await conn.execute(*self.searches.statement(again, bounded=False))
+            more = await cursor.fetchall()
+            for target in again:
+                rows[target.number] = [row for row in more if row["search"] == target.number]
+        return [sorted(hits, key=_rank) for hits in rows]
+
+
+def _item(row: DictRow) -> Item:
+    return Item(
+        namespace=tuple(row["prefix"].split(".")),
+        key=row["key"],
+        value=row["value"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def _search_item(row: DictRow) -> SearchItem:
+    return SearchItem(
+        namespace=tuple(row["prefix"].split(".")),
+        key=row["key"],
+        value=row["value"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        score=row["score"],
+    )
+
+
+def _rank(row: DictRow) -> tuple[float, str, str]:
+    # Nearest first, or else latest; what cannot be compared last.
+    rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
+    return math.inf if math.isnan(rank) else rank, row["prefix"], row["key"]
+
+
+async def _refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
+    expiring = [row for row in rows if row["ttl_minutes"] is not None]
+    if expiring:
+        await conn.execute(_REFRESH, ([row["prefix"] for row in expiring], [row["key"] for row in expiring]))
