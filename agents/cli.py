@@ -19,7 +19,8 @@ from react_mem.agents.terminal.chat import Chat
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.context import add_context_parser, run_context
 from react_mem.agents.terminal.demo import hold_conversation, run_demo
-from react_mem.agents.terminal.memory import add_parser, run_memory
+from react_mem.agents.terminal.memory import run_memory
+from react_mem.agents.terminal.memory_arguments import add_parser
 from react_mem.agents.terminal.stats import add_stats_parser, run_stats
 from react_mem.agents.terminal.worker import add_worker_parsers, run_maintain, run_worker
 from react_mem.errors import AgentConfigError, MemoryCommandError, ModelConfigError, StorageError, ToolConfigError

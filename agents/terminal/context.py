@@ -18,7 +18,7 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.memory import Subparsers
+from react_mem.agents.terminal.memory_arguments import Subparsers
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.context import (

@@ -6,21 +6,18 @@ import argparse
 import asyncio
 import dataclasses
 import json
-import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import date, datetime, time
-from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.terminal.column import one_line, printable
-from react_mem.agents.terminal.graph import add_graph_arguments, draw
+from react_mem.agents.terminal.column import one_line
+from react_mem.agents.terminal.graph import draw
 from react_mem.agents.terminal.ordering import rank
+from react_mem.agents.terminal.output import CELL, Output, read_lines, write_lines
 from react_mem.agents.terminal.sessions import conversations_of
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import (
@@ -38,69 +35,6 @@ from react_mem.memory.runtime import kind_named, open_storage, searched_scopes, 
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""
-
-Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: str) -> None:
-    """Add the subcommands to a command line.
-
-    Args:
-        commands: Where.
-        user: Checks a user's id.
-        default_user: Whose memory, if nobody is named.
-    """
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--user", type=user, default=default_user, help="whose memory (default: %(default)s)")
-    shared.add_argument(
-        "--agent", default="assistant", help="the agent whose embedding model and policy to use (default: %(default)s)"
-    )
-    shared.add_argument("--json", action="store_true", help="print JSON")
-    scoped = argparse.ArgumentParser(add_help=False)
-    scoped.add_argument(
-        "--scope", action="append", type=MemoryScope, choices=list(MemoryScope), help="only this scope; may be repeated"
-    )
-    scoped.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
-
-    dated = argparse.ArgumentParser(add_help=False)
-    dated.add_argument(
-        "--as-of", type=_time, metavar="TIME", help="what was believed then: a date (its end), or a time, in ISO 8601"
-    )
-
-    memory = commands.add_parser("memory", help="see, search, export, import and forget what is remembered")
-    verbs = memory.add_subparsers(dest="verb", required=True)
-    listing = verbs.add_parser(
-        "list", parents=[shared, scoped], help="what is remembered: facts first, then the rest, the latest first"
-    )
-    listing.add_argument(
-        "--all", action="store_true", help="what memory notes for itself too, such as chains of summaries"
-    )
-    show = verbs.add_parser("show", parents=[shared], help="one memory, whole")
-    show.add_argument("id", help="its id, or the beginning of it")
-    correct = verbs.add_parser("correct", parents=[shared], help="put your own words in the place of a fact")
-    correct.add_argument("id", help="its id, or the beginning of it")
-    correct.add_argument("text", help="what is true instead")
-    delete = verbs.add_parser("delete", parents=[shared], help="forget one memory, with what said it and came of it")
-    delete.add_argument("id", help="its id, or the beginning of it")
-    delete.add_argument("--yes", action="store_true", help="do not ask")
-    verbs.add_parser("threads", parents=[shared], help="the conversations that were held, the latest first")
-    search = verbs.add_parser("search", parents=[shared, scoped, dated], help="what an agent would find")
-    search.add_argument("query", help="what to look for")
-    history = verbs.add_parser(
-        "history", parents=[shared, dated], help="facts that hold and that no longer do, with dates"
-    )
-    history.add_argument("query", nargs="?", default="", help="what to look for; everything by default")
-    history.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
-    verbs.add_parser("pending", parents=[shared], help="turns from which nothing has been drawn yet")
-    export = verbs.add_parser("export", parents=[shared], help="everything that is remembered, as JSON Lines")
-    export.add_argument("file", nargs="?", default="-", help="where to; by default, and for -, the standard output")
-    import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
-    import_.add_argument("file", help="where from; - is the standard input")
-    graph = verbs.add_parser("graph", parents=[shared], help="how memories hang together: a page, JSON or GraphML")
-    add_graph_arguments(graph)
-    forget = verbs.add_parser("forget", parents=[shared], help="forget one conversation, or everything about the user")
-    forget.add_argument("--session", help="only this conversation and what came of it")
-    forget.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run_memory(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
@@ -130,7 +64,7 @@ async def _run(command: _Command, settings: StorageSettings) -> int:
     if verb == "forget" and not command.is_sure():
         return 1
     # read before the database is opened: a file that does not exist is no reason to start one
-    lines = await asyncio.to_thread(_read, command.arguments.file) if verb == "import" else []
+    lines = await asyncio.to_thread(read_lines, command.arguments.file) if verb == "import" else []
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)
         verbs: dict[str, Callable[[], Awaitable[int]]] = {
@@ -156,7 +90,7 @@ class _Command:
     def __init__(self, arguments: argparse.Namespace, config: AgentConfig, console: Console) -> None:
         self.arguments = arguments
         self._config = config
-        self._console = console
+        self._out = Output(console, as_json=arguments.json)
         self._user: str = arguments.user
 
     def policy(self) -> MemoryPolicy:
@@ -176,7 +110,7 @@ class _Command:
         if not (sys.stdin and sys.stdin.isatty()):
             raise MemoryCommandError(f"forgetting {what} cannot be undone: say --yes")
         try:
-            answer = self._console.input(Text(f"forget {what}, for good? (yes/no) "))
+            answer = self._out.console.input(Text(f"forget {what}, for good? (yes/no) "))
         except (EOFError, KeyboardInterrupt):
             answer = ""
         return answer.strip().lower() in {"y", "yes"}
@@ -205,7 +139,7 @@ class _Command:
     async def show(self, memory: MemoryFacade) -> int:
         """Show one memory, whole."""
         item = await self._named(memory)
-        self._json(item.model_dump(mode="json") if self.arguments.json else item.payload)
+        self._out.json(item.model_dump(mode="json") if self._out.as_json else item.payload)
         return 0
 
     async def correct(self, memory: MemoryFacade) -> int:
@@ -216,7 +150,7 @@ class _Command:
         except ValueError as error:
             raise MemoryCommandError(f"{_short(item.id)} ({item.source}): {error}") from error
         data = {"corrected": item.id, "by": fact.id}
-        self._report(data, f"corrected: {one_line(fact.text, _CELL)} ({_short(fact.id)}); history has what it was")
+        self._out.report(data, f"corrected: {one_line(fact.text, CELL)} ({_short(fact.id)}); history has what it was")
         return 0
 
     async def delete(self, memory: MemoryFacade) -> int:
@@ -229,17 +163,17 @@ class _Command:
     def _forgotten(self, names: Sequence[str], receipt: Receipt, also: str = "") -> int:
         """Show a receipt; return the exit code."""
         data = {"forgotten": list(names), **receipt.model_dump(mode="json"), "problems": list(receipt.problems)}
-        self._report(data, f"forgotten{also}: {receipt.in_short()}")
+        self._out.report(data, f"forgotten{also}: {receipt.in_short()}")
         return 1 if receipt.problems else 0
 
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""
         held = await conversations_of(memory.store, self._user)
-        if self.arguments.json:
-            self._json([dataclasses.asdict(one) for one in held])
+        if self._out.as_json:
+            self._out.json([dataclasses.asdict(one) for one in held])
             return 0
         rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
-        return self._table(("last said", "agent", "messages", "thread", "began with"), rows)
+        return self._out.table(("last said", "agent", "messages", "thread", "began with"), rows)
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:
         """Return the memory that the command line names."""
@@ -261,31 +195,31 @@ class _Command:
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
-        if self.arguments.json:
-            self._json([fact.to_value() for fact in facts])
+        if self._out.as_json:
+            self._out.json([fact.to_value() for fact in facts])
             return 0
         rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), labelled(f.to_value(), f.text)) for f in facts]
-        return self._table(("since", "until", "id", "fact"), rows)
+        return self._out.table(("since", "until", "id", "fact"), rows)
 
     async def pending(self, memory: MemoryFacade) -> int:
         """Show the turns that wait, and why."""
         waiting = await memory.pending(self._user)
-        if self.arguments.json:
-            self._json(waiting)
+        if self._out.as_json:
+            self._out.json(waiting)
             return 0
         rows = [
             (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
             for turn in waiting
         ]
-        return self._table(("since", "conversation", "tries", "last error"), rows)
+        return self._out.table(("since", "conversation", "tries", "last error"), rows)
 
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything as JSON Lines."""
         lines = [line async for line in memory.export_user(self._user)]
         where = self.arguments.file
-        await asyncio.to_thread(_write, where, lines)
+        await asyncio.to_thread(write_lines, where, lines)
         if where != "-":
-            self._report({"exported": len(lines) - 1, "file": where}, f"{len(lines) - 1} memories are in {where}")
+            self._out.report({"exported": len(lines) - 1, "file": where}, f"{len(lines) - 1} memories are in {where}")
         return 0
 
     async def import_(self, memory: MemoryFacade, lines: Sequence[str]) -> int:
@@ -295,19 +229,19 @@ class _Command:
         except ValueError as error:
             raise MemoryCommandError(f"{self.arguments.file}: {error}; nothing was imported") from error
         kept = f", {report.kept} were there already" if report.kept else ""
-        self._report({"added": report.added, "kept": report.kept}, f"{report.added} memories added{kept}")
+        self._out.report({"added": report.added, "kept": report.kept}, f"{report.added} memories added{kept}")
         return 0
 
     async def graph(self, memory: MemoryFacade) -> int:
         """Write how memories hang together."""
         where = self.arguments.out
         drawn = await draw(memory, self._user, where, self.arguments.format)
-        await asyncio.to_thread(_write, where, [drawn.text])
+        await asyncio.to_thread(write_lines, where, [drawn.text])
         if where != "-":
             nodes, links = len(drawn.graph.nodes), len(drawn.graph.links)
             rest = f"; {drawn.left_out} more memories, with fewer links, are left out" if drawn.left_out else ""
             data = {"memories": nodes, "links": links, "left_out": drawn.left_out, "file": where}
-            self._report(data, f"{nodes} memories and {links} links are in {where}{rest}")
+            self._out.report(data, f"{nodes} memories and {links} links are in {where}{rest}")
         return 0
 
     async def forget(self, memory: MemoryFacade) -> int:
@@ -319,48 +253,16 @@ class _Command:
         return self._forgotten(sessions, sessions.receipt, f", {len(sessions)} conversations included")
 
     def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
-        if self.arguments.json:
-            self._json([item.model_dump(mode="json") for item in items])
+        if self._out.as_json:
+            self._out.json([item.model_dump(mode="json") for item in items])
             return 0
         rows = [(_day(item.payload["created_at"]), item.source, _short(item.id), _text(item)) for item in items]
-        code = self._table(("date", "kind", "id", "memory"), rows)
+        code = self._out.table(("date", "kind", "id", "memory"), rows)
         if total > len(items):
-            self._console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
+            self._out.console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
         return code
 
-    def _table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-        if not rows:
-            self._console.print(Text("nothing", style="dim"))
-            return 0
-        if not self._console.is_terminal:
-            # into a pipe or a file: a line a row, whole
-            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
-            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
-            for *firsts, last in cells:
-                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
-                self._console.print(Text("  ".join([*line, last])), soft_wrap=True)
-            return 0
-        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-        for column in columns:
-            table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(one_line(cell, _CELL)) for cell in row))
-        self._console.print(table)
-        return 0
 
-    def _report(self, data: dict[str, Any], text: str) -> None:
-        if self.arguments.json:
-            self._json(data)
-        else:
-            self._console.print(Text(text, style="dim"), soft_wrap=True)
-
-    def _json(self, data: Any) -> None:
-        # ASCII: nothing in it moves a cursor, and it survives any encoding
-        self._console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
-
-
-_CELL = 300
-"""Characters of a memory in a table; `show` has all of it."""
 _ID = 8
 
 
@@ -384,49 +286,3 @@ def _end(fact: Fact) -> str:
     if over is not None:
         return _day(over)
     return "" if fact.current else "past"
-
-
-def _count(value: str) -> int:
-    try:
-        number = int(value)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError("a limit is a whole number from 1 on")
-    return number
-
-
-def _time(value: str) -> datetime:
-    try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-            return datetime.combine(date.fromisoformat(value), time.max).astimezone()
-        at = datetime.fromisoformat(value)
-        return at if at.tzinfo else at.astimezone()
-    except (ValueError, OverflowError, OSError):
-        raise argparse.ArgumentTypeError("a time is an ISO 8601 date or time, such as 2026-03-03") from None
-
-
-def _read(where: str) -> list[str]:
-    def lines(stream: IO[bytes]) -> list[str]:
-        # not by str.splitlines, which cuts at more than line ends
-        return stream.read().decode("utf-8").split("\n")
-
-    try:
-        if where == "-":
-            return lines(sys.stdin.buffer)
-        with Path(where).open("rb") as file:
-            return lines(file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise MemoryCommandError(f"{where} cannot be read: {error}") from error
-
-
-def _write(where: str, lines: Sequence[str]) -> None:
-    data = "".join(f"{line}\n" for line in lines).encode()
-    try:
-        if where == "-":
-            sys.stdout.buffer.write(data)
-            sys.stdout.flush()
-        else:
-            Path(where).write_bytes(data)
-    except OSError as error:
-        raise MemoryCommandError(f"{where} cannot be written: {error}") from error

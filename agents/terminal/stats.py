@@ -20,7 +20,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.model_errors import explain_model_error
 from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.memory import Subparsers
+from react_mem.agents.terminal.memory_arguments import Subparsers
 from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import Statistics, connected, limited, load_embedding_model, statistics

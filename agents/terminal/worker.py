@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.runners import configured_runners
-from react_mem.agents.terminal.memory import Subparsers
+from react_mem.agents.terminal.memory_arguments import Subparsers
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import CLOSING_SECONDS, Worker, maintain_all, open_storage
 

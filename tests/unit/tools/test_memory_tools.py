@@ -366,7 +366,7 @@ async def test_a_store_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -
         async def abatch(self, ops: Any) -> Any:
             await asyncio.Event().wait()
 
-    monkeypatch.setattr("react_mem.tools.memory_access._TIMEOUT", 0.01)
+    monkeypatch.setattr("react_mem.tools.memory_tools._TIMEOUT", 0.01)
     [message] = await Agent(Hanging(), "react").call(("retrieve_facts", {"query": "tea"}))
     assert "TimeoutError" in message.text
 

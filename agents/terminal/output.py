@@ -1,0 +1,101 @@
+"""What a command says: a table, a line or JSON on the terminal, lines in a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from react_mem.agents.terminal.column import one_line, printable
+from react_mem.errors import MemoryCommandError
+
+CELL = 300
+"""Characters of a memory in a table; `show` has all of it."""
+
+
+class Output:
+    """Where a command answers.
+
+    Args:
+        console: The terminal.
+        as_json: Whether data is printed as JSON.
+    """
+
+    def __init__(self, console: Console, *, as_json: bool) -> None:
+        self.console = console
+        self.as_json = as_json
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+        """Print rows, in a pipe or a file without cutting any; return the exit code."""
+        if not rows:
+            self.console.print(Text("nothing", style="dim"))
+            return 0
+        if not self.console.is_terminal:
+            cells = [[" ".join(printable(cell).split()) for cell in row] for row in rows]
+            *widths, _ = (max(map(len, column)) for column in zip(*cells, strict=True))
+            for *firsts, last in cells:
+                line = [cell.ljust(width) for cell, width in zip(firsts, widths, strict=True)]
+                self.console.print(Text("  ".join([*line, last])), soft_wrap=True)
+            return 0
+        table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+        for column in columns:
+            table.add_column(column, no_wrap=column != columns[-1], overflow="fold")
+        for row in rows:
+            table.add_row(*(Text(one_line(cell, CELL)) for cell in row))
+        self.console.print(table)
+        return 0
+
+    def report(self, data: dict[str, Any], text: str) -> None:
+        """Print what was done, as data or as a sentence."""
+        if self.as_json:
+            self.json(data)
+        else:
+            self.console.print(Text(text, style="dim"), soft_wrap=True)
+
+    def json(self, data: Any) -> None:
+        """Print data as JSON."""
+        # ASCII: nothing in it moves a cursor, and it survives any encoding
+        self.console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
+
+
+def read_lines(where: str) -> list[str]:
+    """Return the lines of a file; of the standard input for `-`.
+
+    Raises:
+        MemoryCommandError: If it cannot be read.
+    """
+
+    def lines(stream: IO[bytes]) -> list[str]:
+        # not by str.splitlines, which cuts at more than line ends
+        return stream.read().decode("utf-8").split("\n")
+
+    try:
+        if where == "-":
+            return lines(sys.stdin.buffer)
+        with Path(where).open("rb") as file:
+            return lines(file)
+    except (OSError, UnicodeDecodeError) as error:
+        raise MemoryCommandError(f"{where} cannot be read: {error}") from error
+
+
+def write_lines(where: str, lines: Sequence[str]) -> None:
+    """Write lines to a file; to the standard output for `-`.
+
+    Raises:
+        MemoryCommandError: If it cannot be written.
+    """
+    data = "".join(f"{line}\n" for line in lines).encode()
+    try:
+        if where == "-":
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+        else:
+            Path(where).write_bytes(data)
+    except OSError as error:
+        raise MemoryCommandError(f"{where} cannot be written: {error}") from error
