@@ -96,6 +96,7 @@ class Concept(Record):
         aliases: All of its names, `name` among them.
         merged_from: What made it one, beside what follows from the names.
         apart: Pairs of aliases, one of them its own, that are known not to be the same.
+        theme: Whether it has no name, and is what several memories have in common.
         current: It states nothing that is believed: who looks for what is, passes it by.
     """
 
@@ -104,6 +105,7 @@ class Concept(Record):
     aliases: tuple[Alias, ...] = Field(min_length=1)
     merged_from: tuple[Merge, ...] = ()
     apart: tuple[Pair, ...] = ()
+    theme: bool = False
     current: Literal[False] = False
 
     @model_validator(mode="before")

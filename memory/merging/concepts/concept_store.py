@@ -13,17 +13,18 @@ from react_mem.memory.merging.concepts.candidate_pairs import may_be_one
 from react_mem.memory.merging.concepts.named_entities import mentions
 from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.merging.concepts.resolution import related
+from react_mem.memory.merging.concepts.themes import themes, without
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Concept, Decider, Merge
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONCEPT, FACT, Kind
-from react_mem.memory.model.records import Fact
+from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, Kind
+from react_mem.memory.model.records import Episode, Fact
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 
 
 async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
-    """Return all concepts of a user, by id.
+    """Return all concepts of a user that have names, by id: see `themes` for the others.
 
     Args:
         store: The store.
@@ -66,7 +67,7 @@ async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact])
 
 
 async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
-    """Make a user's concepts anew from all facts, keeping what was decided about them.
+    """Make a user's concepts anew from all facts, keeping what was decided about them; and the themes.
 
     It takes up facts that were written without them, such as imported ones; where nothing is missing, nothing changes.
 
@@ -75,15 +76,15 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
         user_id: The owner.
 
     Returns:
-        All concepts.
+        All concepts that have names.
     """
 
     async def step() -> tuple[list[Concept], list[Change]]:
-        before = await load_concepts(store, user_id)
-        facts = await _kept(store, user_id, FACT)
+        concepts, facts, episodes = [await _kept(store, user_id, kind) for kind in (CONCEPT, FACT, EPISODE)]
         # thousands of facts take a second
-        after = await asyncio.to_thread(_anew, before, facts)
-        return after, _difference(user_id, before, after)
+        after, shared = await asyncio.to_thread(_anew, _read(concepts), facts, episodes)
+        before = {item.key: Concept.from_value(item.value) for item in concepts}
+        return after, _difference(user_id, before, [*after, *shared])
 
     return await transact(store, user_id, step)
 
@@ -215,12 +216,13 @@ def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Chang
         items: All concepts of an owner, as the store has them.
         gone: The ids of what is deleted.
     """
-    before = _read(items)
+    before = {item.key: Concept.from_value(item.value) for item in items}
     if not any(set(gone).intersection(concept.source_ids) for concept in before.values()):
         return []
-    names = Names.of(before.values())
+    names = Names.of(concept for concept in before.values() if not concept.theme)
     names.forget(gone)
-    after = {concept.id: concept for concept in names.concepts()}
+    shared = [without(concept, gone) for concept in before.values() if concept.theme]
+    after = {concept.id: concept for concept in (*names.concepts(), *shared) if concept is not None}
     [namespace] = {item.namespace for item in items}
     return [
         *(PutOp(namespace, id_, None) for id_ in before.keys() - after.keys()),
@@ -232,9 +234,12 @@ def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Chang
     ]
 
 
-def _anew(before: Mapping[str, Concept], facts: Iterable[Item]) -> list[Concept]:
-    told = (Fact.from_value(item.value) for item in facts)
-    return Names.in_facts(told, Names.of(before.values())).concepts()
+def _anew(
+    before: Mapping[str, Concept], facts: Iterable[Item], episodes: Iterable[Item]
+) -> tuple[list[Concept], list[Concept]]:
+    told = [Fact.from_value(item.value) for item in facts]
+    named = Names.in_facts(told, Names.of(before.values())).concepts()
+    return named, themes(told, (Episode.from_value(item.value) for item in episodes), named)
 
 
 def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str]) -> list[Change]:
@@ -276,7 +281,7 @@ def _merge_of(names: Names, whole: Concept, leaving: set[str]) -> Merge | None:
 
 
 def _read(items: Iterable[Item]) -> dict[str, Concept]:
-    return {item.key: Concept.from_value(item.value) for item in items}
+    return {item.key: Concept.from_value(item.value) for item in items if not item.value.get("theme")}
 
 
 def _one_of(concepts: Mapping[str, Concept], id_: str) -> Concept:
