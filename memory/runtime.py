@@ -100,10 +100,10 @@ if TYPE_CHECKING:
     from react_mem.memory.write.lifecycle import AgentMemory as AgentMemory
     from react_mem.memory.write.lifecycle import Recalled as Recalled
     from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory
-    from react_mem.memory.write.turns import END_CONVERSATION as END_CONVERSATION
-    from react_mem.memory.write.turns import TurnReport as TurnReport
+    from react_mem.memory.write.session import TurnReport as TurnReport
+    from react_mem.memory.write.storing import END_CONVERSATION as END_CONVERSATION
+    from react_mem.memory.write.storing import last_id as last_id
     from react_mem.memory.write.turns import Turns as Turns
-    from react_mem.memory.write.turns import last_id as last_id
     from react_mem.memory.write.unfolding import Unfolded as Unfolded
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -14,7 +14,7 @@ from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import PENDING
 from react_mem.memory.write.conversations import agents_with_work
-from react_mem.memory.write.turns import TurnReport
+from react_mem.memory.write.session import TurnReport
 
 log = logging.getLogger(__name__)
 

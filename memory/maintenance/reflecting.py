@@ -21,7 +21,8 @@ from react_mem.memory.reflect.skills import Learning
 from react_mem.memory.retrieval.alike import note_new_alike
 from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations
-from react_mem.memory.write.turns import TurnReport, Turns
+from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.turns import Turns
 
 _PAGE = 500
 

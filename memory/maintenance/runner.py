@@ -17,7 +17,8 @@ from react_mem.memory.model.states import MAX_FAILURES, Conversation, PendingTur
 from react_mem.memory.work.items import Work
 from react_mem.memory.write.claims import next_due
 from react_mem.memory.write.conversations import end_conversation
-from react_mem.memory.write.turns import TurnReport, Turns
+from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.turns import Turns
 
 
 @dataclass(frozen=True)

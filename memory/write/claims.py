@@ -1,21 +1,37 @@
-"""When a turn that waits may be read: not while somebody reads it, not while a model is down, not for ever in vain."""
+"""Turns that wait: claimed by one worker at a time, not while a model is down, and not for ever in vain."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
+
+from langgraph.store.base import SearchItem, SearchOp
 
 from react_mem.errors import ExtractionError, ModelUnavailable
+from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, scrub
+from react_mem.memory.model.changes import Change, delete_pending, put
+from react_mem.memory.model.namespaces import pending_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.transactions import transact
 from react_mem.memory.work.workers import is_dead
+from react_mem.memory.write.session import Session
+from react_mem.memory.write.wishes import wishes_of
 
 _FIRST_RETRY = 15.0
 _LAST_RETRY = 3600.0
 """Seconds until a model that was down is asked again, doubling: being asked at every turn does not bring it back."""
 
 _MAX_DOUBLINGS = 10
+
+_BATCH = 8
+"""Turns drawn from in one model call, at most: what a small model's window holds."""
+
+_CLAIM_MARGIN = 30.0
+"""Seconds a claim outlives the model call's deadline: reading and writing around it take far less."""
 
 
 def is_due(turn: PendingTurn, at: datetime) -> bool:
@@ -70,3 +86,83 @@ def freed(turn: PendingTurn, failure: Exception | None) -> PendingTurn:
 def in_short(failure: Exception) -> str:
     """Return an error in a line, to be kept with the owner's records: with its type where the text is not enough."""
     return scrub(failure) if isinstance(failure, ExtractionError) and str(failure) else cause_of(failure)
+
+
+async def claim(session: Session, worker: str) -> tuple[list[PendingTurn], bool, list[SearchItem]]:
+    """Claim what is to be drawn from now: turns of this conversation first, then what others left behind.
+
+    Args:
+        session: The conversation.
+        worker: Who draws from them.
+
+    Returns:
+        The turns, whether there are more, and the wishes to forget that a crash left, which the same round trip finds.
+    """
+    policy = session.memory.policy.extraction
+    waiting = SearchOp(pending_namespace(session.user_id), limit=WHOLE, refresh_ttl=False)
+
+    async def step() -> tuple[tuple[list[PendingTurn], bool, list[SearchItem]], list[Change]]:
+        at = now()
+        answers = await session.memory.store.abatch([waiting, wishes_of(session.user_id)])
+        found, wishes = cast("list[list[SearchItem]]", answers)
+        turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
+        # another agent's turns are read by its own model, under its own policy
+        free = [turn for turn in turns if turn.agent_id == session.agent_id and is_due(turn, at)]
+        stale = at - timedelta(seconds=policy.recover_after)
+        mine = [turn for turn in free if turn.session_id == session.session_id]
+        left = [turn for turn in free if turn.session_id != session.session_id and turn.created_at < stale]
+        # one conversation at a time: what is drawn belongs to it
+        group = mine or [turn for turn in left if turn.session_id == left[0].session_id]
+        until = at + timedelta(seconds=policy.timeout + _CLAIM_MARGIN)
+        due = [turn.model_copy(update={"claimed_by": worker, "claimed_until": until}) for turn in group[:_BATCH]]
+        return (due, len(mine) + len(left) > len(due), wishes), [put(session.user_id, turn) for turn in due]
+
+    return await transact(session.memory.store, session.user_id, step)
+
+
+async def still_mine(session: Session, due: Sequence[PendingTurn], worker: str) -> list[PendingTurn]:
+    """Return the turns that nobody else has taken over, as they would after the claim had run out, as stored."""
+    waiting = {str(value["id"]): value for value in await session.memory.pending(session.user_id)}
+    stored = [PendingTurn.from_value(waiting[turn.id]) for turn in due if turn.id in waiting]
+    return [turn for turn in stored if turn.claimed_by == worker]
+
+
+async def release(
+    session: Session, due: Sequence[PendingTurn], worker: str, *, failure: Exception | None = None
+) -> None:
+    """Give turns back that could not be drawn from to the end.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        worker: Who has claimed them.
+        failure: Why they could not be read; None where it was not tried to the end.
+    """
+
+    async def step() -> tuple[None, list[Change]]:
+        return None, given_back(session, await still_mine(session, due, worker), failure)
+
+    await transact(session.memory.store, session.user_id, step)
+    count_parked(due, failure)
+
+
+async def finish(session: Session, due: Sequence[PendingTurn], worker: str) -> None:
+    """Take the notes of turns away from which nothing is to be drawn."""
+
+    async def step() -> tuple[None, list[Change]]:
+        mine = await still_mine(session, due, worker)
+        return None, [delete_pending(session.user_id, turn.id) for turn in mine]
+
+    await transact(session.memory.store, session.user_id, step)
+
+
+def given_back(session: Session, mine: Sequence[PendingTurn], failure: Exception | None) -> list[Change]:
+    """Return the writes that let turns be claimed again."""
+    return [put(session.user_id, freed(turn, failure)) for turn in mine]
+
+
+def count_parked(due: Sequence[PendingTurn], failure: Exception | None) -> None:
+    """Count the turns that are left alone from now on."""
+    parked = sum(freed(turn, failure).failures >= MAX_FAILURES for turn in due)
+    if failure and parked:
+        telemetry.count("extraction.changes", parked, change="parked")

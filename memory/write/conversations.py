@@ -9,21 +9,19 @@ from datetime import timedelta
 
 from react_mem.errors import ExtractionError
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.index.entries import whole_text
-from react_mem.memory.merging.facts import fact_changes, load_facts
-from react_mem.memory.merging.reconcile import reconcile
-from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.merging.facts import load_facts
+from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION, EPISODE
-from react_mem.memory.model.operations import TranscriptMessage
 from react_mem.memory.model.records import Level, Message, now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
-from react_mem.memory.write.drafts import Stamp, settle_verbatim
-from react_mem.memory.write.turns import TurnReport, Turns
-from react_mem.memory.write.when import zone_of
-from react_mem.memory.write.wishes import wish_changes
+from react_mem.memory.write.committing import settled
+from react_mem.memory.write.drawing import ask, transcript_of
+from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.turns import Turns
+from react_mem.memory.write.wishes import grant_wishes, wish_changes
 
 MAX_MESSAGES = 80
 """Messages of a conversation that the model is shown, the latest: as many as an extraction takes."""
@@ -50,58 +48,38 @@ async def end_conversation(turns: Turns) -> TurnReport:
     if turns.extractor is None or not messages or not turns.memory.policy.extracts:
         await turns.memory.apply([put(turns.user_id, record)])
         return first
-    transcript = [
-        TranscriptMessage(id=m.id, role=m.role, text=whole_text(vars(m)), at=m.created_at, origin=m.origin)
-        for m in messages
-    ]
     try:
-        zone = zone_of(await turns.memory.profile.get_profile(turns.user_id))
-        extraction = await turns.extractor.extract(
-            transcript, (), deadline=turns.memory.policy.extraction.timeout, zone=zone
-        )
+        extraction = await ask(turns, transcript_of(messages, {message.id for message in messages}))
     except ExtractionError as error:
         return replace(first, problem=str(error))
-    stamp = Stamp(turns.session_id, turns.agent_id, now())
-    sources = tuple(message.id for message in messages)
+    stamp = turns.stamp()
     said = {message.id: message for message in messages}
     unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
 
     async def step() -> tuple[list[str], list[Change]]:
         if not await _is_as_read(turns, record.id, known, messages):
             return [], []
-        store = turns.memory.store
-        stored = await load_facts(store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
+        stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
         verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
         # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
         open_ = {source for fact in verbatim for source in fact.source_ids}
         operations = [operation for operation in extraction.ops if open_ & set(operation.source_ids)]
-        facts = await asyncio.to_thread(
-            reconcile,
-            operations,
-            stored,
-            at=stamp.at,
-            session_id=turns.session_id,
-            agent_id=turns.agent_id,
-            said=said,
-        )
         # what was kept word for word, and has now been read in its conversation
-        known_now = {**{fact.id: fact for fact in verbatim}, **{fact.id: fact for fact in facts}}
         still = drafts.parts_of(unread, verbatim)
-        kept, gone = await asyncio.to_thread(settle_verbatim, still, known_now.values(), open_)
-        changes = [delete(turns.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
-        changes += await fact_changes(store, turns.user_id, [*facts, *kept])
+        facts, _, changes = await settled(
+            turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=stamp.at
+        )
         changes += wish_changes(turns.user_id, operations, said)
         if extraction.episode is not None and turns.memory.policy.recall.episodic:
-            made = drafts.episode(replace(extraction.episode, milestone=""), sources, stamp)
+            made = drafts.episode(replace(extraction.episode, milestone=""), tuple(said), stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
-            whole = made.model_copy(update={"id": id_, "level": Level.CONVERSATION})
-            changes.append(put(turns.user_id, whole))
+            changes.append(put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})))
         changes.append(put(turns.user_id, record))
         return [fact.text for fact in facts if fact.current], changes
 
     stored = await transact(turns.memory.store, turns.user_id, step)
-    granted = await turns.grant_wishes()
+    granted = TurnReport(problem=await grant_wishes(turns.memory.store, turns.user_id))
     return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls) + granted
 
 

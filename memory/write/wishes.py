@@ -6,15 +6,15 @@ between leaves it to whoever extracts next for this user.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, PutOp, SearchItem, SearchOp
 
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.rights.forgetting import forget
 from react_mem.memory.store.owned import WHOLE
@@ -41,18 +41,25 @@ def wish_changes(user_id: str, operations: Iterable[Operation], said: Mapping[st
     return [PutOp(meta_namespace(user_id), key, value, index=False)]
 
 
-async def grant_wishes(store: BaseStore, user_id: str) -> list[Receipt]:
+def wishes_of(user_id: str) -> SearchOp:
+    """Return the search for what is noted of an owner's wishes."""
+    return SearchOp(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
+
+
+async def grant_wishes(store: BaseStore, user_id: str, found: Sequence[SearchItem] | None = None) -> str:
     """Forget for good what is noted; what was granted already is not granted again.
 
     Args:
         store: The store.
         user_id: The owner.
+        found: The notes; by default those that are there now.
 
     Returns:
-        A receipt for each note.
+        What went wrong, for the user; empty when nothing did.
     """
-    notes = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=WHOLE, refresh_ttl=False)
-    return [
+    notes = found if found is not None else cast("list[list[SearchItem]]", await store.abatch([wishes_of(user_id)]))[0]
+    receipts = [
         await forget(store, user_id, ids=note.value["ids"], said=note.value["said"], note=note.key)
         for note in sorted(notes, key=lambda item: (item.created_at, item.key))
     ]
+    return "; ".join(problem for receipt in receipts for problem in receipt.problems)

@@ -23,7 +23,8 @@ from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, now, record_id
 from react_mem.memory.store.owned import everything
-from react_mem.memory.write.turns import TurnReport, Turns
+from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.turns import Turns
 from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"

@@ -18,7 +18,8 @@ from react_mem.memory.model.operations import ExistingMemory, Extraction, Operat
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import transactions
 from react_mem.memory.write import turns
-from react_mem.memory.write.turns import Turns, last_id
+from react_mem.memory.write.storing import last_id
+from react_mem.memory.write.turns import Turns
 from tests.support.schedules import Choice, GatedStore, GuardedGatedStore, Schedule
 
 SAID = ["I like tea.", "Noted.", "ok", "ok"]

@@ -1,0 +1,237 @@
+"""Writing what was drawn from turns: facts, profile, episode and summary; or the user's statements as they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+
+from react_mem.errors import ExtractionError
+from react_mem.memory.language.text import normalise
+from react_mem.memory.merging.facts import fact_changes, load_facts
+from react_mem.memory.merging.reconcile import reconcile, said_again, ways
+from react_mem.memory.model.changes import Change, delete, delete_pending, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.operations import Extraction, Operation
+from react_mem.memory.model.profile import ProfileValue
+from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.write import drafts
+from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
+from react_mem.memory.write.drafts import Stamp, settle_verbatim
+from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.wishes import grant_wishes, wish_changes
+
+
+async def commit(
+    session: Session,
+    due: Sequence[PendingTurn],
+    messages: Sequence[Message],
+    shown: Sequence[Message],
+    extraction: Extraction,
+    related: Sequence[Fact],
+    worker: str,
+) -> TurnReport:
+    """Write what a model has drawn from turns, and take their notes away, in one batch.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        messages: What was said in them.
+        shown: What the model was shown.
+        extraction: What it said.
+        related: The facts that it was shown.
+        worker: Who has claimed the turns.
+    """
+    user_id, stamp = session.user_id, session.stamp()
+    # what is drawn from a message before the turn was said then, and not now
+    said = {message.id: message for message in shown}
+    read = {message.id for message in messages}
+    unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
+    more = await _more_said(unread, messages)
+    # what is put in these words, beside its own, is said again
+    words = {normalise(text) for text in (*(fact.text for fact in unread), *(op.text for op in extraction.ops))}
+    spoken = [*(fact.id for fact in unread), *(fact.id for fact in related if not words.isdisjoint(ways(fact)))]
+    wished = wish_changes(user_id, extraction.ops, said)
+
+    async def step() -> tuple[TurnReport, list[Change]]:
+        mine = await still_mine(session, due, worker)
+        if not mine:
+            return TurnReport(calls=extraction.calls), []
+        stored = await load_facts(session.memory.store, user_id, extraction.ops, spoken, verbatim_in=session.session_id)
+        facts, kept, changes = await settled(
+            session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
+        )
+        changes += await _told(session, extraction, mine, messages, stamp)
+        learnt, refused = await _profile(session, extraction, stamp, said)
+        changes += [*learnt, *wished]
+        changes += [delete_pending(user_id, turn.id) for turn in mine]
+        whole = {fact.id: fact for fact in (*facts, *kept)}.values()
+        news = [fact for fact in whole if _is_news(fact, stored.get(fact.id))]
+        report = TurnReport(
+            stored=[fact.text for fact in news if fact.current],
+            retired=[fact.text for fact in news if not fact.current],
+            calls=extraction.calls,
+            problem="; ".join(filter(None, [_left_out(extraction, bool(unread)), more, *refused])),
+        )
+        return report, changes
+
+    report = await transact(session.memory.store, user_id, step)
+    # it is no longer believed; now it goes for good
+    return report + TurnReport(problem=await grant_wishes(session.memory.store, user_id)) if wished else report
+
+
+async def settled(
+    session: Session,
+    operations: Sequence[Operation],
+    stored: Mapping[str, Fact],
+    said: Mapping[str, Message],
+    *,
+    unread: Sequence[Fact],
+    beside: Iterable[Fact],
+    read: Collection[str],
+    at: datetime,
+) -> tuple[list[Fact], list[Fact], list[Change]]:
+    """Reconcile what was read with what is known, and with what was kept word for word.
+
+    Args:
+        session: The conversation.
+        operations: What was read.
+        stored: The facts that they may be about, by id.
+        said: The messages that they cite, by id.
+        unread: What no label covers, as verbatim facts.
+        beside: The facts that the verbatim ones are settled with, beside those that change.
+        read: The ids of the messages that were read.
+        at: Now.
+
+    Returns:
+        The facts that change, those that stay verbatim, and the writes.
+    """
+    facts = await asyncio.to_thread(
+        reconcile, operations, stored, at=at, session_id=session.session_id, agent_id=session.agent_id, said=said
+    )
+    known = {fact.id: fact for fact in (*beside, *facts)}
+    kept, gone = await asyncio.to_thread(settle_verbatim, unread, known.values(), read)
+    changes: list[Change] = [delete(session.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
+    whole = {fact.id: fact for fact in (*facts, *kept)}
+    changes += await fact_changes(session.memory.store, session.user_id, list(whole.values()))
+    return facts, kept, changes
+
+
+async def _told(
+    session: Session, extraction: Extraction, mine: Sequence[PendingTurn], messages: Sequence[Message], stamp: Stamp
+) -> list[Change]:
+    """Return the writes of a turn's episode and summary."""
+    changes: list[Change] = []
+    sources = tuple(message.id for message in messages)
+    if extraction.episode is not None and session.memory.policy.recall.episodic:
+        # a task that has been forgotten meanwhile is not linked to
+        linked = dict.fromkeys(step for turn in mine for step in turn.task_steps)
+        there = await session.memory.records(session.user_id, MemoryScope.STATE, linked) if linked else {}
+        steps = tuple(id_ for id_ in linked if id_ in there)
+        made = drafts.episode(extraction.episode, sources, stamp, steps)
+        changes.append(put(session.user_id, await session.memory.episodic.told_before(session.user_id, made)))
+    if extraction.summary:
+        summary = session.memory.dialog.summary(
+            extraction.summary,
+            session_id=session.session_id,
+            agent_id=session.agent_id,
+            source_ids=sources,
+            origins=[message.origin for message in messages],
+            at=stamp.at,
+        )
+        changes.append(put(session.user_id, summary))
+    return changes
+
+
+async def keep_verbatim(
+    session: Session,
+    due: Sequence[PendingTurn],
+    messages: Sequence[Message],
+    worker: str,
+    *,
+    failure: ExtractionError | None = None,
+) -> TurnReport:
+    """Keep the user's statements word for word: for good without a model, until it works again after a failure.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        messages: What was said in them.
+        worker: Who has claimed them.
+        failure: Why no model could read them.
+    """
+    error = in_short(failure) if failure else ""
+    verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
+    more = await _more_said(verbatim, messages)
+
+    async def step() -> tuple[TurnReport, list[Change]]:
+        mine = await still_mine(session, due, worker)
+        if not mine:
+            # forgotten meanwhile, or read by somebody else
+            return TurnReport(problem=error), []
+        stored = await load_facts(session.memory.store, session.user_id, (), [fact.id for fact in verbatim])
+        kept = {f.id: said_again(stored[f.id], f) if f.id in stored else f for f in verbatim}
+        if failure is None:
+            # without a model nobody has read it; once there is one, it is offered (see `memory.write.unread`)
+            new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
+            kept |= new
+        changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
+        if failure is not None:
+            changes += given_back(session, mine, failure)
+        else:
+            changes += [delete_pending(session.user_id, turn.id) for turn in mine]
+        added = [fact.text for id_, fact in kept.items() if id_ not in stored]
+        problem = "; ".join(filter(None, [error, more]))
+        return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=problem), changes
+
+    report = await transact(session.memory.store, session.user_id, step)
+    count_parked(due, failure)
+    return report
+
+
+async def _profile(
+    session: Session, extraction: Extraction, stamp: Stamp, said: Mapping[str, Message]
+) -> tuple[list[Change], list[str]]:
+    """Return the write of what was learnt of the profile, and why some of it was refused."""
+    if not extraction.profile_changes:
+        return [], []
+    learnt = {
+        change.field: ProfileValue(
+            value=change.value,
+            source_ids=change.source_ids,
+            updated_at=max((said[id_].created_at for id_ in change.source_ids if id_ in said), default=stamp.at),
+        )
+        for change in extraction.profile_changes
+    }
+    update, changes = await session.memory.profile.changes(
+        session.user_id, learnt, session_id=session.session_id, agent_id=session.agent_id
+    )
+    return changes, [f"the profile does not take {field}: {reason}" for field, reason in update.refused.items()]
+
+
+_MORE_SAID = (
+    f"more than {drafts.MAX_VERBATIM} statements in one message; those beyond are found in the message, not as facts"
+)
+
+
+async def _more_said(kept: Sequence[Fact], messages: Sequence[Message]) -> str:
+    """Return that messages state more than is kept of them on its own, for the user; nothing where they do not."""
+    many = len(kept) >= drafts.MAX_VERBATIM and await asyncio.to_thread(drafts.says_more_than_kept, messages)
+    return _MORE_SAID if many else ""
+
+
+def _is_news(fact: Fact, before: Fact | None) -> bool:
+    """Return whether a fact has been said or has ended; another one may only depend on it, or be in doubt about it."""
+    return before is None or (fact.source_ids, fact.current) != (before.source_ids, before.current) or before.verbatim
+
+
+def _left_out(extraction: Extraction, kept: bool) -> str:
+    """Return what of a model's answer was not taken, for the user, and what became of it."""
+    reasons = list(dict.fromkeys(extraction.rejected))
+    if extraction.complete and not reasons:
+        return ""
+    count = len(extraction.rejected)
+    what = f"{count} proposals were refused ({'; '.join(reasons)})" if reasons else "not everything could be read"
+    return f"{what}; the words that no label covers are kept as said" if kept else what

@@ -1,0 +1,163 @@
+"""Drawing from turns that a worker has claimed: indexed, shown to the model with what is known, its answer written."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+
+from react_mem.errors import ExtractionError
+from react_mem.memory import telemetry
+from react_mem.memory.index.entries import whole_text
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.store.transactions import transact
+from react_mem.memory.write.claims import finish, release, still_mine
+from react_mem.memory.write.committing import commit, keep_verbatim
+from react_mem.memory.write.following import follow
+from react_mem.memory.write.joining import join
+from react_mem.memory.write.related import related_facts
+from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.when import zone_of
+
+log = logging.getLogger(__name__)
+
+
+async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> TurnReport:
+    """Draw from turns of one conversation.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        worker: Who has claimed them.
+    """
+    try:
+        due = await _on_path(session, due, worker)
+        due, messages = await _index(session, due, worker)
+        if not due:
+            # forgotten meanwhile, taken over, or part of a turn that has its answer by now
+            return TurnReport()
+        if not session.memory.policy.extracts:
+            await finish(session, due, worker)
+            return TurnReport()
+        if session.extractor is None:
+            return await keep_verbatim(session, due, messages, worker)
+        try:
+            said = " ".join(message.text for message in messages if message.role == "user")
+            related = await related_facts(session.memory.store, session.user_id, said)
+            shown = await _shown(session, due, messages)
+            transcript = transcript_of(shown, {message.id for message in messages})
+            extraction = await ask(session, _with_steps(transcript, due), related)
+        except ExtractionError as error:
+            log.warning("extraction failed, the user's statements are kept word for word: %s", error)
+            telemetry.count("degradations", part="extraction")
+            return await keep_verbatim(session, due, messages, worker, failure=error)
+        return await commit(session, due, messages, shown, extraction, related, worker)
+    except asyncio.CancelledError:
+        # a newer turn takes over: it must not wait until the claim runs out
+        await asyncio.shield(release(session, due, worker))
+        raise
+    except Exception as error:
+        # what cannot be written is parked in the end, like what cannot be read: it must not block what waits behind
+        try:
+            await release(session, due, worker, failure=error)
+        except Exception as again:
+            log.warning("the turns stay claimed until the claim runs out: %s", cause_of(again))
+        raise
+
+
+async def ask(session: Session, transcript: Sequence[TranscriptMessage], related: Sequence[Fact] = ()) -> Extraction:
+    """Have the model say what is in a conversation.
+
+    Args:
+        session: The conversation; it has an extractor.
+        transcript: What the model is shown of it.
+        related: The facts that it may be about.
+
+    Raises:
+        ExtractionError: If the model fails.
+    """
+    existing = [
+        ExistingMemory(
+            id=fact.id,
+            text=fact.text,
+            about=fact.about,
+            at=fact.said_at,
+            until=fact.valid_to,
+            also=(fact.quote, fact.reading, *(wording.text for wording in fact.wordings)),
+        )
+        for fact in related
+    ]
+    assert session.extractor is not None  # noqa: S101 - narrows for the type checker
+    zone = zone_of(await session.memory.profile.get_profile(session.user_id))
+    deadline = session.memory.policy.extraction.timeout
+    return await session.extractor.extract(transcript, existing, deadline=deadline, zone=zone)
+
+
+def transcript_of(messages: Sequence[Message], read: Collection[str]) -> list[TranscriptMessage]:
+    """Return messages as a model is shown them.
+
+    Args:
+        messages: The messages.
+        read: The ids of those that are drawn from; the others are shown for what comes before them.
+    """
+    return [
+        TranscriptMessage(
+            id=m.id, role=m.role, text=whole_text(vars(m)), at=m.created_at, context=m.id not in read, origin=m.origin
+        )
+        for m in messages
+    ]
+
+
+def _with_steps(transcript: list[TranscriptMessage], due: Sequence[PendingTurn]) -> list[TranscriptMessage]:
+    """Put what the agent did before the last message of each turn."""
+    for turn in due:
+        if turn.steps:
+            last = max((place for place, m in enumerate(transcript) if m.id in turn.source_ids), default=0)
+            did = TranscriptMessage(id=f"{turn.id}:steps", role="tool", text="\n".join(turn.steps))
+            transcript.insert(last, did)
+    return transcript
+
+
+async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) -> Sequence[PendingTurn]:
+    """Return the turns that the conversation has not left behind; what it has is no longer believed."""
+    if not any(turn.forked for turn in due):
+        return due
+    await follow(session.memory.store, session.user_id, session.session_id)
+    return await still_mine(session, due, worker)
+
+
+async def _index(
+    session: Session, due: Sequence[PendingTurn], worker: str
+) -> tuple[Sequence[PendingTurn], Sequence[Message]]:
+    """Let messages be found by meaning and join the chain.
+
+    Returns:
+        The turns that are still this worker's, which know that they have joined, and their messages.
+    """
+    joins = session.memory.policy.summaries.enabled
+
+    async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message]], list[Change]]:
+        mine = await still_mine(session, due, worker)
+        messages = await session.messages([source for turn in mine for source in turn.source_ids])
+        changes = [put(session.user_id, message) for message in messages]
+        if not joins or not mine:
+            return (mine, messages), changes
+        changes += await join(session.memory, session.user_id, mine, messages)
+        joined = [turn.model_copy(update={"chained": True}) for turn in mine]
+        return (joined, messages), [*changes, *(put(session.user_id, turn) for turn in joined)]
+
+    return await transact(session.memory.store, session.user_id, step)
+
+
+async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:
+    """Return the messages of turns, each turn with those before it that the model is shown too."""
+    known = {message.id: message for message in messages}
+    context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
+    told = {**known, **{message.id: message for message in await session.messages(context)}}
+    # by turns, and not by place: in a thread that was trimmed the places begin anew
+    order = dict.fromkeys(id_ for turn in due for id_ in (*turn.context_ids, *turn.source_ids))
+    return [told[id_] for id_ in order if id_ in told]
