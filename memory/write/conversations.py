@@ -56,9 +56,9 @@ async def end_conversation(turns: Turns) -> TurnReport:
     said = {message.id: message for message in messages}
     unread = await asyncio.to_thread(drafts.unread_facts, extraction.unread, messages, stamp)
 
-    async def step() -> tuple[list[str], list[Change]]:
+    async def step() -> tuple[tuple[list[str], bool], list[Change]]:
         if not await _is_as_read(turns, record.id, known, messages):
-            return [], []
+            return ([], False), []
         stored = await load_facts(turns.memory.store, turns.user_id, extraction.ops, verbatim_in=turns.session_id)
         verbatim = [fact for fact in stored.values() if fact.verbatim and said.keys() & set(fact.source_ids)]
         # what was read with its turn has been decided since, perhaps taken back: only the rest is still to be promoted
@@ -69,18 +69,19 @@ async def end_conversation(turns: Turns) -> TurnReport:
         facts, _, changes = await settled(
             turns, operations, stored, said, unread=still, beside=verbatim, read=open_, at=stamp.at
         )
-        changes += wish_changes(turns.user_id, operations, said)
+        wished = wish_changes(turns.user_id, operations, said)
+        changes += wished
         if extraction.episode is not None and turns.memory.policy.recall.episodic:
             made = drafts.episode(replace(extraction.episode, milestone=""), tuple(said), stamp)
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
             changes.append(put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})))
         changes.append(put(turns.user_id, record))
-        return [fact.text for fact in facts if fact.current], changes
+        return ([fact.text for fact in facts if fact.current], bool(wished)), changes
 
-    stored = await transact(turns.memory.store, turns.user_id, step)
-    granted = TurnReport(problem=await grant_wishes(turns.memory.store, turns.user_id))
-    return replace(first, stored=[*first.stored, *stored], calls=first.calls + extraction.calls) + granted
+    stored, wished = await transact(turns.memory.store, turns.user_id, step)
+    done = first + TurnReport(stored, calls=extraction.calls)
+    return done + TurnReport(problem=await grant_wishes(turns.memory.store, turns.user_id)) if wished else done
 
 
 async def _is_as_read(turns: Turns, id_: str, known: object, messages: Sequence[Message]) -> bool:

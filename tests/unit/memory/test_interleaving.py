@@ -17,7 +17,7 @@ from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import transactions
-from react_mem.memory.write import turns
+from react_mem.memory.write import claims as claiming
 from react_mem.memory.write.storing import last_id
 from react_mem.memory.write.turns import Turns
 from tests.support.schedules import Choice, GatedStore, GuardedGatedStore, Schedule
@@ -160,7 +160,7 @@ def test_nothing_is_lost_in_any_order_of_a_user_and_two_workers_of_whom_some_are
         with pytest.MonkeyPatch.context() as patch:
             if claims == "run out":
                 # each worker may take over what the other one is at
-                patch.setattr(turns, "_CLAIM_MARGIN", -1_000_000.0)
+                patch.setattr(claiming, "_CLAIM_MARGIN", -1_000_000.0)
             one = make(store, patch, extraction={"mode": extraction})
             actors = {"user": one.talk, "first": one.turns.extract, "second": one.turns.extract}
             await one.store.schedule.run(actors, choices, may_be_cancelled=WORKERS, after_each=one.nothing_is_lost)
