@@ -24,6 +24,18 @@ def test_the_contract_covers_every_package() -> None:
     assert set(contract["contracts"][0]["layers"]) >= {f"react_mem.{folder}" for folder in folders}
 
 
+def test_every_room_outside_the_memory_has_floors_without_exceptions() -> None:
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = config["tool"]["importlinter"]["contracts"]
+    within = {room: one for one in contracts for room in one.get("containers", ())}
+    inits = (file for top in ("graphs", "agents", "tools") for file in (ROOT / top).rglob("__init__.py"))
+    rooms = {f"react_mem.{'.'.join(file.parent.relative_to(ROOT).parts)}" for file in inits}
+    assert len(rooms) >= 7
+    assert rooms <= within.keys()
+    assert all(within[room]["exhaustive"] for room in rooms)
+    assert not any("ignore_imports" in contract for contract in contracts)
+
+
 def test_no_module_has_two_names() -> None:
     """The top-level folders are importable by their own names from the project's root, and nothing may do so."""
     script = """
