@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
@@ -24,7 +25,7 @@ from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.retrieve import not_searched, private_values, search_web
 from react_mem.graphs.state import AgentState, current_turn
 from react_mem.graphs.switching import Switching, SwitchState
-from react_mem.graphs.task_graph import TASK_TOKENS, TaskGraphs, TaskNotes, taken_steps, with_task
+from react_mem.graphs.task_graph import tasks_of, with_task
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from react_mem.memory import MemoryQuery, MemoryScope
 from react_mem.memory.context import (
@@ -40,16 +41,19 @@ from react_mem.memory.context import (
     tool_tokens,
 )
 from react_mem.memory.runtime import (
+    TASK_TOKENS,
     AgentMemory,
     AgentRunner,
     Identity,
     Recalled,
     Reflecting,
+    TaskNotes,
     TurnMemory,
     Turns,
     identify,
     last_id,
     record_turn,
+    taken_steps,
 )
 from react_mem.tools.routing.switch import Offer
 from react_mem.tools.working_memory import recall_step
@@ -96,7 +100,7 @@ class MemoryNodes:
         self.tools = (*agent.tools, *recalling, *found) if agent.tools else ()
         self._tool_tokens = self._switching.most_tokens if self._switching else tool_tokens(agent.tools)
         self._reason = Reason(agent, self.compose, self.offer)
-        self._tasks = TaskGraphs.of(agent)
+        self._tasks = tasks_of(agent)
         self._task_tokens = TASK_TOKENS if self._tasks else 0
         # one that only quotes fills in no schema and sums nothing up: memory has ways of its own
         small = None if isinstance(agent.small_model, ExtractiveChatModel) else agent.small_model
@@ -164,7 +168,8 @@ class MemoryNodes:
         self, state: MemState, identity: Identity | None, runtime: Runtime[AgentContext]
     ) -> TaskNotes | None:
         assert self._tasks is not None  # noqa: S101 - narrows for the type checker
-        return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime)
+        tell = partial(events.task, runtime.stream_writer)
+        return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime.store, tell)
 
     async def _choose(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> Offer:
         assert self._switching is not None  # noqa: S101 - narrows for the type checker
@@ -237,7 +242,11 @@ class MemoryNodes:
             return {"working_memory": updated}
         recompressed = notes is not None and notes["compressed"] != updated["compressed"]
         identity = identify(runtime, get_config())
-        moved = await self._tasks.advance(state["messages"], task, updated, recompressed, identity, runtime)
+        tell = partial(events.task, runtime.stream_writer)
+        goal, steps = updated["goal"], updated["steps"]
+        moved = await self._tasks.advance(
+            state["messages"], task, goal, steps, recompressed, identity, runtime.store, tell
+        )
         return {"working_memory": updated, "task": moved}
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:

@@ -58,31 +58,17 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import now as now
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.model.skills import StepExperience as StepExperience
-    from react_mem.memory.model.states import Task as Task
     from react_mem.memory.opening import open_storage as open_storage
     from react_mem.memory.reflect.skills import record_turn as record_turn
-    from react_mem.memory.reflect.tasks import SAID as SAID
-    from react_mem.memory.reflect.tasks import KeptTask as KeptTask
-    from react_mem.memory.reflect.tasks import Plan as Plan
-    from react_mem.memory.reflect.tasks import Taken as Taken
-    from react_mem.memory.reflect.tasks import TaskGraph as TaskGraph
-    from react_mem.memory.reflect.tasks import TaskKeeper as TaskKeeper
-    from react_mem.memory.reflect.tasks import all_taken as all_taken
-    from react_mem.memory.reflect.tasks import asks_to_go_on as asks_to_go_on
-    from react_mem.memory.reflect.tasks import context_of as context_of
-    from react_mem.memory.reflect.tasks import continues as continues
-    from react_mem.memory.reflect.tasks import evidence_in as evidence_in
-    from react_mem.memory.reflect.tasks import meant as meant
-    from react_mem.memory.reflect.tasks import merge as merge
-    from react_mem.memory.reflect.tasks import observed as observed
-    from react_mem.memory.reflect.tasks import plan_of as plan_of
-    from react_mem.memory.reflect.tasks import proven as proven
+    from react_mem.memory.reflect.tasks.turn_tasks import TASK_TOKENS as TASK_TOKENS
+    from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
+    from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
+    from react_mem.memory.reflect.tasks.turn_tasks import taken_steps as taken_steps
     from react_mem.memory.rights.forgetting import Forgotten as Forgotten
     from react_mem.memory.rights.forgetting import forget as forget
     from react_mem.memory.rights.forgetting import forget_said as forget_said
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.scopes import ExperienceMemoryStore as ExperienceMemoryStore
-    from react_mem.memory.scopes import StateMemoryStore as StateMemoryStore
     from react_mem.memory.store.calibration import reference_questions as reference_questions
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model

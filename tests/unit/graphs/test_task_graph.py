@@ -113,7 +113,7 @@ async def test_what_may_prove_a_step_is_read_off_the_event_loop(monkeypatch: pyt
         threads.append(threading.get_ident())
         return proven(*args)
 
-    monkeypatch.setattr("react_mem.graphs.task_graph.proven", noting)
+    monkeypatch.setattr("react_mem.memory.reflect.tasks.turn_tasks.proven", noting)
     await begun(memory_store())
     assert len(threads) == 1
     assert threads[0] != threading.get_ident()

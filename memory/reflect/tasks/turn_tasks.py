@@ -1,0 +1,340 @@
+"""Task of a turn: planned before the answer, moved on as tools are called, kept for the conversation to come.
+
+A plan that cannot be had costs the plan, not the turn: it is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NotRequired, Protocol
+
+from langchain_core.messages import AnyMessage, HumanMessage
+from langgraph.store.base import BaseStore
+from typing_extensions import TypedDict
+
+from react_mem.errors import ExtractionError
+from react_mem.memory import telemetry
+from react_mem.memory.llm.asking import Asker
+from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.merging.transcript import message_record_id, text_of
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.states import Task
+from react_mem.memory.reflect.tasks.planning import SAID, plan_of
+from react_mem.memory.reflect.tasks.progress import observed
+from react_mem.memory.reflect.tasks.proof import Taken, all_taken, evidence_in, proven
+from react_mem.memory.reflect.tasks.reading import Plan, continues
+from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
+from react_mem.memory.reflect.tasks.task_graph import TaskGraph, merge
+from react_mem.memory.reflect.tasks.task_lines import context_of
+from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
+from react_mem.memory.scopes.state import StateMemoryStore
+from react_mem.prompts import load_prompt
+
+_FORM = load_prompt("task_graph_context")
+
+TASK_TOKENS = 450
+"""What a task takes in the prompt: its lines (`memory.reflect.tasks.task_lines.MAX_TOKENS`) in their frame."""
+
+ASK_EVERY = 6
+"""Steps of the loop after which the model is asked again how far the task is: what tools do is seen without it."""
+
+
+class TaskNotes(TypedDict):
+    """The task of a conversation, as its checkpoint has it.
+
+    Args:
+        id: The id of its record.
+        graph: The task graph, as JSON.
+        shown: What the prompt shows of it; empty for nothing.
+        noted: How many steps of the turn it knows.
+        asked: At how many steps the model was asked last.
+        current: The step that was worked on last.
+        taken: The ids of the steps that were taken in this turn.
+        records: The ids of the steps' records, by the steps' ids.
+        proofs: The words of this conversation that have proven a step, and prove no other.
+    """
+
+    id: str
+    graph: dict[str, Any]
+    shown: str
+    noted: int
+    asked: int
+    current: str | None
+    taken: list[str]
+    records: dict[str, str]
+    # a checkpoint of an earlier version has none
+    proofs: NotRequired[Taken]
+
+
+class Tell(Protocol):
+    """Report of how far the task of a turn is, or that there is no plan of it."""
+
+    def __call__(
+        self, status: Literal["ok", "degraded"], message: str, *, graph: Mapping[str, Any] | None = None
+    ) -> None:
+        """Report it."""
+
+
+class TurnTasks:
+    """The tasks of one agent's turns.
+
+    Args:
+        planner: Asks the small model; None where it cannot plan.
+        tools: What each of the agent's tools is for.
+        agent_id: The agent.
+        policy: The policy.
+    """
+
+    def __init__(self, planner: Asker | None, tools: Mapping[str, str], agent_id: str, policy: MemoryPolicy) -> None:
+        self._planner = planner
+        self._tools = dict(tools)
+        self._agent_id = agent_id
+        self._policy = policy
+
+    async def begin(
+        self,
+        thread: Sequence[AnyMessage],
+        before: TaskNotes | None,
+        identity: Identity | None,
+        store: BaseStore | None,
+        tell: Tell,
+    ) -> TaskNotes | None:
+        """Return the task of a turn that begins: what was begun before, or what the model plans.
+
+        Args:
+            thread: The messages of the conversation, the request last.
+            before: The task of the turn before.
+            identity: The user and the conversation; None where nothing is remembered.
+            store: Where memories are, if anywhere.
+            tell: Is told how far the task is.
+        """
+        keeper = self._keeper(identity, store)
+        request = text_of(thread[-1])
+        taken = before.get("proofs", {}) if before else {}
+        try:
+            known = await self._known(request, before, keeper)
+            if known is not None and asks_to_go_on(request):
+                tell("ok", "Going on with an unfinished task.", graph=known.graph.to_json())
+                return await self._kept(_notes(known, taken), thread, keeper)
+            if self._planner is None:
+                tell("degraded", "The turn goes on without a plan: the small model can only quote.")
+                return _resting(before)
+            # not meant by any word, but the model may see that the request is about it
+            latest = await self._latest(keeper) if known is None else None
+            offered = known or latest
+            graph = offered.graph if offered else None
+            plan = await self._planner.ask(plan_of(self._tools, thread[:-1], request, graph))
+            if latest is not None and continues(plan, latest.graph):
+                known = latest
+            shown = thread[-SAID - 1 :]
+            plan, taken = await _proven(plan, graph, shown, _still_shown(taken, shown))
+            notes = _planned(plan, request, known, thread, keeper, taken)
+            if notes is None:
+                # talk in between: the task that is known waits for its next turn
+                return _resting(_notes(known, taken) if known else None)
+            note = "; ".join(f"left out: {repair}" for repair in plan.repairs)
+            tell("ok", note, graph=notes["graph"])
+            return await self._kept(notes, thread, keeper, new=known is None or notes["id"] != known.id)
+        except Exception as error:
+            _degrade(tell, error)
+            return _resting(before)
+
+    async def advance(
+        self,
+        thread: Sequence[AnyMessage],
+        notes: TaskNotes,
+        goal: str,
+        steps: Sequence[Mapping[str, Any]],
+        recompressed: bool,
+        identity: Identity | None,
+        store: BaseStore | None,
+        tell: Tell,
+    ) -> TaskNotes:
+        """Return the task after tools were called.
+
+        What the prompt shows of it changes only where the prompt changes anyhow, or the model was asked: in between it
+        grows at its end, and provider caches hit.
+
+        Args:
+            thread: The messages of the conversation.
+            notes: The task.
+            goal: What the turn is to reach.
+            steps: Its steps.
+            recompressed: Whether older steps have just been compressed.
+            identity: The user and the conversation; None where nothing is remembered.
+            store: Where memories are, if anywhere.
+            tell: Is told how far the task is.
+        """
+        if not notes["shown"]:
+            return notes
+        graph = TaskGraph.from_json(notes["graph"])
+        after, current = observed(graph, steps[notes["noted"] :])
+        notes = {**notes, "noted": len(steps), "current": current or notes["current"]}
+        fresh = recompressed
+        try:
+            if len(steps) - notes["asked"] >= ASK_EVERY and not after.is_over:
+                notes["asked"] = len(steps)
+                after, notes["proofs"] = await self._asked(notes, goal, steps, after, thread)
+                fresh = True
+        except ExtractionError as error:
+            _degrade(tell, error)
+        if fresh:
+            notes["shown"] = _shown(after, notes["current"])
+        return await self._moved(notes, graph, after, thread, self._keeper(identity, store), tell)
+
+    def finish(self, notes: TaskNotes) -> TaskNotes:
+        """Return the task after the answer, which does no step of it by itself: it waits for the next turn.
+
+        Args:
+            notes: The task.
+        """
+        return {**notes, "shown": "", "noted": 0, "asked": 0}
+
+    def _keeper(self, identity: Identity | None, store: BaseStore | None) -> TaskKeeper | None:
+        if identity is None or store is None:
+            return None
+        state = StateMemoryStore(store, self._policy)
+        return TaskKeeper(state, identity.user_id, identity.session_id, self._agent_id)
+
+    async def _known(self, request: str, before: TaskNotes | None, keeper: TaskKeeper | None) -> KeptTask | None:
+        if keeper is None:
+            return _as_kept(before) if before and not _as_kept(before).graph.is_over else None
+        async with asyncio.timeout(self._policy.recall.timeout):
+            # what was forgotten meanwhile must not come back from the checkpoint
+            kept = await keeper.load(before["id"]) if before else None
+            return kept if kept is not None and not kept.graph.is_over else await keeper.find(request)
+
+    async def _latest(self, keeper: TaskKeeper | None) -> KeptTask | None:
+        if keeper is None:
+            return None
+        async with asyncio.timeout(self._policy.recall.timeout):
+            return await keeper.latest()
+
+    async def _asked(
+        self,
+        notes: TaskNotes,
+        goal: str,
+        steps: Sequence[Mapping[str, Any]],
+        task: TaskGraph,
+        thread: Sequence[AnyMessage],
+    ) -> tuple[TaskGraph, Taken]:
+        """Return a task as the model sees it in the middle of a turn, and the words that have proven a step."""
+        taken = notes.get("proofs", {})
+        if self._planner is None:
+            return task, taken
+        plan = await self._planner.ask(plan_of(self._tools, (), goal, task, steps[-ASK_EVERY:]))
+        asked = next((place for place in reversed(range(len(thread))) if isinstance(thread[place], HumanMessage)), 0)
+        plan, taken = await _proven(plan, task, thread[asked:], taken)
+        return merge(task, plan.graph) if plan.graph.steps else task, taken
+
+    async def _moved(
+        self,
+        notes: TaskNotes,
+        before: TaskGraph,
+        after: TaskGraph,
+        thread: Sequence[AnyMessage],
+        keeper: TaskKeeper | None,
+        tell: Tell,
+    ) -> TaskNotes:
+        if after == before:
+            return notes
+        taken = [step.id for step in after.steps if (old := before.step(step.id)) and old.status != step.status]
+        moved: TaskNotes = {
+            **notes,
+            "graph": after.to_json(),
+            "taken": list(dict.fromkeys([*notes["taken"], *taken])),
+        }
+        tell("ok", "", graph=moved["graph"])
+        try:
+            return await self._kept(moved, thread, keeper)
+        except Exception as error:
+            _degrade(tell, error)
+            return moved
+
+    async def _kept(
+        self, notes: TaskNotes, thread: Sequence[AnyMessage], keeper: TaskKeeper | None, *, new: bool = False
+    ) -> TaskNotes:
+        if keeper is None:
+            return notes
+        async with asyncio.timeout(self._policy.recall.timeout):
+            records = await keeper.save(_as_kept(notes), _source(thread, keeper), new=new)
+        return {**notes, "records": records}
+
+
+def taken_steps(notes: TaskNotes | None) -> tuple[str, ...]:
+    """Return the ids of the records of the steps that a turn took."""
+    return tuple(notes["records"][id_] for id_ in notes["taken"] if id_ in notes["records"]) if notes else ()
+
+
+def _planned(
+    plan: Plan,
+    request: str,
+    known: KeptTask | None,
+    thread: Sequence[AnyMessage],
+    keeper: TaskKeeper | None,
+    taken: Taken,
+) -> TaskNotes | None:
+    if known is not None and plan.goes_on:
+        return _notes(KeptTask(known.id, merge(known.graph, plan.graph)), taken)
+    if not plan.graph.steps:
+        return None
+    # nothing has been done for it yet, whatever the model says
+    graph = TaskGraph(plan.graph.goal, tuple(replace(step, status="pending", error="") for step in plan.graph.steps))
+    if known is not None and meant(request, [known.graph.goal]) is not None:
+        # who asks to go on with it has set no new one, even if the model takes it for one
+        return _notes(KeptTask(known.id, merge(known.graph, graph)), taken)
+    source = _source(thread, keeper)
+    task = KeptTask(Task.identity(keeper.session_id if keeper else "", source), graph)
+    # what is wished for in these words is not done by them
+    return _notes(task, all_taken(taken, thread[-1]))
+
+
+async def _proven(plan: Plan, known: TaskGraph | None, shown: Sequence[AnyMessage], taken: Taken) -> tuple[Plan, Taken]:
+    # long messages take a while to read
+    return await asyncio.to_thread(lambda: proven(plan, known, evidence_in(shown), taken))
+
+
+def _still_shown(taken: Taken, shown: Sequence[AnyMessage]) -> Taken:
+    ids = {str(message.id) for message in shown}
+    return {id_: spans for id_, spans in taken.items() if id_ in ids}
+
+
+def _notes(task: KeptTask, taken: Taken) -> TaskNotes:
+    return TaskNotes(
+        id=task.id,
+        graph=task.graph.to_json(),
+        shown=_shown(task.graph, None),
+        noted=0,
+        asked=0,
+        current=None,
+        taken=[],
+        records={},
+        proofs=taken,
+    )
+
+
+def _resting(notes: TaskNotes | None) -> TaskNotes | None:
+    """Return a task that this turn does not work on."""
+    return {**notes, "shown": "", "taken": []} if notes else None
+
+
+def _as_kept(notes: TaskNotes) -> KeptTask:
+    return KeptTask(notes["id"], TaskGraph.from_json(notes["graph"]))
+
+
+def _shown(graph: TaskGraph, current: str | None) -> str:
+    lines = context_of(graph, current)
+    return _FORM.format(task=lines) if lines else ""
+
+
+def _source(thread: Sequence[AnyMessage], keeper: TaskKeeper | None) -> str:
+    asked = next((message for message in reversed(thread) if isinstance(message, HumanMessage)), thread[-1])
+    return message_record_id(keeper.session_id if keeper else "", asked)
+
+
+def _degrade(tell: Tell, error: Exception) -> None:
+    telemetry.count("degradations", part="task_graph")
+    tell("degraded", f"The turn goes on without a plan: {cause_of(error)}")
