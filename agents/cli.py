@@ -17,12 +17,12 @@ from rich.text import Text
 from react_mem.agents.config import load_agent_config, load_agent_config_file
 from react_mem.agents.terminal.chat import Chat
 from react_mem.agents.terminal.console import Terminal
-from react_mem.agents.terminal.context import add_context_parser, run_context
+from react_mem.agents.terminal.context_view import add_context_parser, run_context
 from react_mem.agents.terminal.demo import hold_conversation, run_demo
 from react_mem.agents.terminal.memory import run_memory
 from react_mem.agents.terminal.memory_arguments import add_parser
 from react_mem.agents.terminal.stats import add_stats_parser, run_stats
-from react_mem.agents.terminal.worker import add_worker_parsers, run_maintain, run_worker
+from react_mem.agents.terminal.worker_command import add_worker_parsers, run_maintain, run_worker
 from react_mem.errors import AgentConfigError, MemoryCommandError, ModelConfigError, StorageError, ToolConfigError
 from react_mem.memory import StorageSettings
 

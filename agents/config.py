@@ -19,7 +19,7 @@ from react_mem.memory import MemoryPolicy
 from react_mem.memory.runtime import ModelChoice, ModelEndpoint
 from react_mem.prompts import load_prompt
 from react_mem.tools.registry import check_tool_name
-from react_mem.tools.routing.settings import SwitchSettings, as_switch_settings
+from react_mem.tools.routing.routing_settings import SwitchSettings, as_switch_settings
 from react_mem.tools.suggest import valid_names
 
 AGENTS_ENV = "REACT_MEM_AGENTS"

@@ -29,6 +29,6 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import Record as Record
     from react_mem.memory.model.records import Summary as Summary
     from react_mem.memory.opening import open_memory as open_memory
-    from react_mem.memory.store.settings import StorageSettings as StorageSettings
+    from react_mem.memory.store.storage_settings import StorageSettings as StorageSettings
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -22,8 +22,8 @@ from react_mem.memory.maintenance.worker import close_workers
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore, Pool
-from react_mem.memory.store.server import open_database
-from react_mem.memory.store.settings import StorageSettings
+from react_mem.memory.store.postgres_server import open_database
+from react_mem.memory.store.storage_settings import StorageSettings
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from benchmarks.routing.systems import Chosen, Cosines, Meter, Oracle, Switched,
 from react_mem.agents.models import load_chat_model
 from react_mem.memory.context import fence, tool_tokens
 from react_mem.memory.store.embeddings import load_embedding_model
-from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.routing_settings import SwitchSettings
 
 Metrics = dict[str, float]
 

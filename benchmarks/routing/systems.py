@@ -21,10 +21,10 @@ from langgraph.store.memory import InMemoryStore
 from benchmarks.routing.data import ToolData
 from react_mem.memory.context import count_tokens, tool_tokens
 from react_mem.tools.routing.find_tools import make_find_tools
+from react_mem.tools.routing.route_vectors import PREPARING
 from react_mem.tools.routing.routes import tool_routes
-from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.routing_settings import SwitchSettings
 from react_mem.tools.routing.switch import Switch
-from react_mem.tools.routing.vectors import PREPARING
 from react_mem.tools.routing.words import WordIndex
 
 

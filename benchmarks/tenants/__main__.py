@@ -27,7 +27,7 @@ from benchmarks.report import Metrics, environment, print_table, write_json
 from benchmarks.tenants.data import PROBES, WANTED, Data, Question
 from benchmarks.tenants.systems import System, opened
 from react_mem.memory.store.embedded import embedded_database
-from react_mem.memory.store.search import EXACT_SCAN_LIMIT
+from react_mem.memory.store.searches import EXACT_SCAN_LIMIT
 
 OURS = "react_mem"
 STOCK_ROWS = 100_000

@@ -18,7 +18,7 @@ from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, SUMMARY
-from react_mem.memory.summaries.chain import shown
+from react_mem.memory.summaries.summary_groups import shown
 from react_mem.prompts import load_prompt
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}

@@ -17,7 +17,7 @@ from itertools import chain, filterfalse
 from react_mem.memory.language import LANGUAGES, known_language
 from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.folding import fold
-from react_mem.memory.language.matching import Speech
+from react_mem.memory.language.identification import Speech
 from react_mem.memory.language.statements import sentences
 
 _DATE = r"\d{4}-\d{2}-\d{2}"

@@ -8,6 +8,6 @@ from react_mem._lazy import door
 
 if TYPE_CHECKING:
     from react_mem.errors import StorageError as StorageError
-    from react_mem.memory.store.settings import StorageSettings as StorageSettings
+    from react_mem.memory.store.storage_settings import StorageSettings as StorageSettings
 else:
     __getattr__, __dir__, __all__ = door(__name__)

@@ -23,7 +23,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.store.search import Parameters, in_namespace
+from react_mem.memory.store.searches import Parameters, in_namespace
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 

@@ -44,7 +44,6 @@ from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import ROOT
 from react_mem.memory.store import binary
-from react_mem.memory.store.arms import arm_by_arm, may_be_an_arm
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.linked import read_linked
 from react_mem.memory.store.migrations import migrate
@@ -52,10 +51,11 @@ from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
 from react_mem.memory.store.questions import query_vectors, question_vectors
 from react_mem.memory.store.reading import Reader, Reads
-from react_mem.memory.store.recall import recall_statement, to_recall
+from react_mem.memory.store.recall_query import recall_statement, to_recall
 from react_mem.memory.store.scale import Scale
-from react_mem.memory.store.search import EXACT_SCAN_LIMIT, check_filter
-from react_mem.memory.store.text import index_entries, storable, to_json
+from react_mem.memory.store.search_arms import arm_by_arm, may_be_an_arm
+from react_mem.memory.store.searches import EXACT_SCAN_LIMIT, check_filter
+from react_mem.memory.store.stored_text import index_entries, storable, to_json
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
 from react_mem.memory.store.writes import ItemRow, Types, Writes, index_rows, read_types, write, write_if

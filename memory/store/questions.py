@@ -14,7 +14,7 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.text import storable
+from react_mem.memory.store.stored_text import storable
 from react_mem.memory.store.vectors import checked_vector, finite_vector
 
 _QUESTION_SECONDS = 3.0

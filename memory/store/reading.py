@@ -15,7 +15,7 @@ from psycopg.rows import DictRow
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
-from react_mem.memory.store.search import Searches, Target
+from react_mem.memory.store.searches import Searches, Target
 
 _GET = """
     SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes

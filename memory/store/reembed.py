@@ -29,9 +29,9 @@ from react_mem.memory.index.entries import TERM_NUMBERS
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.migrations import of_dims, stored_embedding, upgrade
 from react_mem.memory.store.model_guard import wait_for_writers
-from react_mem.memory.store.server import connected
-from react_mem.memory.store.settings import StorageSettings
-from react_mem.memory.store.text import entries_of_fields
+from react_mem.memory.store.postgres_server import connected
+from react_mem.memory.store.storage_settings import StorageSettings
+from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.vectors import checked_vector
 from react_mem.memory.store.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
 

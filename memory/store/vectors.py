@@ -22,8 +22,8 @@ from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.model_guard import hold_model
-from react_mem.memory.store.search import Parameters, in_namespace
-from react_mem.memory.store.text import entries_of_fields
+from react_mem.memory.store.searches import Parameters, in_namespace
+from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.writes import columns, read_types
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]

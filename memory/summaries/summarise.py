@@ -17,13 +17,13 @@ from react_mem.memory.llm.calls import is_broken_off, said_in, say, without_retr
 from react_mem.memory.llm.fencing import fence
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.model.summary_settings import SummarySettings
-from react_mem.memory.summaries.answers import objection, read_summary
-from react_mem.memory.summaries.chain import MASTER
+from react_mem.memory.summaries.cleaning import objection, read_summary
 from react_mem.memory.summaries.coherence import Coherence, compare
-from react_mem.memory.summaries.extractive import MADE_BY, extract_sentences
+from react_mem.memory.summaries.extracts import MADE_BY, extract_sentences
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.summaries.sources import Source, bounded, rendered
-from react_mem.memory.telemetry.models import model_name
+from react_mem.memory.summaries.summary_groups import MASTER
+from react_mem.memory.telemetry.model_calls import model_name
 from react_mem.prompts import load_prompt
 
 _CHARS_PER_WORD = 6

@@ -17,10 +17,10 @@ from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.records import Summary
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.chain import Fold, applied, next_fold, without
-from react_mem.memory.summaries.extractive import MADE_BY
+from react_mem.memory.summaries.extracts import MADE_BY
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
+from react_mem.memory.summaries.summary_groups import Fold, applied, next_fold, without
 from react_mem.memory.write.joining import caught_up, load_chain
 
 MAX_FOLDS = 20

@@ -15,8 +15,8 @@ from datetime import datetime
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.branches.beliefs import believed, part_of
+from react_mem.memory.branches.branch_summaries import regrown
 from react_mem.memory.branches.marks import put_tip, read_marks
-from react_mem.memory.branches.summaries import regrown
 from react_mem.memory.branches.tree import following, left_behind, root_of, with_trunk
 from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.facts import fact_changes
@@ -37,7 +37,7 @@ from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text
 from react_mem.memory.store.owned import WHOLE, everything, set_aside
 from react_mem.memory.store.transactions import transact
-from react_mem.memory.summaries.chain import MASTER
+from react_mem.memory.summaries.summary_groups import MASTER
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.owned import WHOLE
-from react_mem.memory.summaries.chain import MAX_WAITING
+from react_mem.memory.summaries.summary_groups import MAX_WAITING
 
 
 async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:

@@ -11,7 +11,7 @@ from benchmarks.routing.__main__ import measure
 from benchmarks.routing.data import Request, load_requests, load_tools
 from benchmarks.routing.systems import Chosen, Words, make_tools
 from react_mem.tools.routing.routes import tool_routes
-from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.routing_settings import SwitchSettings
 
 TOOLS = load_tools()
 REQUESTS = [*load_requests("tune"), *load_requests("test")]

@@ -25,9 +25,9 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.namespaces import pending_namespace
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.server import connected
-from react_mem.memory.store.settings import StorageSettings
+from react_mem.memory.store.postgres_server import connected
 from react_mem.memory.store.statistics import statistics
+from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.telemetry.prometheus import exposition
 from tests.support.databases import open_memory_store
 

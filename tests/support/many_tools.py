@@ -10,10 +10,10 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
-from react_mem.tools.routing import vectors
+from react_mem.tools.routing import route_vectors
 from tests.support.databases import WordEmbeddings
 
-vectors.AFTER = 0.0  # no test waits for quiet
+route_vectors.AFTER = 0.0  # no test waits for quiet
 
 VERBS = ("paint", "repair", "sell", "wash", "move", "rent", "insure", "photograph", "weigh", "burn")
 THINGS = (
@@ -78,4 +78,4 @@ def word_store(embeddings: WordEmbeddings | None = None) -> InMemoryStore:
 
 async def vectors_made() -> None:
     """Wait until the tools have vectors: they are made behind the first turn."""
-    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == vectors.PREPARING))
+    await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == route_vectors.PREPARING))

@@ -11,8 +11,8 @@ from typing import Protocol, runtime_checkable
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
 
+from react_mem.tools.routing.route_vectors import NotReady, RouteVectors
 from react_mem.tools.routing.routes import Route
-from react_mem.tools.routing.vectors import NotReady, RouteVectors
 from react_mem.tools.routing.words import WordIndex
 
 VECTOR = "vector"

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from react_mem.errors import ToolConfigError
-from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.routing_settings import SwitchSettings
 from react_mem.tools.suggest import valid_names
 
 MAX_EXAMPLES = 20

@@ -14,12 +14,12 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import ExtractionError
-from react_mem.tools.routing.asking import Picks, ToolPicker
 from react_mem.tools.routing.layers import layer_routes
 from react_mem.tools.routing.relations import Follows, Relations, Suggestion
 from react_mem.tools.routing.router import Ranking, Router
 from react_mem.tools.routing.routes import tool_routes
-from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.routing_settings import SwitchSettings
+from react_mem.tools.routing.tool_picker import Picks, ToolPicker
 
 CLEAR = 0.75
 """Margin of the nearest tool from which the small model is not asked: then it is right in 82 of 100 requests

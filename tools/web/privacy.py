@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from react_mem.memory.language import index_terms, index_words, listed
-from react_mem.tools.web.names import Span
+from react_mem.tools.web.person_names import Span
 from react_mem.tools.web.private_values import private_spans
 
 MAX_QUERY_CHARS = 400

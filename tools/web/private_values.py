@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 
 from react_mem.memory.language import fold, listed
-from react_mem.tools.web.names import Kind, Span, named
+from react_mem.tools.web.person_names import Kind, Span, named
 
 
 def _fields(name: str) -> re.Pattern[str]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from react_mem.memory.language.times.days import Period
-from react_mem.memory.language.times.folding import for_times
 from react_mem.memory.language.times.modifiers import joined, modified
 from react_mem.memory.language.times.named import CONTEXT_CHARS, Named, Scene, Side
 from react_mem.memory.language.times.rules import RULES
+from react_mem.memory.language.times.spelling import for_times
 from react_mem.memory.language.times.unspaced import side_of
 
 _MAX_NAMED = 8

@@ -24,7 +24,7 @@ from react_mem.agents.opening import open_agent
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage
-from react_mem.memory.store import StorageSettings, server
+from react_mem.memory.store import StorageSettings, postgres_server
 from react_mem.memory.store.embedded import embedded_server
 from tests.support.embedded import STOP_SECONDS, kill_server, servers
 from tests.support.embedded import server as server_of
@@ -294,7 +294,7 @@ class TestGivenServer:
     @pytest.fixture(autouse=True)
     def an_hour_to_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Who would wait for the pool's timeout waits in vain."""
-        monkeypatch.setattr(server, "_CONNECT_DEADLINE", 3600.0)
+        monkeypatch.setattr(postgres_server, "_CONNECT_DEADLINE", 3600.0)
 
     async def test_one_that_is_gone_is_named_at_once_and_found_when_it_is_back(self, data_dir: Path) -> None:
         async with embedded_server(data_dir) as running, open_storage(given(running.url)) as storage:

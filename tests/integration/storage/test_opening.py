@@ -20,7 +20,7 @@ from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.opening import Storage, open_storage, open_store
 from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import LOCAL_MODEL
-from react_mem.memory.store.settings import PLATFORM_SCHEMA
+from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA
 from tests.support.databases import open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")

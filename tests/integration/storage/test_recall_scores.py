@@ -19,7 +19,7 @@ from react_mem.memory.index.entries import SPEAKS_OF_ITSELF, TELLS_WHEN, Entry, 
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.text import index_entries
+from react_mem.memory.store.stored_text import index_entries
 from tests.support.recalling import DIALOG, SCALE, asked, message, open_recalling, put, shared_database
 
 SPEAKERS = ("Mira", "Tom")

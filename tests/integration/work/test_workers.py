@@ -21,7 +21,7 @@ from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import WORK, work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.search import Target
+from react_mem.memory.store.searches import Target
 from react_mem.memory.work.items import Work, put_work
 from react_mem.memory.write.turns import Turns
 

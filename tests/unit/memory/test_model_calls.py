@@ -32,7 +32,7 @@ from react_mem.memory.telemetry.catalogue import PURPOSE
 from react_mem.memory.write.chat_summary.form import ChatSummaryRequest
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.extraction import create_extractor
-from react_mem.tools.routing.asking import ToolPicker as ToolAsker
+from react_mem.tools.routing.tool_picker import ToolPicker as ToolAsker
 from react_mem.tools.web.decision import model_says_yes
 
 ROOT = Path(__file__).parents[3]

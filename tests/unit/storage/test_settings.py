@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from react_mem.errors import StorageNotConfigured
-from react_mem.memory.store.settings import DEFAULT_DATA_DIR, PLATFORM_SCHEMA, StorageSettings
+from react_mem.memory.store.storage_settings import DEFAULT_DATA_DIR, PLATFORM_SCHEMA, StorageSettings
 
 IMAGE = {"LANGSERVE_GRAPHS": '{"agent": "./graphs"}'}
 DEVELOPMENT = {**IMAGE, "LANGSMITH_LANGGRAPH_API_VARIANT": "local_dev", "DATABASE_URI": ":memory:"}

@@ -20,7 +20,7 @@ from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.summary_settings import SummarySettings
-from react_mem.memory.summaries.chain import applied, next_fold, shown
+from react_mem.memory.summaries.summary_groups import applied, next_fold, shown
 
 AT = datetime(2026, 11, 20, tzinfo=UTC)
 ANN = Identity("ann", "s")

@@ -19,8 +19,8 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.operations import Extraction
 from react_mem.memory.model.records import Summary
 from react_mem.memory.store.owned import everything
-from react_mem.memory.summaries.chain import MAX_WAITING
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
+from react_mem.memory.summaries.summary_groups import MAX_WAITING
 from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.folding import MAX_FOLDS, fold
 from react_mem.memory.write.joining import load_chain

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 from react_mem.memory.model.records import SummaryLevel
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.coherence import compare
-from react_mem.memory.summaries.extractive import extract_sentences
+from react_mem.memory.summaries.extracts import extract_sentences
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.summaries.sources import MAX_CHARS, Source
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask

@@ -10,7 +10,7 @@ import pytest
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.tools.routing.relations import Follows
-from react_mem.tools.routing.settings import SwitchSettings
+from react_mem.tools.routing.routing_settings import SwitchSettings
 from react_mem.tools.routing.switch import Offer, Switch
 from tests.support.databases import WordEmbeddings
 from tests.support.many_tools import FailingEmbeddings, many_tools, vectors_made, word_store

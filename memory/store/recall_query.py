@@ -33,7 +33,7 @@ from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.calibration import Calibration
-from react_mem.memory.store.text import storable
+from react_mem.memory.store.stored_text import storable
 
 _PARTNER_PIECES = 2 * MAX_CHUNKS
 """Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and

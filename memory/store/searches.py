@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from langgraph.store.base import SearchOp
 
 from react_mem.memory.store.binary import Binary
-from react_mem.memory.store.text import storable
+from react_mem.memory.store.stored_text import storable
 
 EXACT_SCAN_LIMIT = 10_000
 """Vectors of a namespace up to which every one is compared, and nothing is missed. Measured with 384 dimensions on a

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from react_mem.memory.language.times.days import Period
-from react_mem.memory.language.times.folding import MAX_QUESTION
 from react_mem.memory.language.times.mentions import mentions
 from react_mem.memory.language.times.modifiers import opened
+from react_mem.memory.language.times.spelling import MAX_QUESTION
 
 
 def named_periods(question: str, now: datetime) -> tuple[Period, ...]:

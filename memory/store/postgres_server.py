@@ -21,7 +21,7 @@ from react_mem.memory.store.failures import not_available, place_of, translated
 from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.settings import StorageSettings
+from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.telemetry import watch_pool
 
 CONNECT_TIMEOUT = 5

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.summaries.chain import MASTER, MAX_WAITING
+from react_mem.memory.summaries.summary_groups import MASTER, MAX_WAITING
 
 
 def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequence[Message]) -> ContextChain:

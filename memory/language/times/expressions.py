@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from react_mem.memory.language.times.folding import MAX_QUESTION, for_times
+from react_mem.memory.language.times.spelling import MAX_QUESTION, for_times
 from react_mem.memory.language.times.vocabulary import YEAR, questions, told
 from react_mem.memory.language.times.years import is_year
 

@@ -1,3 +1,0 @@
-"""Errors of storage; each message names the cause and the fix."""
-
-from __future__ import annotations
