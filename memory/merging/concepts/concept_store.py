@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from langgraph.store.base import BaseStore, Item, PutOp, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, Item, SearchItem, SearchOp
 
 from react_mem.memory.merging.concepts.candidate_pairs import may_be_one
 from react_mem.memory.merging.concepts.named_entities import mentions
@@ -18,6 +18,7 @@ from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Concept, Decider, Merge
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, Kind
+from react_mem.memory.model.namespaces import decode
 from react_mem.memory.model.records import Episode, Fact
 from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
@@ -222,16 +223,9 @@ def concepts_without(items: Sequence[Item], gone: Collection[str]) -> list[Chang
     names = Names.of(concept for concept in before.values() if not concept.theme)
     names.forget(gone)
     shared = [without(concept, gone) for concept in before.values() if concept.theme]
-    after = {concept.id: concept for concept in (*names.concepts(), *shared) if concept is not None}
-    [namespace] = {item.namespace for item in items}
-    return [
-        *(PutOp(namespace, id_, None) for id_ in before.keys() - after.keys()),
-        *(
-            PutOp(namespace, id_, concept.to_value(), index=False)
-            for id_, concept in after.items()
-            if before.get(id_) != concept
-        ),
-    ]
+    [(_, user, *_)] = {item.namespace for item in items}
+    after = [concept for concept in (*names.concepts(), *shared) if concept is not None]
+    return _difference(decode(user), before, after)
 
 
 def _anew(

@@ -43,11 +43,13 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
         episodes: All episodes, which tell by their goals what they were about.
         named: The concepts that have names: no theme says less than one of these.
     """
-    spoken = [(fact.text, fact) for fact in facts if fact.current and not fact.verbatim]
-    goals = [(episode.goal, episode) for episode in episodes]
+    told: list[tuple[str, Fact | Episode]] = [
+        *((fact.text, fact) for fact in facts if fact.current and not fact.verbatim),
+        *((episode.goal, episode) for episode in episodes),
+    ]
     uses: defaultdict[_Key, dict[str, str]] = defaultdict(dict)
     said: dict[str, Fact | Episode] = {}
-    for text, record in [*spoken, *goals]:
+    for text, record in told:
         said[record.id] = record
         for key, phrase in _phrases(text):
             uses[key].setdefault(record.id, phrase)
