@@ -1,8 +1,8 @@
 """Who runs: agent configs, their models, the managers by name, opening an agent."""
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config
 from react_mem.agents.context import AgentContext
-from react_mem.agents.opening import open_agent
 from react_mem.errors import AgentConfigError
 
 __all__ = ["AgentConfig", "AgentConfigError", "AgentContext", "available_agents", "load_agent_config", "open_agent"]

@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
-from react_mem.graphs.state import AgentState, current_turn
+from react_mem.graphs.agent_state import AgentState, current_turn
 from react_mem.graphs.switching.prefetch import from_ahead
 from react_mem.memory import telemetry
 

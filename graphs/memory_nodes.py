@@ -21,9 +21,9 @@ from react_mem.agents.context import AgentContext
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
+from react_mem.graphs.agent_state import AgentState, current_turn
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.retrieve import not_searched, private_values, search_web
-from react_mem.graphs.state import AgentState, current_turn
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.graphs.task_graph import tasks_of, with_task
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
@@ -56,7 +56,7 @@ from react_mem.memory.runtime import (
     taken_steps,
 )
 from react_mem.tools.routing.switch import Offer
-from react_mem.tools.working_memory import recall_step
+from react_mem.tools.working_memory_tools import recall_step
 
 if TYPE_CHECKING:
     from react_mem.tools.web import WebSearch

@@ -41,7 +41,7 @@ from react_mem.agents.model_errors import ModelFailure, explain_model_error
 from react_mem.agents.resolve import NamedModel, ResolvedAgent
 from react_mem.errors import ModelCallError
 from react_mem.graphs import events
-from react_mem.graphs.state import current_turn
+from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.unreadable_answer import unreadable_answer
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE

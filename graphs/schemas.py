@@ -15,7 +15,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict, is_typeddict
 
 from react_mem.errors import StateSchemaError
-from react_mem.graphs.state import AgentInput, AgentOutput, AgentState, append_messages
+from react_mem.graphs.agent_state import AgentInput, AgentOutput, AgentState, append_messages
 
 _SHARED = {*AgentState.__annotations__, *get_type_hints(LangChainState)}
 

@@ -14,12 +14,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 from typing_extensions import TypedDict
 
+from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.compression import LoggedStep, digest
-from react_mem.graphs.state import current_turn
 from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import count_tokens, squeezed_text, text_of
 from react_mem.prompts import load_prompt
-from react_mem.tools.working_memory import compress_working_memory
+from react_mem.tools.working_memory_tools import compress_working_memory
 
 _FORM = load_prompt("compressed_steps")
 

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, AsyncExitStack
 
 from rich.text import Text
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.opening import open_agent
 from react_mem.agents.terminal.column import Column, one_line
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.loop import LoopThread

@@ -8,8 +8,8 @@ import sys
 import uuid
 from typing import Any
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import load_agent_config
-from react_mem.agents.opening import open_agent
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.render import TurnView
 from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn

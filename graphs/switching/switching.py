@@ -15,7 +15,7 @@ from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import ToolConfigError
 from react_mem.graphs import events
-from react_mem.graphs.state import current_turn, model_calls
+from react_mem.graphs.agent_state import current_turn, model_calls
 from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
 from react_mem.memory.context import text_of, tool_tokens

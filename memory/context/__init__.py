@@ -9,7 +9,7 @@ from react_mem._lazy import door
 if TYPE_CHECKING:
     from react_mem.memory.context.assembly import Assembled as Assembled
     from react_mem.memory.context.assembly import assemble as assemble
-    from react_mem.memory.context.conversation import squeezed_text as squeezed_text
+    from react_mem.memory.context.dialogue import squeezed_text as squeezed_text
     from react_mem.memory.context.frame import Frame as Frame
     from react_mem.memory.context.layout import Layout as Layout
     from react_mem.memory.context.layout import lay_out as lay_out

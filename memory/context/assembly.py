@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from react_mem.memory.context.conversation import ThreadTurn, Verbatim, fit, visible
+from react_mem.memory.context.dialogue import ThreadTurn, Verbatim, fit, visible
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
 from react_mem.memory.context.layout import Layout
 from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from langchain_core.messages import AnyMessage
 
-from react_mem.memory.context.conversation import (
+from react_mem.memory.context.dialogue import (
     ThreadTurn,
     Verbatim,
     current_start,

@@ -10,7 +10,7 @@ from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, Syste
 # On Python < 3.12 typing.TypedDict yields null JSON schemas in the server.
 from typing_extensions import TypedDict
 
-from react_mem.memory.context.conversation import bounded, current_start, is_step, squeezed, visible
+from react_mem.memory.context.dialogue import bounded, current_start, is_step, squeezed, visible
 from react_mem.prompts import load_prompt
 
 _FORGOTTEN = load_prompt("forgotten_message")

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from react_mem.memory.graph.derived import Direction, Edge, LinkDocument
+from react_mem.memory.graph.link_reading import Reader
 from react_mem.memory.graph.links import LinkKind, Node
-from react_mem.memory.graph.reading import Reader
 
 STRENGTH = {
     LinkKind.SUPPORT: 1.0,

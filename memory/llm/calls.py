@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from react_mem.errors import DeadlineExceeded, ModelRejected
 from react_mem.memory import telemetry
 from react_mem.memory.llm.answers import as_json
-from react_mem.memory.llm.errors import translate
+from react_mem.memory.llm.llm_errors import translate
 
 HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""

@@ -13,8 +13,8 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem
 
 from react_mem.memory.graph.derived import LinkDocument
+from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import LinkKind, Node
-from react_mem.memory.graph.reading import reader
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
 from react_mem.memory.index.fusion import GRAPH
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp

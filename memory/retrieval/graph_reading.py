@@ -11,8 +11,8 @@ from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.graph.derived import Direction, Edge, derived
 from react_mem.memory.graph.export import Graph, GraphLink, GraphNode
+from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import LinkKind, Node
-from react_mem.memory.graph.reading import reader
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.graph.wording import name_of, reason
 from react_mem.memory.model.interface import MemoryScope

@@ -21,7 +21,7 @@ from react_mem.memory.merging.speakers import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of
 from react_mem.memory.model.namespaces import LINKS, META, owner_namespace
-from react_mem.memory.model.profile import Profile, ProfileValue
+from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import BELIEVED
 from react_mem.memory.retrieval import last_known

@@ -22,7 +22,7 @@ from react_mem.memory.merging.standing_knowledge import stale_knowledge
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.kinds import CHAIN, FACT, MESSAGE, PROFILE, SUMMARY
 from react_mem.memory.model.namespaces import meta_namespace
-from react_mem.memory.model.profile import Profile, ProfileValue
+from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, fact_id, now
 from react_mem.memory.rights.erasure import erasing, forget_caches

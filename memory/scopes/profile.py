@@ -16,7 +16,7 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.profile import PROFILE_KEY, Profile, ProfileField, ProfileValue
+from react_mem.memory.model.profile_record import PROFILE_KEY, Profile, ProfileField, ProfileValue
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.scopes.scope import ScopeStore

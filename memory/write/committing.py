@@ -13,7 +13,7 @@ from react_mem.memory.merging.reconcile import reconcile, said_again, ways
 from react_mem.memory.model.changes import Change, delete, delete_pending, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.operations import Extraction, Operation
-from react_mem.memory.model.profile import ProfileValue
+from react_mem.memory.model.profile_record import ProfileValue
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact

@@ -31,7 +31,7 @@ from react_mem.memory.model.namespaces import (
     owner_namespace,
     scope_namespace,
 )
-from react_mem.memory.model.profile import PROFILE_KEY, Profile
+from react_mem.memory.model.profile_record import PROFILE_KEY, Profile
 from react_mem.memory.model.records import Fact, Message, Summary, now
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.scopes.profile import merged_field, split_fields, values_of, with_text

@@ -24,9 +24,9 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.work.workers import worker_name
+from react_mem.memory.write.chain_folding import fold
 from react_mem.memory.write.claims import claim
 from react_mem.memory.write.drawing import draw
-from react_mem.memory.write.folding import fold
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.storing import AgentStep, store_turn
 from react_mem.memory.write.unread import offer_unread

@@ -6,8 +6,8 @@ import pytest
 from langchain_core.tools import tool
 from psycopg.sql import SQL, Identifier
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import encode, terminal_namespace

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
-from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import put
 from react_mem.memory.opening import open_storage

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.cli import main
-from react_mem.agents.opening import open_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.opening import open_storage
 from react_mem.memory.store import StorageSettings

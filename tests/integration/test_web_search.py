@@ -556,7 +556,9 @@ async def test_one_search_serves_a_process() -> None:
     assert web_search(settings()) is not web_search(settings(max_results=1))
 
 
-@pytest.mark.parametrize("module", ["react_mem.agents.cli", "react_mem.agents.opening", "react_mem.tools.web_search"])
+@pytest.mark.parametrize(
+    "module", ["react_mem.agents.cli", "react_mem.agents.agent_opening", "react_mem.tools.web_search"]
+)
 def test_a_package_that_one_setting_needs_is_loaded_when_it_is_used(module: str) -> None:
     packages = {"ddgs", "langmem", "tavily", "trafilatura", "lxml"}
     check = f"import sys, {module}; print(sorted({packages} & set(sys.modules)))"

@@ -23,3 +23,11 @@ def test_no_two_classes_have_one_name() -> None:
             if isinstance(node, ast.ClassDef):
                 defined[node.name.lstrip("_")].append(f"{module.relative_to(ROOT)}:{node.lineno}")
     assert {name: places for name, places in defined.items() if len(places) > 1} == {}
+
+
+def test_no_two_files_have_one_name() -> None:
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for module in _modules():
+        if module.name != "__init__.py":
+            found[module.name].append(str(module.relative_to(ROOT)))
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}

@@ -10,8 +10,8 @@ from typing import cast
 from langgraph.store.base import BaseStore, Item, SearchItem, SearchOp
 
 from react_mem.memory.merging.concepts.candidate_pairs import may_be_one
+from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.merging.concepts.named_entities import mentions
-from react_mem.memory.merging.concepts.names import Names
 from react_mem.memory.merging.concepts.resolution import related
 from react_mem.memory.merging.concepts.themes import themes, without
 from react_mem.memory.model.changes import Change, delete, put

@@ -13,8 +13,8 @@ from react_mem.memory.llm.asking import ModelQuestion
 from react_mem.memory.llm.fencing import block, flat, row
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.reflect.tasks.reading import Plan, parse
-from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, TaskGraph
+from react_mem.memory.reflect.tasks.plan_reading import Plan, parse
+from react_mem.memory.reflect.tasks.task_steps import MAX_STEPS, TaskGraph
 
 _MAX_REQUEST = 2_000
 _MAX_SAID = 400

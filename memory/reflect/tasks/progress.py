@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from react_mem.memory.language.indexed_words import index_terms
-from react_mem.memory.reflect.tasks.task_graph import Step, TaskGraph
+from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
 _MAX_ERROR = 200
 

@@ -19,8 +19,8 @@ from react_mem.memory.language.clauses import cut
 from react_mem.memory.language.statements import before_question, is_question, sentences
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.transcript import text_of
-from react_mem.memory.reflect.tasks.reading import Plan
-from react_mem.memory.reflect.tasks.task_graph import Step, TaskGraph
+from react_mem.memory.reflect.tasks.plan_reading import Plan
+from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
 Taken = Mapping[str, Sequence[Sequence[int]]]
 """The stretches of words that have proven a step: by the message's id, the first word and the one after the last."""

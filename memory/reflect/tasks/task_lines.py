@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.llm.tokens import count_lines
-from react_mem.memory.reflect.tasks.task_graph import Step, TaskGraph
+from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
 MAX_TOKENS = 300
 """Of the whole block: the goal, a frontier of five steps and what they rest on take 150."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.states import Task, TaskStep
 from react_mem.memory.reflect.tasks.resuming import meant
-from react_mem.memory.reflect.tasks.task_graph import Step, TaskGraph, woven
+from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph, woven
 from react_mem.memory.scopes.state import StateMemoryStore, moved
 from react_mem.memory.store.transactions import transact
 

@@ -22,13 +22,13 @@ from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.states import Task
+from react_mem.memory.reflect.tasks.plan_reading import Plan, continues
 from react_mem.memory.reflect.tasks.planning import SAID, plan_of
 from react_mem.memory.reflect.tasks.progress import observed
 from react_mem.memory.reflect.tasks.proof import Taken, all_taken, evidence_in, proven
-from react_mem.memory.reflect.tasks.reading import Plan, continues
 from react_mem.memory.reflect.tasks.resuming import asks_to_go_on, meant
-from react_mem.memory.reflect.tasks.task_graph import TaskGraph, merge
 from react_mem.memory.reflect.tasks.task_lines import context_of
+from react_mem.memory.reflect.tasks.task_steps import TaskGraph, merge
 from react_mem.memory.reflect.tasks.task_store import KeptTask, TaskKeeper
 from react_mem.memory.scopes.state import StateMemoryStore
 from react_mem.prompts import load_prompt

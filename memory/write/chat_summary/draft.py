@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage
 from react_mem.memory.llm.answers import first_object
 from react_mem.memory.llm.calls import fill
 from react_mem.memory.llm.schema import object_schema
-from react_mem.memory.write.chat_summary.form import Usage
+from react_mem.memory.write.chat_summary.summary_form import Usage
 
 _SCHEMA = object_schema(
     {

@@ -26,7 +26,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.prompt_versions import Prompt, PromptVersions
 from react_mem.memory.summaries.length import shortened
 from react_mem.memory.write.chat_summary.draft import SummaryDraft, ask, without_invented
-from react_mem.memory.write.chat_summary.form import (
+from react_mem.memory.write.chat_summary.summary_form import (
     MAX_QUESTION_CHARS,
     ChatSummary,
     ChatSummaryRequest,

@@ -9,7 +9,7 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph import links
-from react_mem.memory.graph.reading import reader
+from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.store import linked
 from react_mem.memory.store.postgres import MemoryStore

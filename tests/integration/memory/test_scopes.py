@@ -15,7 +15,7 @@ from react_mem.memory.model.changes import put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.profile import ProfileValue
+from react_mem.memory.model.profile_record import ProfileValue
 from react_mem.memory.model.records import now
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.scopes import steps_to_experience

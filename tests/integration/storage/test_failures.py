@@ -19,8 +19,8 @@ from langgraph.store.base import PutOp
 from psycopg import AsyncConnection
 from psycopg.sql import SQL, Identifier
 
+from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
-from react_mem.agents.opening import open_agent
 from react_mem.errors import DatabaseFull, DatabaseReadOnly, DatabaseUnavailable
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage

@@ -21,7 +21,7 @@ from react_mem.memory.merging.concepts import (
     refresh_concepts,
     unmerge,
 )
-from react_mem.memory.merging.concepts.names import Names
+from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.model.changes import put, write
 from react_mem.memory.model.concepts import Alias, Concept, alias_id
 from react_mem.memory.model.interface import MemoryScope

@@ -13,7 +13,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.concepts import load_concepts, unmerge
 from react_mem.memory.merging.concepts.candidate_pairs import candidates
-from react_mem.memory.merging.concepts.names import Names
+from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution

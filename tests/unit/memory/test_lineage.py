@@ -21,7 +21,7 @@ from react_mem.memory.model.kinds import origin_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile import ProfileValue
+from react_mem.memory.model.profile_record import ProfileValue
 from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.reflect.driver import run
@@ -30,7 +30,7 @@ from react_mem.memory.reflect.skills import Learning
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE
-from react_mem.memory.write.folding import fold
+from react_mem.memory.write.chain_folding import fold
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 WHO: dict[str, Any] = {"session_id": "s", "agent_id": "a"}

@@ -29,8 +29,8 @@ from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Summariser, SummaryTask
 from react_mem.memory.telemetry.catalogue import PURPOSE
-from react_mem.memory.write.chat_summary.form import ChatSummaryRequest
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
+from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.extraction import create_extractor
 from react_mem.tools.routing.tool_picker import ToolPicker as ToolAsker
 from react_mem.tools.web.decision import model_says_yes

@@ -17,7 +17,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace, work_namespace
-from react_mem.memory.model.profile import PROFILE_KEY
+from react_mem.memory.model.profile_record import PROFILE_KEY
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import fact_id
 from react_mem.memory.rights import portability, receipts

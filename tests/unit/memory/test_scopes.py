@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, ValidationError
 
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.profile import Profile, ProfileValue
+from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
 from react_mem.memory.scopes.profile import merge_profile, values_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from react_mem.memory.context.conversation import (
+from react_mem.memory.context.dialogue import (
     Verbatim,
     bounded,
     current_start,

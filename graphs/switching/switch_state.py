@@ -6,7 +6,7 @@ from typing import Any, NotRequired
 
 from langchain_core.messages import ToolMessage
 
-from react_mem.graphs.state import AgentState
+from react_mem.graphs.agent_state import AgentState
 
 
 class SwitchState(AgentState):

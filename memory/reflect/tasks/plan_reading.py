@@ -11,7 +11,7 @@ from react_mem.errors import InvalidOutput
 from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.answers import as_json
 from react_mem.memory.model.states import TaskStatus
-from react_mem.memory.reflect.tasks.task_graph import MAX_STEPS, Step, TaskGraph, woven
+from react_mem.memory.reflect.tasks.task_steps import MAX_STEPS, Step, TaskGraph, woven
 
 MAX_CHARS = 200
 """Of a description: a line. A model that writes more has begun to do the step."""
@@ -56,7 +56,7 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     rows = answer.get("steps")
     if not isinstance(rows, list):
         raise InvalidOutput("the model's answer is no plan: it has no steps", as_json(answer))
-    reader = _Reader(tools)
+    reader = _PlanReader(tools)
     for row in rows[:MAX_STEPS]:
         reader.read(row)
     if rows and not reader.steps:
@@ -80,7 +80,7 @@ def continues(plan: Plan, task: TaskGraph) -> bool:
     return plan.goes_on and (not plan.graph.steps or not known.isdisjoint(said))
 
 
-class _Reader:
+class _PlanReader:
     """Reads steps one by one; a later one that repeats an earlier one is that one."""
 
     def __init__(self, tools: Collection[str]) -> None:
