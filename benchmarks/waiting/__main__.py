@@ -3,8 +3,8 @@
     python -m benchmarks.waiting --json results/waiting.json [--turns 20] [--extraction 12]
 
 - The first token of `react_mem` on `langgraph dev` while the model takes 12 seconds to draw facts from each turn, over
-  that of the same agent with `extraction: off`, and LangChain's `create_agent` beside them; two users in turn, each
-  system on a server of its own. What stalls the event loop of each server is measured meanwhile and while a pasted
+  that of the same agent with `extraction: {mode: off}`, and LangChain's `create_agent` beside them; two users in turn,
+  each system on a server of its own. What stalls the event loop of each server is measured meanwhile and while a pasted
   text of 150,000 characters from each user is drawn from.
 - Questions of one user while a document of 20,000 characters of another's is being embedded by the local model.
 """
