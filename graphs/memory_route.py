@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.graphs.callers import owner_of
 from react_mem.graphs.chat_summary_route import BoundedRoute
-from react_mem.memory import Receipt
-from react_mem.memory.runtime import Forgotten, OwnerId, forget, forget_said
+from react_mem.memory import MemoryFacade, Receipt
+from react_mem.memory.runtime import OwnerId
 
 MAX_IDS = 100
 MAX_TEXT = 2_000
@@ -76,11 +76,12 @@ async def forget_memory(body: ForgetBody, request: Request) -> ForgetAnswer:
     store: BaseStore | None = getattr(request.app.state, "store", None)
     if store is None:
         raise HTTPException(503, "this server has no store")
+    memory = MemoryFacade(store)
     if body.text:
-        done = await forget_said(store, owner, body.text)
+        done = await memory.forget_said(owner, body.text)
+        receipt, unclear = done.receipt, list(done.unclear)
     else:
-        done = Forgotten(receipt=await forget(store, owner, ids=body.ids))
-    receipt = done.receipt
-    if not (receipt.removed or receipt.rewritten or done.unclear):
+        receipt, unclear = await memory.forget(owner, *body.ids), []
+    if not (receipt.removed or receipt.rewritten or unclear):
         raise HTTPException(404, "this user has no such memory")
-    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=list(done.unclear))
+    return ForgetAnswer(receipt=receipt, problems=list(receipt.problems), unclear=unclear)

@@ -30,10 +30,9 @@ from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.retrieval.graph_arm import with_links
 from react_mem.memory.retrieval.graph_reading import MemoryGraph
 from react_mem.memory.retrieval.reranking import rerank
-from react_mem.memory.rights import erasure, portability
+from react_mem.memory.rights import erasure, forgetting, portability
 from react_mem.memory.rights.correcting import correct_fact
 from react_mem.memory.rights.erased import ErasedSessions
-from react_mem.memory.rights.forgetting import forget
 from react_mem.memory.rights.forgotten import forgotten_in, forgotten_key
 from react_mem.memory.rights.portability import ImportReport
 from react_mem.memory.scopes import (
@@ -245,17 +244,29 @@ class MemoryFacade:
         """
         return await correct_fact(self.store, user_id, id_, text)
 
-    async def forget(self, user_id: str, id_: str) -> Receipt:
-        """Forget one memory with what derives from it; a fact goes with the sentences of messages that said it.
+    async def forget(self, user_id: str, *ids: str) -> Receipt:
+        """Forget memories with what derives from them; a fact goes with the sentences of messages that said it.
 
         Args:
             user_id: The owner.
-            id_: The record.
+            ids: The records.
 
         Returns:
             What was removed, and what was found of it afterwards.
         """
-        return await forget(self.store, user_id, ids=(id_,))
+        return await forgetting.forget(self.store, user_id, ids=ids)
+
+    async def forget_said(self, user_id: str, what: str) -> forgetting.Forgotten:
+        """Forget the one memory that says something, as `forget` does.
+
+        Args:
+            user_id: The owner.
+            what: What is to be forgotten, in words.
+
+        Returns:
+            What became of it, or what may be meant where that is not clear.
+        """
+        return await forgetting.forget_said(self.store, user_id, what)
 
     def export_user(self, user_id: str) -> AsyncIterator[str]:
         """Yield everything that is remembered about a user as JSON Lines, without line ends.

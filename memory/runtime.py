@@ -64,16 +64,12 @@ if TYPE_CHECKING:
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
     from react_mem.memory.reflect.tasks.turn_tasks import taken_steps as taken_steps
-    from react_mem.memory.rights.forgetting import Forgotten as Forgotten
-    from react_mem.memory.rights.forgetting import forget as forget
-    from react_mem.memory.rights.forgetting import forget_said as forget_said
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.scopes import ExperienceMemoryStore as ExperienceMemoryStore
     from react_mem.memory.store.calibration import reference_questions as reference_questions
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
-    from react_mem.memory.store.owned import everything as everything
     from react_mem.memory.store.postgres_server import connected as connected
     from react_mem.memory.store.statistics import Statistics as Statistics
     from react_mem.memory.store.statistics import statistics as statistics

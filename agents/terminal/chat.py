@@ -15,7 +15,7 @@ from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.loop import LoopThread
 from react_mem.agents.terminal.prompting import InputLine
 from react_mem.agents.terminal.render import TurnView
-from react_mem.agents.terminal.sessions import Sessions, conversations_of
+from react_mem.agents.terminal.sessions import Sessions
 from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
 from react_mem.memory import MemoryFacade, MemoryPolicy, MemoryQuery, MemoryScope, StorageSettings
 from react_mem.memory.context import labelled
@@ -179,7 +179,7 @@ class Chat:
 
     async def _show_threads(self, agent: Agent) -> None:
         assert agent.store is not None  # noqa: S101 - narrows for the type checker
-        for held in (await conversations_of(agent.store, self._user_id))[:_SHOWN]:
+        for held in (await MemoryFacade(agent.store).dialog.conversations(self._user_id))[:_SHOWN]:
             about = one_line(held.about, max(self._console.width - 26, 10))
             self._console.print(Text(f"  {held.last[:16].replace('T', ' ')}  {held.id[:8]}  {about}", style="dim"))
 

@@ -18,7 +18,6 @@ from react_mem.agents.terminal.column import one_line
 from react_mem.agents.terminal.graph import draw
 from react_mem.agents.terminal.ordering import rank
 from react_mem.agents.terminal.output import CELL, Output, read_lines, write_lines
-from react_mem.agents.terminal.sessions import conversations_of
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import (
     Fact,
@@ -168,7 +167,7 @@ class _Command:
 
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""
-        held = await conversations_of(memory.store, self._user)
+        held = await memory.dialog.conversations(self._user)
         if self._out.as_json:
             self._out.json([dataclasses.asdict(one) for one in held])
             return 0

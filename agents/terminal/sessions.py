@@ -3,55 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
-
-from langgraph.store.base import BaseStore
 
 from react_mem.agents.terminal.turn import Agent
 from react_mem.memory import MemoryFacade, Receipt
-from react_mem.memory.runtime import CONVERSATION, MESSAGE, conclude_soon, encode, everything, now, terminal_namespace
+from react_mem.memory.runtime import conclude_soon, encode, now, terminal_namespace
 
 _LAST = "last"
-
-
-@dataclass(frozen=True)
-class HeldThread:
-    """A conversation that was held.
-
-    Args:
-        id: Its thread.
-        agent: The agent.
-        last: When something was last said in it, as ISO 8601.
-        messages: How many messages memory has of it.
-        about: What the user said first.
-    """
-
-    id: str
-    agent: str
-    last: str
-    messages: int
-    about: str
-
-
-async def conversations_of(store: BaseStore, user_id: str) -> list[HeldThread]:
-    """Return the conversations of a user of which memory has something, the latest first."""
-    said: dict[str, list[Mapping[str, Any]]] = {}
-    last: dict[str, str] = {}
-    for item in await everything(store, user_id):
-        session = str(item.value.get("session_id", ""))
-        if MESSAGE.matches(item.value):
-            said.setdefault(session, []).append(item.value)
-        elif CONVERSATION.matches(item.value):
-            last[session] = str(item.value["last_said_at"])
-    held = []
-    for session, messages in said.items():
-        messages.sort(key=lambda value: value["turn"])
-        told = next((value for value in messages if value["role"] == "user"), messages[0])
-        at = last.get(session) or max(str(value["created_at"]) for value in messages)
-        held.append(HeldThread(session, str(told["agent_id"]), at, len(messages), str(told["text"])))
-    return sorted(held, key=lambda one: one.last, reverse=True)
 
 
 class Sessions:

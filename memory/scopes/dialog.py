@@ -18,11 +18,12 @@ from react_mem.memory.merging.transcript import misdated, to_records
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
+from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, SUMMARY
 from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Message, Record, Summary, now
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
+from react_mem.memory.store.owned import everything
 
 MAX_FRESH = 3
 """Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""
@@ -42,10 +43,51 @@ class DialogContext:
     messages: list[Message]
 
 
+@dataclass(frozen=True)
+class HeldThread:
+    """A conversation that was held.
+
+    Args:
+        id: Its thread.
+        agent: The agent.
+        last: When something was last said in it, as ISO 8601.
+        messages: How many messages memory has of it.
+        about: What the user said first.
+    """
+
+    id: str
+    agent: str
+    last: str
+    messages: int
+    about: str
+
+
 class DialogMemoryStore(ScopeStore):
     """The dialog scope."""
 
     scope = MemoryScope.DIALOG
+
+    async def conversations(self, user_id: str) -> list[HeldThread]:
+        """Return the conversations of a user of which memory has something, the latest first.
+
+        Args:
+            user_id: The owner.
+        """
+        said: dict[str, list[Mapping[str, Any]]] = {}
+        last: dict[str, str] = {}
+        for item in await everything(self.store, user_id):
+            session = str(item.value.get("session_id", ""))
+            if MESSAGE.matches(item.value):
+                said.setdefault(session, []).append(item.value)
+            elif CONVERSATION.matches(item.value):
+                last[session] = str(item.value["last_said_at"])
+        held = []
+        for session, messages in said.items():
+            messages.sort(key=lambda value: value["turn"])
+            told = next((value for value in messages if value["role"] == "user"), messages[0])
+            at = last.get(session) or max(str(value["created_at"]) for value in messages)
+            held.append(HeldThread(session, str(told["agent_id"]), at, len(messages), str(told["text"])))
+        return sorted(held, key=lambda one: one.last, reverse=True)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
         """Search all conversations of the owner, take the turns that are too new to be found by a search, and look the
