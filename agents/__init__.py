@@ -1,4 +1,4 @@
-"""Who runs: agent configs, their models, the managers by name, opening an agent."""
+"""Agents: their configs and models, the managers by name, opening one."""
 
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig, available_agents, load_agent_config

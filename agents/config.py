@@ -33,7 +33,7 @@ ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 class ModelsConfig(BaseModel):
-    """Which models an agent uses: `auto`, a built-in name or a LangChain init string such as `openai:gpt-4.1-mini`."""
+    """Models of an agent: `auto`, a built-in name or a LangChain init string such as `openai:gpt-4.1-mini`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class AgentContext(BaseModel):
-    """What a caller may say about one run, as `context=` or under `configurable`.
+    """Context of one run, given by the caller as `context=` or under `configurable`.
 
     Args:
         user_id: Whose memory to use. Ignored where the server authenticates users. Without either, memory is off, or

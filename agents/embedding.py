@@ -1,4 +1,4 @@
-"""Whether a store embeds with the model that an agent is configured with: one store has one embedding model."""
+"""Check of an agent's embedding model against the store's: one store has one embedding model."""
 
 from __future__ import annotations
 

@@ -57,14 +57,14 @@ _EDGE_CHARS = 4_000
 """Of a long message its beginning and its end are read: what is said and what is asked stands there."""
 
 _CONVERSATION_CHARS = 30_000
-"""How much of the conversation is searched: a few tens of milliseconds, whatever its length."""
+"""Characters of the conversation that are searched: a few tens of milliseconds, whatever its length."""
 
 _MEMORY_OFF = load_prompt("memory_off")
 """In a prompt, it says that nothing is kept."""
 
 _QUOTED = 3
 _TOLD = 12
-"""What an overview lists, at most."""
+"""Most entries of an overview."""
 _QUOTE_CHARS = 300
 
 _TIME_ZONE = re.compile(r"\b[A-Z][A-Za-z_]+/[A-Z][A-Za-z_]+\b")
@@ -187,7 +187,7 @@ def _answer(messages: Sequence[BaseMessage], options: dict[str, Any], stands_in:
 
 
 class _Turn:
-    """What a list of messages says about the turn to be answered."""
+    """Turn to be answered, read from a list of messages."""
 
     def __init__(self, messages: Sequence[BaseMessage], tools: set[str], *, stands_in: bool) -> None:
         self.tools = tools

@@ -6,4 +6,4 @@ MANAGERS: dict[str, str] = {
     "react": "react_mem.graphs.react:build_graph",
     "react_mem": "react_mem.graphs.react_mem:build_graph",
 }
-"""Where the graph builder of each manager is: `module:function`, a `GraphBuilder` of `agents.resolve`."""
+"""Graph builder of each manager: `module:function`, a `GraphBuilder` of `agents.resolve`."""

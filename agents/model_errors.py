@@ -1,4 +1,4 @@
-"""What a failed model call means: of what kind it is, what a user can do about it, and whether it passes."""
+"""Classification of failed model calls: their kind, the cure, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class ModelFailure:
 
     @property
     def passes(self) -> bool:
-        """Whether the service is out of order, which nobody's fix of the request or the set-up would change."""
+        """Return whether the service is out of order, which no change of the request or the set-up would mend."""
         return self.kind in _PASSING
 
     @property
     def of_the_request(self) -> bool:
-        """Whether another request may well be answered: it says nothing of the model's health."""
+        """Return whether the fault is the request's: it says nothing of the model's health."""
         return self.kind in _OF_THE_REQUEST
 
 

@@ -1,4 +1,4 @@
-"""Which models fail at the moment, so that one that is down does not cost every turn its time limit."""
+"""Circuit breakers of models, so that one that is down does not cost every turn its time limit."""
 
 from __future__ import annotations
 

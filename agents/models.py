@@ -32,7 +32,7 @@ _KEY_NAMES: dict[str, tuple[str, ...]] = {
     "together": ("TOGETHER_API_KEY",),
     "xai": ("XAI_API_KEY",),
 }
-"""Where providers look for a key. Some start without one and fail in the first turn; we say so at start."""
+"""Keys of providers. Some start without one and fail in the first turn; we say so at start."""
 
 
 def resolve_chat_spec(spec: str) -> str:

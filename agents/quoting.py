@@ -1,4 +1,4 @@
-"""Which remembered sentence answers a question best, by shared words alone."""
+"""Choice of the remembered sentence that answers a question best, by shared words alone."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class Remembered:
 
     @property
     def order(self) -> str:
-        """What sorts memories by time; what was just said has no date, and is later than anything remembered."""
+        """Sort key by time; what was just said has no date, and is later than anything remembered."""
         return f"{self.date} {self.time}" if self.date else "9999"
 
     @property
     def by_user(self) -> bool:
-        """Whether the user said it, or it is a fact about them."""
+        """Return whether the user said it, or it is a fact about them."""
         return self.kind in _BY_USER and self.role in ("", "user")
 
 

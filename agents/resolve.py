@@ -38,7 +38,7 @@ from react_mem.tools.memory_tools import forget_said, list_known
 from react_mem.tools.registry import load_tools
 
 AgentTool = BaseTool | Callable[..., Any] | dict[str, Any]
-"""What a caller gives as a tool: a tool, a function, or the description of one that the provider runs."""
+"""Tool as a caller gives it: a tool, a function, or the description of one that the provider runs."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class ResolvedAgent:
-    """What a manager builds a graph from.
+    """Resolved agent, from which a manager builds a graph.
 
     Args:
         config: The agent's config.
@@ -211,7 +211,7 @@ def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedMode
 
 
 class CompileOptions(TypedDict, total=False):
-    """What a caller chooses for the compiled graph, as in `langchain.agents.create_agent`.
+    """Options of the compiled graph, as in `langchain.agents.create_agent`.
 
     Args:
         checkpointer: Keeps threads; None where a server provides it.
@@ -229,7 +229,7 @@ class CompileOptions(TypedDict, total=False):
 
 
 class GraphBuilder(Protocol):
-    """What a manager is: a function from a resolved agent to a compiled graph."""
+    """Manager: a function from a resolved agent to a compiled graph."""
 
     def __call__(
         self, agent: ResolvedAgent, **options: Unpack[CompileOptions]

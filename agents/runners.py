@@ -1,4 +1,4 @@
-"""Who does the work behind the turns of the agents that have a config: for a server and for `react-mem worker`."""
+"""Runners of the background work of agents with a config: for a server and for `react-mem worker`."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class TextDialect(BaseChatModel):
 
     @property
     def model_name(self) -> str:
-        """What the inner model is called: the text form is no other model."""
+        """Return the name of the inner model: the text form is no other model."""
         return name_of(self.inner)
 
     @property

@@ -23,7 +23,7 @@ from react_mem.memory.runtime import first_value
 
 FINAL = "Final Answer:"
 STOP = "\nObservation:"
-"""Where a model is to stop: what comes then is for the tool to say."""
+"""Stop sequence: what follows is for the tool to say."""
 
 _LABEL = re.compile(
     r"""^[ \t>]*(?:[-*][ \t]+)?(?P<heading>\#+[ \t]*)?(?P<mark>[*_]{0,3})
@@ -45,7 +45,7 @@ _MARKUP = " \t\r\n*_:"
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model's text says: an answer, an action, or an error.
+    """Parsed text of a model: an answer, an action, or an error.
 
     Args:
         thought: Its reasoning.

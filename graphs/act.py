@@ -19,7 +19,7 @@ from react_mem.graphs.switching.prefetch import from_ahead
 from react_mem.memory import telemetry
 
 Result = ToolMessage | Command[Any] | list[ToolMessage | Command[Any]]
-"""What a tool gives back: a message, changes of the state that hold one, or several of both."""
+"""Result of a tool: a message, changes of the state that hold one, or several of both."""
 
 
 def make_act(tools: Sequence[BaseTool]) -> ToolNode:

@@ -109,13 +109,13 @@ Messages = Annotated[list[AnyMessage], DeltaChannel(append_messages)]
 
 
 class AgentInput(TypedDict):
-    """What a caller sends: the contract of `langchain.agents.create_agent`."""
+    """Input of a graph: the contract of `langchain.agents.create_agent`."""
 
     messages: Required[Messages]
 
 
 class AgentOutput(TypedDict):
-    """What a caller gets: the contract of `langchain.agents.create_agent`."""
+    """Output of a graph: the contract of `langchain.agents.create_agent`."""
 
     messages: Required[Messages]
     structured_response: NotRequired[Any]

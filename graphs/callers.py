@@ -1,4 +1,4 @@
-"""Who calls a route of ours, as the server has authenticated them."""
+"""Callers of our routes, as the server has authenticated them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ DEFAULT_AGENT = "assistant"
 
 
 class ChatSummaryContext(BaseModel):
-    """Whose conversation it is, and which agent's model and policy to use.
+    """Context of a summary: the conversation's owner, and the agent whose model and policy to use.
 
     Args:
         user_id: The owner of the profile; ignored where the server authenticates users. Empty: no profile is read.

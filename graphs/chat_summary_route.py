@@ -90,7 +90,7 @@ class ChatSummaryBody(ChatSummaryRequest):
 
 
 class Problem(BaseModel):
-    """Why a request failed."""
+    """Error of a request."""
 
     detail: str = Field(description="The cause, in a sentence. It holds no key, and nothing of the conversation.")
 

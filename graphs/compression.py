@@ -16,7 +16,7 @@ from react_mem.memory.context import flat
 from react_mem.memory.language import normalise
 
 _LEVELS = ((240, 2), (80, 1), (0, 0))
-"""How many characters of a result's beginning, and how many of its pieces that speak of the goal, are kept: as much as
+"""Characters of a result's beginning, and number of its pieces about the goal, that are kept: as much as
 fits. 240 characters hold the whole result of most calls: a sum, a date, a status."""
 
 _MIN_CALL_CHARS = 80
@@ -70,7 +70,7 @@ class Digest:
 
 @dataclass(frozen=True)
 class _Terms:
-    """What a text can be recognised by: numbers and identifiers, and words."""
+    """Terms by which a text can be recognised: numbers and identifiers, and words."""
 
     exact: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()

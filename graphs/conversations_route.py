@@ -13,7 +13,7 @@ router = APIRouter(tags=["Conversations"])
 
 
 class EndBody(BaseModel):
-    """Whose conversation ends.
+    """Request to end a conversation.
 
     Args:
         user_id: The owner.
@@ -25,7 +25,7 @@ class EndBody(BaseModel):
 
 
 class EndedConversation(BaseModel):
-    """What becomes of the conversation."""
+    """Result of ending a conversation."""
 
     status: str = Field(description="`ending`: it is concluded behind this answer.")
 

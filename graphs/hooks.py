@@ -122,7 +122,7 @@ def with_memory(
 
 @dataclass(frozen=True)
 class _Hook:
-    """What `with_memory` was asked for."""
+    """Options of `with_memory`."""
 
     name: str
     agent_id: str

@@ -21,7 +21,7 @@ from react_mem.memory.runtime import TurnReport, identify, maintain_all
 
 
 class MaintenanceContext(BaseModel):
-    """Whose memory to work on.
+    """Context of maintenance: the owner whose memory to work on.
 
     Args:
         user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
@@ -33,7 +33,7 @@ class MaintenanceContext(BaseModel):
 
 
 class WorkDone(TypedDict):
-    """What a run did."""
+    """Report of a run."""
 
     stored: NotRequired[int]
     retired: NotRequired[int]

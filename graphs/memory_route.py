@@ -20,7 +20,7 @@ router = APIRouter(tags=["Memory"], route_class=BoundedRoute)
 
 
 class ForgetBody(BaseModel):
-    """What is to be forgotten, and whose it is.
+    """Request to forget something of an owner.
 
     Args:
         ids: Memories.
@@ -44,7 +44,7 @@ class ForgetBody(BaseModel):
 
 
 class ForgetAnswer(BaseModel):
-    """What became of it."""
+    """Result of the request."""
 
     receipt: Receipt = Field(description="What was removed, and what was found when everything was read again.")
     problems: list[str] = Field(description="What is left of it, or could not be looked at; empty where it is gone.")

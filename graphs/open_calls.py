@@ -11,7 +11,7 @@ from react_mem.prompts import load_prompt
 
 _STOPPED = load_prompt("stopped_call")
 _NO_ID = ("", "None")
-"""What stands in a result whose call had no id."""
+"""Placeholder for the id of a call that had none."""
 
 
 def close_open_calls(prompt: Sequence[BaseMessage]) -> list[BaseMessage]:

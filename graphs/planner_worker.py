@@ -34,7 +34,7 @@ from react_mem.prompts import load_prompt
 
 FLOW = "planner_worker"
 MAX_STEPS = 5
-"""What the planner is told; a model that plans more has not understood the request."""
+"""Most steps, as the planner is told; a model that plans more has not understood the request."""
 
 _STEP = re.compile(r"^\s*(?:\d+[.)]|[-*])\s+(.+)$", re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""What a turn finds on the web before its first answer, and what is private in the question that would leave for it.
+"""Web search before a turn's first answer, without what is private in the question.
 
 A failing search never fails a turn: it goes on without, and an event says what is missing.
 """

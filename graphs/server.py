@@ -1,4 +1,4 @@
-"""What a LangGraph server runs: the graphs that langgraph.json names. The server brings store and checkpointer.
+"""Graphs of a LangGraph server, which langgraph.json names. The server brings store and checkpointer.
 
 - `react`, `react_mem`: the two managers, with the agents that are shipped for them
 - `agent`: any agent config, picked by `configurable.agent` or the context's `agent`

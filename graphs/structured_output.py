@@ -22,7 +22,7 @@ from langchain_core.tools import BaseTool
 
 @dataclass(frozen=True)
 class StructuredOutput:
-    """How one model is asked for a schema.
+    """Strategy by which one model is asked for a schema.
 
     Args:
         strategy: A tool for each schema, or the provider's own structured output.

@@ -1,3 +1,3 @@
-"""What goes wrong in a turn, in words for the person who sees it."""
+"""Errors of a turn, in words for the person who sees them."""
 
 from __future__ import annotations

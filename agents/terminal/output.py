@@ -1,4 +1,4 @@
-"""What a command says: a table, a line or JSON on the terminal, lines in a file."""
+"""Output of a command: a table, a line or JSON on the terminal, lines in a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELL = 300
 
 
 class Output:
-    """Where a command answers.
+    """Destination of a command's output.
 
     Args:
         console: The terminal.

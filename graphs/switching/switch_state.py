@@ -1,4 +1,4 @@
-"""What the switching engine keeps in the state of a turn; private to the managers that use it."""
+"""State of tool selection in a turn; private to the managers that use it."""
 
 from __future__ import annotations
 

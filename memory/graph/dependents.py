@@ -1,4 +1,4 @@
-"""What goes with its sources: a record that others were made of is gone, and so is what was made of it."""
+"""Cascade of a deletion: what was made of a record goes with it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ may have been about something else as well."""
 
 
 class Direction(StrEnum):
-    """Where a link leads, seen from one of its ends."""
+    """Other end of a link."""
 
     OUT = "out"
     IN = "in"

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 from react_mem.memory.graph.links import LinkKind
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot hold, escaped or not."""
+"""Characters that XML cannot hold, escaped or not."""
 
 _FIELDS = ("type", "name", "text", "created_at", "scope", "session_id", "agent_id", "source_ids")
 _PLACE = "/*DATA*/null"

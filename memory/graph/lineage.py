@@ -14,7 +14,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import AnyRecord, with_origin
 
 _SOURCES = (MemoryScope.DIALOG, MemoryScope.SEMANTIC, MemoryScope.EPISODIC, MemoryScope.EXPERIENCE)
-"""Where the records live that others name as their sources."""
+"""Scopes of records that others name as their sources."""
 
 
 async def origins_of(store: BaseStore, user_id: str, ids: Iterable[str]) -> dict[str, Origin]:

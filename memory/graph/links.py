@@ -1,4 +1,4 @@
-"""Which memories are nodes, and which links follow from what a record says. Pure."""
+"""Nodes and links that follow from records. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from react_mem.memory.model.records import Level
 
 
 class LinkKind(StrEnum):
-    """Why one memory is linked with another."""
+    """Kind of a link: the reason for it."""
 
     SUPPORT = "support"
     SUMMARIZATION = "summarization"
@@ -48,7 +48,7 @@ class Node:
 
     @property
     def place(self) -> tuple[int, str, str]:
-        """Where it stands among those of its line: by this it is sorted."""
+        """Return the position on its line, by which it is sorted."""
         return (0, self.at, self.id) if self.turn is None else (self.turn, "", self.id)
 
 
@@ -84,10 +84,10 @@ _FIELDS = {
 these, `links` and `alike`: a further field needs a migration."""
 
 _OF_SOURCES = {SUMMARY.name: LinkKind.SUMMARIZATION}
-"""What a link is instead of support, by the kind of the record."""
+"""Kind of a link other than support, by the kind of the record."""
 
 _TOLD = {str(kind): kind for kind in LinkKind if kind is not LinkKind.TIMELINE}
-"""What a record may say of itself: what comes after what is seen from when and where it was said."""
+"""Kinds of links that a record names itself; its place in time follows from when and where it was said."""
 
 
 def node_of(scope: str, value: Mapping[str, Any]) -> Node | None:

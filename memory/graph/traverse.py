@@ -23,7 +23,7 @@ STRENGTH = {
     LinkKind.SEMANTIC: 0.6,
     LinkKind.TIMELINE: 0.5,
 }
-"""How much a link of a kind binds. What something was drawn from is about the same thing; what was merely said next
+"""Weights of links by kind. What something was drawn from is about the same thing; what was merely said next
 often is not. An order, not a measurement."""
 
 DAMPING = 0.85

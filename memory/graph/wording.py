@@ -31,7 +31,7 @@ _FOUNDED = {
     (EPISODE.name, _STEP): ("was reached through", "led to"),
     (SKILL.name, _STEP): ("was learnt from", "taught"),
 }
-"""What it means that one memory is founded on another, where their kinds tell more than that of the link."""
+"""Meaning of a support link, by the kinds of its two memories."""
 
 _REPLACED = ("was replaced by", "replaced")
 

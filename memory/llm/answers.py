@@ -20,7 +20,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True)
 class Answer:
-    """What could be read.
+    """Values that could be read from an answer.
 
     Args:
         payload: The fields of the proposal that were read, as the model sent them.

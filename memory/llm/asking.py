@@ -58,7 +58,7 @@ class Asker:
 
     @property
     def name(self) -> str:
-        """What the model is called."""
+        """Return the model's name."""
         return self._model.name
 
     async def ask(self, question: ModelQuestion[T]) -> T:

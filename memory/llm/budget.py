@@ -1,4 +1,4 @@
-"""Who gets how much of a model's window."""
+"""Token budgets: shares of a model's window."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHARES: dict[Section, int] = {
 
 @dataclass(frozen=True)
 class Window:
-    """How much a model reads at once.
+    """Context window of a model.
 
     Args:
         tokens: The tokens of it.

@@ -26,7 +26,7 @@ HIDDEN = "nostream"
 """The tag that keeps a call's tokens out of the user's stream; with `langsmith:nostream` they leak."""
 
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict")
-"""How chat models call the tokens of an answer."""
+"""Names of the parameter for the tokens of an answer."""
 
 _THOUGHTS, _SPARE = 16_000, 2_000
 """Tokens beside the answer: what a reasoning model thinks first, and what one may that does not say whether it does."""
@@ -133,7 +133,7 @@ async def say(
 
 @dataclass(frozen=True)
 class Filled:
-    """What a model says that is to fill in a JSON object.
+    """Answer of a model that is to fill in a JSON object.
 
     Args:
         text: The answer.

@@ -1,4 +1,4 @@
-"""What an error says, for logs, events and records: a cause to act on, without secrets, statements or content.
+"""Causes of errors for logs, events and records, without secrets, statements or content.
 
 An error of ours says what was written for it. Others may quote what they were given (a statement, a message, a key), so
 of these only what is known to be free of it is passed on: codes and types, where it was raised, and the words of the

@@ -38,7 +38,7 @@ _LESS, _MORE = "<＜﹤", ">＞﹥"
 _LIKE_LESS = "‹«\u2329〈《⟨⟪⦑⧼❬❮❰˂ᐸᚲ≺⋖"
 _STROKE = "/／⁄∕⧸╱|｜￨│∣ǀ❘¦￤"
 _NO_MARK = r"""[-=<>‹›()"'.,;:{}+*&#@~$^`]"""
-"""What follows a < in "a <= b", "<-" and "<3", and in no tag and no token."""
+"""Characters after < in "a <= b", "<-" and "<3", and in no tag and no token."""
 
 _ANGLE = re.compile(
     rf"[{_LESS}{_LIKE_LESS}](?:(?<=[{_LIKE_LESS}])(?=\s*[{_STROKE}])|"
@@ -47,7 +47,7 @@ _ANGLE = re.compile(
 )
 _SQUARE = re.compile(r"[\[［﹇⁅⟦⟬⦋⦗❲〔【〖]([^\]\[［］﹇﹈]{1,60})[\]］﹈⁆⟧⟭⦌⦘❳〕】〗]")
 _TOKEN = re.compile(r"\s*(?:/?\s*[a-z]?[A-Z][A-Z0-9_]{2,}|\|.*\|)\s*")
-"""What stands between square brackets in chat templates: INST, /TOOL_RESULTS, gMASK, |user|."""
+"""Tokens between square brackets in chat templates: INST, /TOOL_RESULTS, gMASK, |user|."""
 
 
 def fence(text: str) -> str:

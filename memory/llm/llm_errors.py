@@ -1,4 +1,4 @@
-"""What can go wrong when a model is asked, whoever provides it. No message here holds a key."""
+"""Errors of model calls, whoever provides the model. No message here holds a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, without a tokenizer and without a network: an estimate that rather says too many.
+"""Token estimate without a tokenizer and without a network; it errs on the high side.
 
 Which tokenizer a model has is known to its provider alone. What a character costs depends on its kind far more than on
 the tokenizer, so that characters are counted by kind, each kind at what it costs in the largest of five tokenizers in
@@ -23,10 +23,10 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 MESSAGE_TOKENS = 5
-"""What a chat template puts around a message: the role, the marks of its beginning and its end."""
+"""Overhead of a message in a chat template: the role, the marks of its beginning and its end."""
 
 _CALL_TOKENS = 15
-"""What it puts around a tool call: its id, and the marks of the name and the arguments."""
+"""Overhead of a tool call: its id, and the marks of the name and the arguments."""
 
 _MEDIA_TOKENS = 1_000
 """An image or a file: providers count some hundred to some thousand, by its size, which is theirs to know."""

@@ -1,4 +1,4 @@
-"""What a fact is in doubt about, told beside it: a fact that may contradict it, or one it needed that has ended."""
+"""Doubts of a fact, told beside it: a fact that may contradict it, or one it needed that has ended."""
 
 from __future__ import annotations
 

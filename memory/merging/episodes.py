@@ -1,4 +1,4 @@
-"""What a model says of a turn - an episode, a summary - held to what was said and observed; and episodes told again."""
+"""Checks of a model's episode or summary against what was said and observed; deduplication of episodes."""
 
 from __future__ import annotations
 

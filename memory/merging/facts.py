@@ -23,7 +23,7 @@ _VERBATIM = 1_000
 """Statements of one conversation that are kept word for word and looked at: beyond what one person says in one."""
 
 _HEIRS = 5
-"""How far those are followed that took a fact's place since it was shown."""
+"""Successors that are followed from a fact that was replaced since it was shown."""
 
 
 async def load_facts(

@@ -18,7 +18,7 @@ WORTH_IT = 0.5
 """A skill that fails more often than not misleads: the agent loses the steps of the procedure and then starts anew."""
 
 CONFIDENCE = 0.95
-"""How sure a change of status is. Simulated with the above, 1,000 skills each: of skills that succeed never, once in
+"""Confidence of a change of status. Simulated with the above, 1,000 skills each: of skills that succeed never, once in
 ten and once in five, all, all and 99.6 % are archived within 20 uses, those that never succeed after 6; of skills that
 succeed eight times in ten, 0.2 % are archived within 400. Three successes in a row make a skill active."""
 

@@ -1,4 +1,4 @@
-"""Who takes part in a user's conversations, by name.
+"""Speakers in a user's conversations, by name.
 
 A question names them all the time ("What did Ann say about the trip?") and their own words hardly ever do: their names
 say who is speaking and are no words to look for. Names are few and change rarely, so a process keeps them for a while
@@ -26,7 +26,7 @@ _FRESH_SECONDS = 300.0
 
 
 class Known(OrderedDict[str, tuple[float, tuple[str, ...]]]):
-    """When this process learnt the names of an owner's speakers, and the names; who was asked for last comes last."""
+    """Cache of the names of owners' speakers, with the time of reading; the last used comes last."""
 
 
 async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:

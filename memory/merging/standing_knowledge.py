@@ -16,7 +16,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Fact
 
 SCOPES = (MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
-"""Where the memories are that knowledge is drawn from."""
+"""Scopes of the memories that knowledge is drawn from."""
 
 _MAX_KNOWLEDGE = 500
 

@@ -26,7 +26,7 @@ SAID_AT = "said_at"
 
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)
-"""How far a client's clock may be ahead."""
+"""Clock skew of a client that is accepted."""
 _MAX_NAMED = 3
 
 

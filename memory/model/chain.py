@@ -71,7 +71,7 @@ class ChainEntry(BaseModel):
 
     @property
     def is_message(self) -> bool:
-        """Whether it is a message, which nothing has summed up yet."""
+        """Return whether it is a message, which nothing has summed up yet."""
         return self.kind == "message"
 
 
@@ -110,7 +110,7 @@ class ContextChain(Record):
 
     @property
     def waiting(self) -> int:
-        """How many messages have not been summed up."""
+        """Return how many messages have not been summed up."""
         return sum(entry.is_message for entry in self.entries)
 
     def has(self, message_id: str) -> bool:

@@ -17,7 +17,7 @@ Decider = Literal["user", "said", "vector", "model"]
 Pair = tuple[str, str]
 
 _TYPES = ("person", "animal", "place", "organisation")
-"""What the predicates of facts said that something is, when facts had predicates."""
+"""Types of concepts by the predicates that facts once had."""
 
 
 class Alias(BaseModel):
@@ -42,7 +42,7 @@ class Alias(BaseModel):
 
     @property
     def id(self) -> str:
-        """What it is known by, however it is written."""
+        """Return the key by which it is known, however it is written."""
         return alias_id(self.name)
 
     def without(self, facts: Collection[str]) -> Alias | None:
@@ -69,7 +69,7 @@ class Alias(BaseModel):
 
 
 class Merge(BaseModel):
-    """That two concepts are one, though their names do not tell: what moved, so that it can be undone.
+    """Merge of two concepts whose names do not tell: what moved, so that it can be undone.
 
     Args:
         kept: An alias of the concept that stayed.

@@ -1,4 +1,4 @@
-"""What the outside world adds to a context: pages of the web, and how they are looked for."""
+"""Web pages in a context, and the settings by which they are looked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from react_mem.memory.model.model_spec import ModelChoice
 from react_mem.memory.model.origins import Origin
 
 WEB_SEARCH = "web_search"
-"""What the tool is called that searches the web."""
+"""Name of the tool that searches the web."""
 
 Engine = Annotated[
     str,
@@ -35,7 +35,7 @@ def origin_of_result(tool: str) -> Origin:
 
 
 class WebSettings(BaseModel):
-    """When and where the web is searched before an answer: the `web:` block of an agent's `memory:`."""
+    """Web search before an answer: the `web:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -92,7 +92,7 @@ class WebPage(BaseModel):
 
 
 class WebAnswer(BaseModel):
-    """What a search brought.
+    """Result of a search.
 
     Args:
         pages: The best first.

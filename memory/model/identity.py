@@ -1,4 +1,4 @@
-"""Whose memory a run uses: the server's authenticated user, else the caller's `user_id`, else, on a developer's own
+"""Identity of a run: the server's authenticated user, else the caller's `user_id`, else, on a developer's own
 machine, the declared development user, else nobody. One place decides it, and says why there is none.
 """
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Identity:
-    """Who speaks, in which conversation.
+    """Speaker and conversation.
 
     Args:
         user_id: The owner of everything read and written.

@@ -22,7 +22,7 @@ OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
 
 
 class MemoryScope(StrEnum):
-    """What kind of thing is remembered."""
+    """Scope of memory: the kind of thing that is remembered."""
 
     DIALOG = "dialog"
     STATE = "state"
@@ -92,7 +92,7 @@ class Fragment(BaseModel):
 
 
 class Doubt(BaseModel):
-    """What a fact is in doubt about.
+    """Doubt about a fact.
 
     Args:
         id: The other fact.
@@ -133,7 +133,7 @@ class MemoryResultItem(BaseModel):
 
 
 class MemoryResults(list[MemoryResultItem]):
-    """What a read returns: a list, with what is missing from it.
+    """Results of a read: a list, with what is missing from it.
 
     Args:
         items: The results.
@@ -173,7 +173,7 @@ class MemoryWriteEvent(BaseModel):
 
 @runtime_checkable
 class Memory(Protocol):
-    """What graphs and tools may do with memory."""
+    """Interface of memory for graphs and tools."""
 
     async def read(self, query: MemoryQuery) -> MemoryResults:
         """Return what is remembered for the query, the most relevant first within a scope."""

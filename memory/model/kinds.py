@@ -25,7 +25,7 @@ from react_mem.memory.model.states import Conversation, FlowState, PendingTurn, 
 
 
 class WhenUnsaid(Enum):
-    """What becomes of a record that is about something that is to be forgotten."""
+    """Treatment of a record about something that is to be forgotten."""
 
     GONE = "it goes as a whole"
     GONE_IF_TOLD = "it goes as a whole, if its own words say it"
@@ -109,7 +109,7 @@ KINDS: dict[str, Kind] = {}
 is."""
 
 OTHER = Kind(Record)
-"""What stands for a kind that is not in the table: of a later version, or of whoever else uses the store."""
+"""Default for a kind that is not in the table: of a later version, or of another user of the store."""
 
 
 def declare(kind: Kind) -> Kind:
@@ -119,7 +119,7 @@ def declare(kind: Kind) -> Kind:
 
 
 _internal = partial(Kind, indexed=False, listed=False, node=False, set_aside=False, when_unsaid=WhenUnsaid.STAYS)
-"""How things stand, and what memory notes for itself: looked up, and neither searched nor listed."""
+"""Kinds of state and bookkeeping: looked up, and neither searched nor listed."""
 
 FACT = declare(
     Kind(

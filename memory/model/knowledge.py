@@ -1,4 +1,4 @@
-"""What facts and episodes come to when many are looked at together."""
+"""Knowledge: generalisations over many facts and episodes."""
 
 from __future__ import annotations
 

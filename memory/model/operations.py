@@ -11,7 +11,7 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Role, fact_id
 
 Relation = Literal["new", "same", "changes", "ends", "corrects", "unsure", "forget"]
-"""How a statement stands to a known fact: independent of it; the same in other words; what became of it; its end; it
+"""Relation of a statement to a known fact: independent of it; the same in other words; what became of it; its end; it
 never was so; it may contradict it; the user asks to forget it."""
 
 
@@ -110,7 +110,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class EpisodeDraft:
-    """What was attempted and how it went; a milestone has a name, and is told by its outcome."""
+    """Attempt and its outcome; a milestone has a name, and is told by its outcome."""
 
     goal: str
     steps: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class ProfileChange:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What one invocation taught.
+    """Lessons of one invocation.
 
     Args:
         ops: Checked operations.

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Origin(StrEnum):
-    """Who vouches for a record, the most trusted first."""
+    """Provenance of a record, the most trusted first."""
 
     USER = "user"
     """The user's own words."""
@@ -35,7 +35,7 @@ LABELS = {
     Origin.WEB: "(page) ",
     Origin.IMPORT: "(imported) ",
 }
-"""What stands before a text that somebody reads, where it is not in the user's own words."""
+"""Prefix of a displayed text that is not in the user's own words."""
 
 _RANK = {origin: place for place, origin in enumerate(Origin)}
 

@@ -1,4 +1,4 @@
-"""What an agent reads and writes: the `memory:` block of its YAML, nested by topic."""
+"""Memory policy of an agent: the `memory:` block of its YAML, nested by topic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REMOVED = frozenset({"keywords"})
 
 
 class RecallSettings(BaseModel):
-    """What a turn reads from memory: the `recall:` block of an agent's `memory:`."""
+    """Reads of a turn: the `recall:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -60,7 +60,7 @@ class RecallSettings(BaseModel):
 
 
 class ContextSettings(BaseModel):
-    """How much of what stands in the prompt: the `context:` block of an agent's `memory:`."""
+    """Shares of the prompt: the `context:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,7 +81,7 @@ class ContextSettings(BaseModel):
 
 
 class ExtractionSettings(BaseModel):
-    """How facts and episodes are drawn from what was said: the `extraction:` block of an agent's `memory:`."""
+    """Extraction of facts and episodes: the `extraction:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -101,7 +101,7 @@ class ExtractionSettings(BaseModel):
 
 
 class LearningSettings(BaseModel):
-    """What many turns come to, drawn by `maintenance`: the `learning:` block of an agent's `memory:`."""
+    """Learning from many turns, by `maintenance`: the `learning:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -129,7 +129,7 @@ class LearningSettings(BaseModel):
 
 
 class TaskSettings(BaseModel):
-    """Whether requests are planned: the `tasks:` block of an agent's `memory:`."""
+    """Planning of requests: the `tasks:` block of an agent's `memory:`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -141,7 +141,7 @@ class TaskSettings(BaseModel):
 
 
 class MemoryPolicy(BaseModel):
-    """What an agent reads and writes: the `memory:` block of its YAML. Every field has a default that works.
+    """Memory policy of an agent: the `memory:` block of its YAML. Every field has a default that works.
 
     The flat form of earlier versions is read with a warning that names the new places.
 
@@ -204,5 +204,5 @@ class MemoryPolicy(BaseModel):
 
     @property
     def extracts(self) -> bool:
-        """Whether facts are drawn from turns without the agent's doing."""
+        """Return whether facts are drawn from turns without the agent's doing."""
         return self.extraction.mode in {"inline", "background"}

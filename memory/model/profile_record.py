@@ -16,7 +16,7 @@ PROFILE_KEY = "profile"
 
 
 class ProfileValue(BaseModel):
-    """What a field of a profile once held, when that was last said, and who vouches for it."""
+    """Former value of a profile's field, when it was last said, and its provenance."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -33,7 +33,7 @@ class ProfileField(ProfileValue):
 
 
 class Profile(Record):
-    """What is known about one user, one document a user, merged by field."""
+    """Profile of a user: one document, merged by field."""
 
     kind: Literal["profile"] = "profile"
     fields: dict[str, ProfileField] = Field(default_factory=dict)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 
 class ProfileFieldSpec(BaseModel):
-    """What a field of a profile is.
+    """Declaration of a profile's field.
 
     Args:
         description: What it holds, for whoever fills it in.

@@ -28,7 +28,7 @@ class Check(BaseModel):
 
 
 class Receipt(BaseModel):
-    """What was forgotten, by ids and without a word of it, and what was checked afterwards.
+    """Receipt of what was forgotten, by ids and without a word of it, and of the checks afterwards.
 
     The thread keeps its messages: that of the conversation is the application's to delete.
 
@@ -50,12 +50,12 @@ class Receipt(BaseModel):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many records are gone, by kind."""
+        """Return how many records are gone, by kind."""
         return {kind: len(ids) for kind, ids in self.removed.items()}
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What is left of it, or could not be looked at; empty where it is gone."""
+        """Return what is left of it, or could not be looked at; empty where it is gone."""
         return tuple(
             f"{check.name}: {check.problem or f'{check.hits} left'}"
             for check in self.checks

@@ -44,7 +44,7 @@ def with_zone(at: datetime) -> datetime:
 
 
 class Level(StrEnum):
-    """What an episode spans."""
+    """Span of an episode."""
 
     TASK = "task"
     MILESTONE = "milestone"
@@ -52,7 +52,7 @@ class Level(StrEnum):
 
 
 class Record(BaseModel):
-    """What every memory has.
+    """Base of all records.
 
     Args:
         id: Deterministic id.
@@ -153,7 +153,7 @@ SummaryLevel = Literal["1", "2", "3", "4", "5", "6", "7", "8", "9", "master"]
 
 
 class Summary(Record):
-    """What a stretch of conversation came to: an invocation, or a part of the conversation that its chain folded.
+    """Summary of a stretch of conversation: an invocation, or a part that its chain folded.
 
     A summary in a chain has messages or the summaries of the level below as its sources.
     """
@@ -172,7 +172,7 @@ class Summary(Record):
 
 
 class Wording(BaseModel):
-    """How a fact was put before, or beside its text.
+    """Earlier or other wording of a fact.
 
     Args:
         text: The words.
@@ -208,7 +208,7 @@ class Ending(BaseModel):
 
     @property
     def said_at(self) -> datetime | None:
-        """When it was said to be over: what is said later may say that it is not."""
+        """Return when it was said to be over: what is said later may say that it is not."""
         return self.end_said_at or self.valid_to
 
 
@@ -293,12 +293,12 @@ class Fact(Record):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether nobody says it any more: only branches that are no longer followed do."""
+        """Return whether only branches that are no longer followed say it."""
         return bool(self.withdrawn) and not self.source_ids
 
     @property
     def ending(self) -> Ending:
-        """How it ended; of a fact that has."""
+        """Return how it ended; of a fact that has."""
         return Ending(
             valid_to=self.valid_to,
             retired_at=self.retired_at,
@@ -316,11 +316,11 @@ BELIEVED: dict[str, Any] = {
     "ended_by": (),
     "end_said_at": None,
 }
-"""What a fact that is believed again has in place of its end."""
+"""Fields of a fact that is believed again, in place of its end."""
 
 
 class Episode(Record):
-    """What was attempted and how it went."""
+    """Episode: an attempt and its outcome."""
 
     kind: Literal["episode"] = "episode"
     origin: Origin = Origin.ASSISTANT

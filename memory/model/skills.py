@@ -54,7 +54,7 @@ class StepExperience(Record):
 
 
 class TurnOutcome(Record):
-    """What became of a turn, and of the skills that were offered in it; one a turn, `text` is what was asked for."""
+    """Outcome of a turn, and of the skills that were offered in it; one a turn, `text` is the request."""
 
     kind: Literal["outcome"] = "outcome"
     task_type: str = ""

@@ -13,7 +13,7 @@ from react_mem.memory.model.records import Record, now, record_id
 
 
 class FlowState(Record):
-    """Where a flow stands in one conversation; looked up, never searched, so that its text is empty."""
+    """State of a flow in one conversation; looked up, never searched, so that its text is empty."""
 
     kind: Literal["state"] = "state"
     text: str = ""

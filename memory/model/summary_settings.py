@@ -1,4 +1,4 @@
-"""How a conversation is summed up."""
+"""Settings of a conversation's summaries."""
 
 from __future__ import annotations
 

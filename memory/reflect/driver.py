@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Report:
-    """What one run did.
+    """Report of one run.
 
     Args:
         stored: The texts that are new, have changed, or are taken up again.
@@ -93,7 +93,7 @@ class Asked(Generic[D]):
 
 @dataclass(frozen=True)
 class Gathered(Generic[D]):
-    """What there is to draw.
+    """Material of a run: drafts, and questions to the model.
 
     Args:
         found: What needs no model.
@@ -108,7 +108,7 @@ class Gathered(Generic[D]):
 
 @dataclass
 class Strategy(ABC, Generic[D]):
-    """How one kind of memory is drawn from others; made for one run.
+    """Strategy that draws one kind of memory from others; made for one run.
 
     Args:
         store: The store.
@@ -120,7 +120,7 @@ class Strategy(ABC, Generic[D]):
     note_key: ClassVar[str]
     """The key, among the bookkeeping of a user, of what was looked at."""
     sources: ClassVar[Sequence[MemoryScope]] = ()
-    """Where the records are that drafts stand on."""
+    """Scopes of the records that drafts stand on."""
 
     @abstractmethod
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[D]:

@@ -36,7 +36,7 @@ class _Read:
 
 
 class LastReads:
-    """What was last read of a store, the latest last, and when its owners were last forgotten."""
+    """Last reads of a store, the latest last, and when its owners were last forgotten."""
 
     def __init__(self) -> None:
         self.kept: OrderedDict[_Key, _Read] = OrderedDict()

@@ -52,7 +52,7 @@ def near_enough(
 
 @dataclass
 class StockScale:
-    """What the scores of a store mean: known of its embedder, or measured once, behind the first question to it."""
+    """Calibration of a store's scores: known of its embedder, or measured once, behind the first question to it."""
 
     calibration: Calibration | None = None
     measuring: asyncio.Task[None] | None = None

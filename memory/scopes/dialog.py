@@ -1,4 +1,4 @@
-"""What was said, word for word, and what it came to."""
+"""Dialog scope: messages word for word, and their summaries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_FRESH = 3
 
 @dataclass(frozen=True)
 class DialogContext:
-    """Where a conversation stands.
+    """Position of a conversation.
 
     Args:
         summary: What an invocation came to, or the whole, as last written; None where nobody wrote it down. The

@@ -1,4 +1,4 @@
-"""What was attempted and how it went."""
+"""Episodic scope: attempts and their outcomes."""
 
 from __future__ import annotations
 

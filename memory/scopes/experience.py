@@ -1,4 +1,4 @@
-"""What agents did, step by step, and how it went: what skills are learnt from."""
+"""Experience scope: steps of agents and their outcomes, from which skills are learnt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _A_STEP = timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class LoggedTurn:
-    """What an agent did in one turn.
+    """Trace of an agent's turn.
 
     Args:
         session_id: The conversation.
@@ -55,7 +55,7 @@ class LoggedTurn:
 
     @property
     def at(self) -> datetime:
-        """When it ended."""
+        """Return when it ended."""
         return self.steps[-1].created_at
 
 

@@ -1,4 +1,4 @@
-"""How things are done: skills, each a procedure with the tools it takes."""
+"""Procedural scope: skills, each a procedure with the tools it takes."""
 
 from __future__ import annotations
 

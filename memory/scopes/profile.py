@@ -1,4 +1,4 @@
-"""What is known about the user as a person: one document, merged by field."""
+"""Profile scope: the user as a person, one document, merged by field."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from react_mem.memory.store.transactions import transact
 
 @dataclass(frozen=True)
 class ProfileUpdate:
-    """What became of changes to a profile.
+    """Result of changes to a profile.
 
     Args:
         profile: The profile as it is now; None where there still is none.

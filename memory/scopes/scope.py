@@ -1,4 +1,4 @@
-"""What the seven scope stores have in common: one owner a call, records checked at the edge, their part of a read."""
+"""Base of the scope stores: one owner a call, records checked at the edge, their part of a read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 
 SPARE = 2
-"""How many times as many as wanted are recalled, so that near-repetitions can make room."""
+"""Oversampling factor of a recall, so that near-duplicates can make room."""
 
 MAX_AS_OF = 1_000
 """Memories looked at for a question as of a time: the nearest of all, of which those are left that were there."""

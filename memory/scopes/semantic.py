@@ -1,4 +1,4 @@
-"""What is known: facts about the user, what they come to together, and documents that somebody provided."""
+"""Semantic scope: facts about the user, knowledge drawn from them, and provided documents."""
 
 from __future__ import annotations
 

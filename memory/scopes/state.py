@@ -1,4 +1,4 @@
-"""Where a flow and its tasks stand."""
+"""State scope: a flow and its tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact
 
 OVER = frozenset({"done", "skipped"})
-"""How far a step is of which nothing is left to do."""
+"""Statuses of a step of which nothing is left to do."""
 
 
 class StateMemoryStore(ScopeStore):

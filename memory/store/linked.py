@@ -25,7 +25,7 @@ _IN_LINE: LiteralString = (
 _BY_MESSAGES: LiteralString = (
     "(split_part(prefix, '.', 3) IN ('experience', 'state', 'episodic') OR value ->> 'kind' IN ('fact', 'concept'))"
 )
-"""What is linked with what else came up in its messages."""
+"""Kinds that are linked with what else came up in their messages."""
 
 # What names a record is found by that alone, so that no other index is taken for it where statistics are missing.
 _LINKED: LiteralString = f"""

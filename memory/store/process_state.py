@@ -1,4 +1,4 @@
-"""What this process keeps of an opened store: it hangs on the store, and goes with it."""
+"""Process-local state of an opened store: it hangs on the store, and goes with it."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class _Head(BaseModel):
 
 
 class ReadPrompts(dict[str, tuple[float, Prompt]]):
-    """What this process has read of a store's prompts, and when."""
+    """Cache of a store's prompts in this process, with the time of reading."""
 
 
 class PromptVersions:

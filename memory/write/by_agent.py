@@ -1,4 +1,4 @@
-"""What an agent stores and forgets by its tools: only what the conversation shows, and only what the user asked for."""
+"""Writes by an agent's tools: only what the conversation shows, and only what the user asked for."""
 
 from __future__ import annotations
 

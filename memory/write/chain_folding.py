@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Folded:
-    """What was summed up in one go.
+    """Result of one fold.
 
     Args:
         summarised: How many summaries were written.

@@ -48,7 +48,7 @@ _Value = Annotated[str, BeforeValidator(_one_line), StringConstraints(max_length
 
 
 class Customer(BaseModel):
-    """Who the customer is, as far as it is known; empty where it is not.
+    """Customer, as far as known; empty where not.
 
     Args:
         name: The name.
@@ -70,12 +70,12 @@ class Customer(BaseModel):
 
     @property
     def known(self) -> dict[str, str]:
-        """What is known, in order."""
+        """Return the known fields, in order."""
         return {field: value for field, value in self.model_dump().items() if value}
 
 
 class CustomerLookup(Protocol):
-    """What a deployment plugs in."""
+    """Customer lookup that a deployment plugs in."""
 
     def __call__(
         self, *, conversation_id: str, user_id: str | None
@@ -90,7 +90,7 @@ class CustomerLookup(Protocol):
 
 @dataclass(frozen=True)
 class FoundCustomer:
-    """What became of looking for the customer.
+    """Result of a customer lookup.
 
     Args:
         customer: Who it is; None where nobody is known.

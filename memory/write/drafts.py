@@ -1,4 +1,4 @@
-"""What a model has drawn from a turn, as records: its episode; and the user's own words, unread."""
+"""Drafts of records from a turn: its episode; and the user's own words, unread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ message."""
 
 @dataclass(frozen=True)
 class Stamp:
-    """What records written together have in common.
+    """Fields shared by records written together.
 
     Args:
         session_id: The conversation.

@@ -1,4 +1,4 @@
-"""How what is said joins its conversation's chain: each message once, in its order, whoever stored it and when."""
+"""Appending of messages to a conversation's chain: each once, in order, whoever stored it and when."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class AgentMemory:
 
 @dataclass(frozen=True)
 class Recalled:
-    """What memory has on a question.
+    """Memories on a question.
 
     Args:
         results: What was found.

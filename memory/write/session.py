@@ -18,7 +18,7 @@ from react_mem.memory.write.noticing import BranchesOf
 
 @dataclass(frozen=True)
 class TurnReport:
-    """What an extraction did.
+    """Report of an extraction.
 
     Args:
         stored: The texts that are new in memory.

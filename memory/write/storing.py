@@ -28,7 +28,7 @@ _CONTEXT = 2
 
 _MAX_STEP = 500
 _MAX_STEPS = 20
-"""What a note keeps of the agent's steps, for the episode: the latest, each cut; the whole is in the thread."""
+"""Agent's steps in a note, for the episode: the latest, each cut; the whole is in the thread."""
 
 _MAX_NOTE = 600
 """Characters of what the user said that a note carries: enough to be recalled by before it is indexed."""

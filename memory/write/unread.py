@@ -1,4 +1,4 @@
-"""What was kept word for word while there was no model: offered to the extraction of an agent that has one."""
+"""Messages kept word for word while there was no model, offered to the extraction of an agent that has one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When what a clause tells of was or is: computed from its words where these are read, else as a model proposes."""
+"""Time of what a clause tells: computed from its words where these are read, else as a model proposes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_PROPOSED = 60
 _END_OF_DAY = time(23, 59, 59)
 
 _ZONE_NAMES = frozenset({"timezone", "tz", "utcoffset", "gmtoffset"})
-"""What a profile calls the user's time zone, without what joins the words."""
+"""Names of the profile's field for the user's time zone, without what joins the words."""
 _ZONE = re.compile(r"[A-Za-z][\w+-]*(?:/[\w+-]+){0,2}", re.ASCII)
 _OFFSET = re.compile(r"(?:UTC|GMT)? ?([+-]) ?(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
 

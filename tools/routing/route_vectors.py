@@ -27,7 +27,7 @@ _BATCH = 8
 """Texts a call: short ones, far within what any provider takes at once."""
 
 PREPARING = "memory:routes"
-"""What the task is called that makes vectors."""
+"""Name of the task that makes vectors."""
 
 AFTER = 1.0
 """Seconds: the turn that finds the vectors missing embeds its own question first."""

@@ -1,4 +1,4 @@
-"""Which concepts may be one though their names do not settle it: alike by their letters, initials, a part of a name."""
+"""Candidate pairs of entity resolution: concepts alike by letters, initials or a part of a name."""
 
 from __future__ import annotations
 

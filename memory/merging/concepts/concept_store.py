@@ -161,7 +161,7 @@ async def unmerge(store: BaseStore, user_id: str, concept: str, alias: str) -> C
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of two concepts.
+    """Verdict on two concepts.
 
     Args:
         one: A concept, as it was then.

@@ -1,4 +1,4 @@
-"""Who and what a fact names: whom it is about, and the proper names in the user's own words.
+"""Entities of a fact: whom it is about, and the proper names in the user's own words.
 
 A name is found by how it is written, in any language that writes names with capitals; in the others, whom a fact is
 about is the only one. What is missed costs a link between facts; the facts themselves are all there.

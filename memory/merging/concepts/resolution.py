@@ -1,4 +1,4 @@
-"""Which names are one concept. Pure, and the same whatever the order in which they came.
+"""Entity resolution: names -> concepts. Pure, and independent of the order of the names.
 
 Names are one by their letters only where nothing speaks against it; to take two people for one is worse than to know
 one twice. What letters cannot decide is left apart, for what was said, the user or a model to decide.

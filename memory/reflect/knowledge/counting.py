@@ -1,4 +1,4 @@
-"""What can be counted: words that begin alike, of many things; the same goal with the same end; a lesson twice.
+"""Regularities that can be counted: the same beginning, of many things; the same goal and end; a lesson twice.
 
 No model words it, so that it says nothing but what its sources do, in their own words and language.
 """
@@ -34,7 +34,7 @@ _MARKS = " .!?;:,…。！？、，"
 
 @dataclass(frozen=True)
 class Drawn:
-    """What was drawn, before it is a record.
+    """Knowledge that was drawn, before it is a record.
 
     Args:
         form: What it is.
@@ -88,7 +88,7 @@ class _Said:
 
     @property
     def beginnings(self) -> list[_Beginning]:
-        """Whom it is about, with the words that it begins with: as many of them as may be, first the fewest."""
+        """Yield whom it is about, with the words that it begins with: the fewest first."""
         about, words = normalise(self.fact.about), [word for word, _ in self.words]
         return [(about, *words[:count]) for count in range(_MIN_BEGINNING, min(len(words), _MAX_BEGINNING + 1))]
 

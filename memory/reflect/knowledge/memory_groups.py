@@ -1,4 +1,4 @@
-"""What is looked at together: the latest facts and episodes of a user, and which of them have to do with each other."""
+"""Groups of related memories among the latest facts and episodes of a user."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Memories:
-    """What a run looks at.
+    """Memories of a run.
 
     Args:
         facts: Facts that are current, and that a model has read.

@@ -1,4 +1,4 @@
-"""What a model sees in memories that have to do with each other; nothing is believed that they do not bear out."""
+"""Knowledge that a model proposes from related memories; what they do not bear out is refused."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MAX_PREFERENCES = 3
 
 @dataclass(frozen=True)
 class Findings:
-    """What the turns for one kind of task show, before it is worded.
+    """Pattern in the turns for one kind of task, before it is worded.
 
     Args:
         task_type: The kind of task.

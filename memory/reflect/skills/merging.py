@@ -1,4 +1,4 @@
-"""What is learnt meets what is known: one skill for one procedure, however often and in whatever words it is learnt."""
+"""Merging of learnt skills with known ones: one skill for one procedure, however often it is learnt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from react_mem.memory.reflect.skills.skill_drafts import MAX_SOURCES, SkillDraft
 from react_mem.memory.reflect.skills.traces import Trace, match
 
 _SAME_TOOLS = 0.6
-"""How much of the longer of two procedures the shorter one has to be for both to be one with a detour."""
+"""Share of the longer of two procedures that the shorter one must cover for both to be one with a detour."""
 
 _NEAR_TEXT = 0.8
 """Share of their words that two occasions have in common where they are the same: one word in ten may differ."""

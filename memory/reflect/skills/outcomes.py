@@ -1,4 +1,4 @@
-"""What became of a turn, and of the skills that were offered in it: logged once a turn, whoever says it how often."""
+"""Outcomes of a turn and of the skills that were offered in it: logged once a turn (idempotent)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says about procedures: one call for a kind of task, which shows no value that was given to a tool."""
+"""Proposals of a model about procedures: one call for a kind of task, without any value given to a tool."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HELD_BACK = "{...}"
 
 @dataclass(frozen=True)
 class ProcedureWording:
-    """What the model says of one procedure; nothing in it is checked."""
+    """Words of the model for one procedure, unchecked."""
 
     use_when: str
     actions: tuple[str, ...]
@@ -35,7 +35,7 @@ class ProcedureWording:
 
 @dataclass(frozen=True)
 class Proposals:
-    """What the model says.
+    """Answer of the model.
 
     Args:
         wordings: Of procedures, by their place among those asked about.

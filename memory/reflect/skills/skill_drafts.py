@@ -1,4 +1,4 @@
-"""What is learnt, before it is kept: procedures and lessons in words, each with the turns it stands on."""
+"""Drafts of skills: procedures and lessons in words, each with the turns it stands on."""
 
 from __future__ import annotations
 

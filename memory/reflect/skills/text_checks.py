@@ -1,4 +1,4 @@
-"""What a text about procedures may say: nothing that was given to a tool, nothing that only one conversation said.
+"""Checks of texts about procedures: nothing given to a tool, nothing that only one conversation said.
 
 The same checks hold for texts of a model and for those that are put together without one.
 """

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _MAX_VALUES = 200
 _MAX_VALUE_CHARS = 1_000
-"""What is looked at of a step's input: a pasted document has no value that a procedure could name."""
+"""Characters of a step's input that are read: a pasted document has no value that a procedure could name."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True)
 class Trace(LoggedTurn):
-    """What an agent did in one turn, with what is learnt from it."""
+    """Trace of an agent's turn, with what is learnt from it."""
 
     @property
     def id(self) -> str:
@@ -54,7 +54,7 @@ class Trace(LoggedTurn):
 
     @cached_property
     def values(self) -> frozenset[tuple[str, ...]]:
-        """What was given to tools, each value as its words."""
+        """Return the values given to tools, each as its words."""
         return frozenset(
             words
             for step in self.steps
@@ -69,7 +69,7 @@ class Trace(LoggedTurn):
 
 @dataclass(frozen=True)
 class Experience:
-    """What an agent did for a user lately.
+    """Latest traces of an agent for a user.
 
     Args:
         traces: Its turns, the oldest first.

@@ -1,4 +1,4 @@
-"""How far a task is, by what its agent did: told without a model where a tool takes a step.
+"""Progress of a task by its agent's steps: told without a model where a tool takes a step.
 
 That an answer was given proves nothing of the steps that no tool takes. How far those are the planner tells with the
 next request, by the words that show it (`memory.reflect.tasks.proof`).

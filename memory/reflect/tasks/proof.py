@@ -47,7 +47,7 @@ class TaskEvidence:
 
     @cached_property
     def read(self) -> _Text:
-        """What of it may be quoted; read once, however many quotes are looked up in it."""
+        """Return what of it may be quoted; read once, however many quotes are looked up in it."""
         return _Text.of(self)
 
 

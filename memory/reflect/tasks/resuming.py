@@ -1,4 +1,4 @@
-"""Whether somebody wants to go on with what was begun before: told by the phrases of the languages' files."""
+"""Detection of a wish to resume a task, by the phrases of the languages' files."""
 
 from __future__ import annotations
 

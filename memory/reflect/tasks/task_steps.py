@@ -36,7 +36,7 @@ class Step:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do of it."""
+        """Return whether nothing is left to do of it."""
         return self.status in OVER
 
 
@@ -54,7 +54,7 @@ class TaskGraph:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do."""
+        """Return whether nothing is left to do."""
         return all(step.is_over for step in self.steps)
 
     def step(self, id_: str | None) -> Step | None:

@@ -1,4 +1,4 @@
-"""Where tasks are kept: in the state scope, so that what was interrupted can be gone on with in another conversation.
+"""Storage of tasks in the state scope, so that an interrupted one can be resumed in another conversation.
 
 A task falls with the message that set it, and its steps with it; a step falls with the message that brought it up.
 """

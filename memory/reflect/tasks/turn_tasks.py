@@ -36,7 +36,7 @@ from react_mem.prompts import load_prompt
 _FORM = load_prompt("task_graph_context")
 
 TASK_TOKENS = 450
-"""What a task takes in the prompt: its lines (`memory.reflect.tasks.task_lines.MAX_TOKENS`) in their frame."""
+"""Tokens of a task in the prompt: its lines (`memory.reflect.tasks.task_lines.MAX_TOKENS`) in their frame."""
 
 ASK_EVERY = 6
 """Steps of the loop after which the model is asked again how far the task is: what tools do is seen without it."""

@@ -34,7 +34,7 @@ _SAME_DIGITS = 8
 
 @dataclass(frozen=True)
 class SummaryDraft:
-    """What the model made of a conversation.
+    """Summary of a conversation as the model drafted it.
 
     Args:
         fields: What it sent.

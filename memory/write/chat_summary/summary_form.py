@@ -1,4 +1,4 @@
-"""What a chat summary is asked with and answered with, over HTTP and as a graph alike."""
+"""Request and response of a chat summary, over HTTP and as a graph alike."""
 
 from __future__ import annotations
 

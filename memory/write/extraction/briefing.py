@@ -1,4 +1,4 @@
-"""What an engine shows the model: the user's words as numbered clauses, and the memories, as fenced data."""
+"""Prompt of an extraction: the user's words as numbered clauses, and the memories, as fenced data."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ _SMALL = re.compile(
     "|".join(sorted((re.escape(word) for one in LANGUAGES if one.unspaced for word in one.stop), key=len, reverse=True))
     + "|[\u3041-\u309f]"
 )
-"""What says nothing by itself in a script without spaces: of its letters each two texts have some."""
+"""Stop words of scripts without spaces, in whose letters any two texts have some in common."""
 
 
 def _comparable(sentence: str, clause: str) -> bool:

@@ -1,4 +1,4 @@
-"""What may be believed of a label: the user's own words first, a model's sentence only where words bear it out.
+"""Evidence for a label: the user's own words first, a model's sentence only where words bear it out.
 
 No language is understood here. Code sees which words, numbers and names stand where; what they mean is the model's to
 say. Data about a language may only lower what is believed, never raise it.

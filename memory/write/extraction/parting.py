@@ -16,7 +16,7 @@ from react_mem.memory.language.shared import asks_from, joins
 from react_mem.memory.write.extraction.evidence import is_borne_out, without_user
 
 _POINTS = " \t,;:.!?…、，；：。！？"
-"""What ends the part before, where a clause is divided."""
+"""Punctuation that ends the part before, where a clause is divided."""
 
 _MARK = re.compile(r"[,;:.!?…](?=\s)|[、，；：。！？…]")
 

@@ -55,7 +55,7 @@ class ProposedProfileChange(BaseModel):
 
 
 class ProposedEpisode(BaseModel):
-    """What was attempted and how it went."""
+    """Attempt and its outcome."""
 
     goal: str = ""
     steps: list[str] = Field(default_factory=list)

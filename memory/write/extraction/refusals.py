@@ -1,4 +1,4 @@
-"""Why a proposal is not believed."""
+"""Reasons for which a proposal is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a fact is about: the user, or somebody who is named in what was shown."""
+"""Subject of a fact: the user, or somebody who is named in what was shown."""
 
 from __future__ import annotations
 
