@@ -15,7 +15,8 @@ from langchain_core.vectorstores import VectorStore
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from react_mem.memory.adapters.vectorstore import KNOWN, SEARCHED, VectorIndexedStore, with_vector_index
+from react_mem.memory.adapters.vector_notes import KNOWN
+from react_mem.memory.adapters.vectorstore import SEARCHED, VectorIndexedStore, with_vector_index
 from react_mem.memory.model.interface import MemoryScope
 
 log = logging.getLogger(__name__)

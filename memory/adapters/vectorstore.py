@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -37,6 +36,7 @@ from langgraph.store.base import (
 from react_mem.memory.adapters.blocking import home_of, run_blocking
 from react_mem.memory.adapters.conditions import matches
 from react_mem.memory.adapters.vector_index import Dialect, Namespace, VectorEntry, VectorHit, VectorIndex
+from react_mem.memory.adapters.vector_notes import FIELDS, NOTES, PAGE, WHOLE, Place, VectorNotes, is_note
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
@@ -48,27 +48,13 @@ from react_mem.memory.store.indexed_store import IndexedStore
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.store.vectors import MakesUpVectors
 
-NOTES = "vector_index"
-"""Namespace of the notes on items still to be indexed; below it stands the item's namespace."""
-
-KNOWN = "vector_index_known"
-"""Namespace of the marks of vector stores that have been backfilled."""
-
 SEARCHED: frozenset[MemoryScope] = frozenset({MemoryScope.SEMANTIC})
 """Scopes indexed by default: facts and documents."""
 
-_PAGE = 500
-_FIELDS = ("text",)
-_WHOLE = 10_000_000
 _SPARE = 4
 """Oversampling factor of the first search: facts of the past are among its hits, and are filtered out."""
 
-_TRIES = 3
-"""Retries for an item that changes while it is indexed; then its note waits for the next run."""
-
 log = logging.getLogger(__name__)
-
-_Place = tuple[Namespace, str]
 
 
 class VectorIndexedStore(BaseStore):
@@ -86,6 +72,7 @@ class VectorIndexedStore(BaseStore):
         self.scopes = scopes
         self.supports_ttl = inner.supports_ttl
         self.loop = home_of(inner)
+        self._notes = VectorNotes(inner, index, self.covers)
 
     # LangGraph's interface
 
@@ -107,7 +94,7 @@ class VectorIndexedStore(BaseStore):
         results: list[Result] = [None] * len(batch)
         ours = [place for place, op in enumerate(batch) if isinstance(op, SearchOp) and self._searches(op)]
         puts = [op for op in batch if isinstance(op, PutOp)]
-        noted = self._noted(puts)
+        noted = self._notes.noted(puts)
         if not ours and not noted:
             return list(map(_without_notes, batch, await self.inner.abatch(batch)))
         plain = [place for place, op in enumerate(batch) if place not in ours and not isinstance(op, PutOp)]
@@ -118,7 +105,7 @@ class VectorIndexedStore(BaseStore):
             results[place] = cast("Result", await self._search(cast("SearchOp", batch[place])))
         if puts:
             await write(self.inner, [*_plain(puts, self.covers), *noted.values()])
-            await self._follow(noted)
+            await self._notes.follow(noted)
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
@@ -138,7 +125,7 @@ class VectorIndexedStore(BaseStore):
     def covers(self, namespace: Namespace) -> bool:
         """Return whether the items of a namespace are searched in the vector store."""
         if self.scopes is None:
-            return not _is_note(namespace)
+            return not is_note(namespace)
         return len(namespace) == 3 and namespace[0] == ROOT and namespace[2] in self.scopes
 
     async def repair(self) -> int:
@@ -147,7 +134,7 @@ class VectorIndexedStore(BaseStore):
         Returns:
             How many items still wait; the log says why.
         """
-        return len(await self._catch_up((NOTES,)))
+        return len(await self._notes.catch_up((NOTES,)))
 
     async def reindex(self) -> int:
         """Index everything that the inner store has of the scopes: where the vector store is new, or its model is.
@@ -158,10 +145,10 @@ class VectorIndexedStore(BaseStore):
         done = 0
         for namespace in await self._namespaces((ROOT,) if self.scopes is not None else ()):
             offset = 0
-            while page := await self.inner.asearch(namespace, limit=_PAGE, offset=offset, refresh_ttl=False):
+            while page := await self.inner.asearch(namespace, limit=PAGE, offset=offset, refresh_ttl=False):
                 # those below it have a turn of their own
                 own = [item for item in page if item.namespace == namespace]
-                await self.index.replace([VectorEntry(namespace, item.key, item.value, _FIELDS) for item in own])
+                await self.index.replace([VectorEntry(namespace, item.key, item.value, FIELDS) for item in own])
                 done += len(own)
                 offset += len(page)
         return done
@@ -175,7 +162,7 @@ class VectorIndexedStore(BaseStore):
         Returns:
             How many the inner store has made.
         """
-        await self._catch_up((NOTES, *namespace))
+        await self._notes.catch_up((NOTES, *namespace))
         return await self.inner.amake_up_vectors(namespace) if isinstance(self.inner, MakesUpVectors) else 0
 
     async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
@@ -196,69 +183,6 @@ class VectorIndexedStore(BaseStore):
         prefix = op.namespace_prefix
         wide = self.scopes is None or (len(prefix) < 3 and prefix[:1] in ((), (ROOT,)))
         return bool(op.query) and (wide or self.covers(prefix))
-
-    def _noted(self, puts: Sequence[PutOp]) -> dict[_Place, PutOp]:
-        """Return a note for each item that the vector store is to follow; of an item that is put twice, the last."""
-        noted: dict[_Place, PutOp] = {}
-        for put in puts:
-            if self.covers(put.namespace):
-                fields = [] if put.index is False or put.value is None else list(put.index or _FIELDS)
-                value = {"fields": fields, "stamp": uuid.uuid4().hex}
-                noted[put.namespace, put.key] = PutOp((NOTES, *put.namespace), put.key, value, index=False)
-        return noted
-
-    async def _follow(self, noted: Mapping[_Place, PutOp]) -> dict[_Place, str]:
-        """Have the vector store follow; return what it could not, which stays noted, with the cause."""
-        notes = {place: dict(note.value or {}) for place, note in noted.items()}
-        if not notes:
-            return {}
-        try:
-            left = await self._settle({place: note["fields"] for place, note in notes.items()})
-        except Exception as error:
-            cause = cause_of(error)
-            log.warning("the vector store does not follow, %d items wait for it: %s", len(notes), cause)
-            return dict.fromkeys(notes, cause)
-        done = [place for place in notes if place not in left]
-        found = await self.inner.abatch([GetOp((NOTES, *space), key, refresh_ttl=False) for space, key in done])
-        # one that was noted anew meanwhile is somebody else's to finish
-        over = [
-            place
-            for place, item in zip(done, cast("list[Item | None]", found), strict=True)
-            if item is not None and item.value.get("stamp") == notes[place].get("stamp")
-        ]
-        await self.inner.abatch([PutOp((NOTES, *space), key, None) for space, key in over])
-        return dict.fromkeys(left, "it changes all the time")
-
-    async def _settle(self, fields: Mapping[_Place, Sequence[str]]) -> set[_Place]:
-        """Index items as the inner store has them, until they are as they were indexed; return those that are not."""
-        left = dict(fields)
-        for _ in range(_TRIES):
-            before = await self._values(left)
-            await self.index.replace(
-                [VectorEntry(space, key, before[space, key], paths) for (space, key), paths in left.items()]
-            )
-            # another process may have changed one in between, and have been faster
-            after = await self._values(left)
-            left = {place: paths for place, paths in left.items() if before[place] != after[place]}
-            if not left:
-                break
-        return set(left)
-
-    async def _values(self, places: Iterable[_Place]) -> dict[_Place, Mapping[str, Any] | None]:
-        wanted = list(places)
-        found = await self.inner.abatch([GetOp(space, key, refresh_ttl=False) for space, key in wanted])
-        items = cast("list[Item | None]", found)
-        return {place: item.value if item else None for place, item in zip(wanted, items, strict=True)}
-
-    async def _catch_up(self, prefix: Namespace) -> dict[_Place, str]:
-        """Have the vector store follow what is noted below a prefix; return what it could not, with the cause."""
-        left: dict[_Place, str] = {}
-        waiting = await self.inner.asearch(prefix, limit=_WHOLE, refresh_ttl=False)
-        for start in range(0, len(waiting), _PAGE):
-            page = waiting[start : start + _PAGE]
-            notes = {(item.namespace[1:], item.key): PutOp(item.namespace, item.key, item.value) for item in page}
-            left |= await self._follow(notes)
-        return left
 
     # Searching
 
@@ -312,11 +236,11 @@ class VectorIndexedStore(BaseStore):
         without: Sequence[str],
     ) -> tuple[list[tuple[SearchItem, VectorHit]], str]:
         """Return the items of a namespace nearest to a text with what was found of each, and what they may lack."""
-        late = await self._catch_up((NOTES, *namespace))
+        late = await self._notes.catch_up((NOTES, *namespace))
         found, stale = await self._verified(namespace, query, limit, conditions, without)
         if stale:
             # what a lost race left: put right, it is found where it belongs
-            await self._settle(stale)
+            await self._notes.settle(stale)
             found, _ = await self._verified(namespace, query, limit, conditions, without)
         causes = "; ".join(sorted(set(late.values())))
         return found, f"{len(late)} memories wait for the vector store: {causes}" if late else ""
@@ -328,10 +252,10 @@ class VectorIndexedStore(BaseStore):
         limit: int,
         conditions: Mapping[str, Any] | None,
         without: Sequence[str],
-    ) -> tuple[list[tuple[SearchItem, VectorHit]], dict[_Place, Sequence[str]]]:
+    ) -> tuple[list[tuple[SearchItem, VectorHit]], dict[Place, Sequence[str]]]:
         """Return what is found and true, and what the vector store has wrong."""
         found: dict[str, tuple[SearchItem, VectorHit]] = {}
-        stale: dict[_Place, Sequence[str]] = {}
+        stale: dict[Place, Sequence[str]] = {}
         items: dict[str, Item | None] = {}
         if limit <= 0:
             return [], stale
@@ -351,8 +275,8 @@ class VectorIndexedStore(BaseStore):
         return nearest[:limit], stale
 
     async def _namespaces(self, prefix: Namespace, *, all_of_them: bool = False) -> list[Namespace]:
-        found = await self.inner.alist_namespaces(prefix=prefix or None, limit=_WHOLE)
-        return [name for name in found if not _is_note(name) and (all_of_them or self.covers(name))]
+        found = await self.inner.alist_namespaces(prefix=prefix or None, limit=WHOLE)
+        return [name for name in found if not is_note(name) and (all_of_them or self.covers(name))]
 
 
 class GuardedVectorIndexedStore(VectorIndexedStore):
@@ -361,12 +285,12 @@ class GuardedVectorIndexedStore(VectorIndexedStore):
     async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
         """Write the batch and return True, or write nothing and return False where the guard does not hold."""
         puts = [op for op in ops if isinstance(op, PutOp)]
-        noted = self._noted(puts)
+        noted = self._notes.noted(puts)
         inner = cast("GuardedStore", self.inner)
         others = [op for op in ops if not isinstance(op, PutOp)]
         if not await inner.abatch_if([*others, *_plain(puts, self.covers), *noted.values()], guard):
             return False
-        await self._follow(noted)
+        await self._notes.follow(noted)
         return True
 
 
@@ -389,16 +313,12 @@ def with_vector_index(
     return kind(store, VectorIndex(vectors, dialect), None if scopes is None else frozenset(scopes))
 
 
-def _is_note(namespace: Namespace) -> bool:
-    return namespace[:1] in ((NOTES,), (KNOWN,))
-
-
 def _without_notes(op: Op, answer: Result) -> Result:
     """Return the answer of the inner store without what is only there for the vector store."""
     if isinstance(op, ListNamespacesOp):
-        return [name for name in cast("list[Namespace]", answer) if not _is_note(name)]
+        return [name for name in cast("list[Namespace]", answer) if not is_note(name)]
     if isinstance(op, SearchOp):
-        return [item for item in cast("list[SearchItem]", answer) if not _is_note(item.namespace)]
+        return [item for item in cast("list[SearchItem]", answer) if not is_note(item.namespace)]
     return answer
 
 

@@ -52,6 +52,40 @@ class Assembled:
     missing: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Chosen:
+    """What the prompt shows beside the system prompt and the question."""
+
+    profile: MemoryBlock
+    memories: MemoryBlock
+    pages: PageBlock
+    earlier: SummaryBlock
+    verbatim: Verbatim
+
+    def tokens(self, frame: Frame) -> dict[Section, int]:
+        """Return what each section takes."""
+        return {
+            Section.SYSTEM: frame.system_tokens,
+            Section.TOOLS: frame.tool_tokens,
+            Section.PROFILE: _tokens("memories", self.profile.text),
+            Section.QUESTION: frame.question[0],
+            Section.WEB_PAGES: _tokens("web_pages", self.pages.text),
+            Section.MEMORIES: _tokens("memories", self.memories.text, after=self.profile.text),
+            Section.SUMMARIES: _tokens("summaries", self.earlier.text),
+            Section.CONVERSATION: self.verbatim.tokens,
+        }
+
+    def dropped(self, frame: Frame, turns: Sequence[ThreadTurn]) -> dict[Section, int]:
+        """Return what each section had no room for."""
+        return {
+            Section.PROFILE: self.profile.dropped,
+            Section.WEB_PAGES: self.pages.dropped,
+            Section.MEMORIES: self.memories.dropped,
+            Section.SUMMARIES: self.earlier.dropped,
+            Section.CONVERSATION: _missing(frame, turns, self.verbatim),
+        }
+
+
 def assemble(
     frame: Frame,
     results: Sequence[MemoryResultItem] = (),
@@ -98,46 +132,23 @@ def assemble(
     said = _said(frame, found, verbatim, session_id) | earlier.ids
     new = [item for item in found if not (item.id in said or _sums_up(item, said, verbatim.first, session_id))]
     if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
-        memories = render_found(
-            new,
-            min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap),
-            favoured,
-            times=frame.times,
-        )
-
-    question, cut = frame.question
-    tokens = {
-        Section.SYSTEM: frame.system_tokens,
-        Section.TOOLS: frame.tool_tokens,
-        Section.PROFILE: profile_tokens,
-        Section.QUESTION: question,
-        Section.WEB_PAGES: _tokens("web_pages", found_pages.text),
-        Section.MEMORIES: _tokens("memories", memories.text, after=profile.text),
-        Section.SUMMARIES: _tokens("summaries", earlier.text),
-        Section.CONVERSATION: verbatim.tokens,
-    }
+        room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap)
+        memories = render_found(new, room_for, favoured, times=frame.times)
+    chosen = _Chosen(profile, memories, found_pages, earlier, verbatim)
+    tokens = chosen.tokens(frame)
     left = max(frame.available - sum(tokens.values()), 0)
-    remembered = profile + memories
+    layout = _layout(frame, chosen, left, bounded=bounded)
     gone: frozenset[str] = getattr(results, "forgotten", frozenset())
-    forgotten = [str(m.id) for m in frame.thread if gone and message_record_id(session_id, m) in gone]
-    texts = {"web_pages": found_pages.text, "memories": remembered.text, "summaries": earlier.text}
-    layout = _layout(frame, texts, verbatim, left, bounded=bounded)
-    if forgotten:
+    if forgotten := [str(m.id) for m in frame.thread if gone and message_record_id(session_id, m) in gone]:
         layout["forgotten"] = forgotten
     return Assembled(
         layout=layout,
-        memories=remembered,
+        memories=profile + memories,
         pages=found_pages,
         tokens=tokens,
         budget={**tokens, **_limits(frame, room, budget), Section.WORKING_MEMORY: left},
-        dropped={
-            Section.PROFILE: profile.dropped,
-            Section.WEB_PAGES: found_pages.dropped,
-            Section.MEMORIES: memories.dropped,
-            Section.SUMMARIES: earlier.dropped,
-            Section.CONVERSATION: _missing(frame, turns, verbatim),
-        },
-        cut=cut,
+        dropped=chosen.dropped(frame, turns),
+        cut=frame.question[1],
         missing={"summaries": unreadable} if unreadable else {},
     )
 
@@ -150,14 +161,16 @@ def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Sect
     return {**limits, Section.MEMORIES: min(limits[Section.MEMORIES], most)}
 
 
-def _layout(frame: Frame, texts: Mapping[str, str], verbatim: Verbatim, left: int, *, bounded: bool) -> Layout:
+def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layout:
+    remembered = (chosen.profile + chosen.memories).text
+    texts = {"web_pages": chosen.pages.text, "memories": remembered, "summaries": chosen.earlier.text}
     blocks = (form.format(**{name: texts[name]}) for name, form in _FORMS.items() if texts[name])
     # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
     parts = frame.policy.context.keep_raw_steps + 2
     return Layout(
         retrieved="\n\n".join(blocks),
-        first=str(frame.thread[verbatim.first].id) if bounded else "",
-        whole=str(frame.thread[verbatim.whole].id) if bounded else "",
+        first=str(frame.thread[chosen.verbatim.first].id) if bounded else "",
+        whole=str(frame.thread[chosen.verbatim.whole].id) if bounded else "",
         question_tokens=frame.question_cap,
         result_tokens=max(left // parts, MIN_MESSAGE_TOKENS) if frame.window.known else None,
         step_tokens=left,

@@ -17,7 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.errors import StorageError
 from react_mem.memory.adapters import VectorIndexedStore, VectorIndexSettings, open_vector_index, with_vector_index
 from react_mem.memory.adapters.vector_index import DIALECTS
-from react_mem.memory.adapters.vectorstore import NOTES
+from react_mem.memory.adapters.vector_notes import NOTES
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import repair
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
