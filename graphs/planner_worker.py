@@ -51,6 +51,49 @@ class PlanState(AgentState):
     results: NotRequired[list[str]]
 
 
+class Team:
+    """The nodes of the team.
+
+    Args:
+        planner: Breaks a request into steps.
+        worker: Does one step at a time.
+    """
+
+    def __init__(self, planner: ResolvedAgent, worker: ResolvedAgent) -> None:
+        self._planner = planner
+        self._worker = worker
+
+    async def plan(
+        self, state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+    ) -> dict[str, Any]:
+        """Break the request into steps; a model that gives no list leaves the request as the one step."""
+        require_input(state["messages"])
+        request = text_of(state["messages"][-1])
+        said = await _ask(self._planner, runtime, memories, request)
+        steps = [step.strip() for step in _STEP.findall(said)][:MAX_STEPS] or [request]
+        events.thought(runtime.stream_writer, "\n".join(steps))
+        return {"plan": steps, "results": []}
+
+    async def work(
+        self, state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+    ) -> dict[str, Any]:
+        """Do the next step; the last one ends the request with what all of them came to."""
+        results = state["results"]
+        step = state["plan"][len(results)]
+        events.action(runtime.stream_writer, {"id": str(len(results)), "name": "work", "args": {"step": step}})
+        results = [*results, await _ask(self._worker, runtime, memories, step, results)]
+        if len(results) < len(state["plan"]):
+            return {"results": results}
+        answer = "\n\n".join(results)
+        events.answer(runtime.stream_writer, answer)
+        return {"results": results, "messages": [AIMessage(answer)]}
+
+    @staticmethod
+    def after_work(state: PlanState) -> str:
+        """Return the node that comes next."""
+        return "work" if len(state["results"]) < len(state["plan"]) else END
+
+
 def build_graph(
     planner: ResolvedAgent,
     worker: ResolvedAgent,
@@ -69,40 +112,12 @@ def build_graph(
     Returns:
         The compiled graph, with the input and output of the managers.
     """
-
-    async def plan(
-        state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
-    ) -> dict[str, Any]:
-        """Break the request into steps; a model that gives no list leaves the request as the one step."""
-        require_input(state["messages"])
-        request = text_of(state["messages"][-1])
-        said = await _ask(planner, runtime, memories, request)
-        steps = [step.strip() for step in _STEP.findall(said)][:MAX_STEPS] or [request]
-        events.thought(runtime.stream_writer, "\n".join(steps))
-        return {"plan": steps, "results": []}
-
-    async def work(
-        state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
-    ) -> dict[str, Any]:
-        """Do the next step; the last one ends the request with what all of them came to."""
-        results = state["results"]
-        step = state["plan"][len(results)]
-        events.action(runtime.stream_writer, {"id": str(len(results)), "name": "work", "args": {"step": step}})
-        results = [*results, await _ask(worker, runtime, memories, step, results)]
-        if len(results) < len(state["plan"]):
-            return {"results": results}
-        answer = "\n\n".join(results)
-        events.answer(runtime.stream_writer, answer)
-        return {"results": results, "messages": [AIMessage(answer)]}
-
-    def after_work(state: PlanState) -> str:
-        return "work" if len(state["results"]) < len(state["plan"]) else END
-
+    team = Team(planner, worker)
     graph = StateGraph(PlanState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
     graph.add_node(
         "plan",
         with_memory(
-            plan,
+            team.plan,
             agent_id=planner.config.name,
             flow_id=FLOW,
             read=[MemoryScope.PROFILE, MemoryScope.EPISODIC, MemoryScope.PROCEDURAL],
@@ -112,7 +127,7 @@ def build_graph(
     graph.add_node(
         "work",
         with_memory(
-            work,
+            team.work,
             agent_id=worker.config.name,
             flow_id=FLOW,
             read=[MemoryScope.PROFILE, MemoryScope.SEMANTIC],
@@ -122,7 +137,7 @@ def build_graph(
     )
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "work")
-    graph.add_conditional_edges("work", after_work, ["work", END])
+    graph.add_conditional_edges("work", team.after_work, ["work", END])
     return graph.compile(checkpointer=checkpointer, store=store, name=FLOW)
 
 

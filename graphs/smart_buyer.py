@@ -86,42 +86,39 @@ class BuyState(AgentState):
     steps: NotRequired[list[dict[str, Any]]]
 
 
-def build_graph(
-    buyer: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
-) -> CompiledStateGraph[Any, Any, Any, Any]:
-    """Build the flow.
+class Buyer:
+    """The nodes of the flow.
 
     Args:
         buyer: Plans where no skill is known, and has the tools.
-        checkpointer: Keeps threads; None where a server provides it.
-        store: Keeps memories; None where a server provides it.
-
-    Returns:
-        The compiled graph, with the input and output of the managers.
     """
-    policy, agent_id = buyer.config.policy(FLOW), buyer.config.name
-    tools = {one.name: one for one in buyer.tools}
+
+    def __init__(self, buyer: ResolvedAgent) -> None:
+        self.agent_id = buyer.config.name
+        self.policy = buyer.config.policy(FLOW)
+        self._buyer = buyer
+        self._tools = {one.name: one for one in buyer.tools}
 
     async def plan(
-        state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+        self, state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
     ) -> dict[str, Any]:
         """Take the steps of the best skill that is offered; without one, ask the model."""
         require_input(state["messages"])
         request = text_of(state["messages"][-1])
         skills = [item for item in memories if item.scope is MemoryScope.PROCEDURAL and item.payload["tool_sops"]]
         feasible = [[step["tool"] for step in skill.payload["tool_sops"]] for skill in skills]
-        known = next((steps for steps in feasible if tools.keys() >= set(steps)), None)
-        steps = known if known is not None else await _planned(buyer, runtime, request, list(tools))
+        known = next((steps for steps in feasible if self._tools.keys() >= set(steps)), None)
+        steps = known if known is not None else await _planned(self._buyer, runtime, request, list(self._tools))
         events.thought(runtime.stream_writer, f"{'As before' if known else 'Plan'}: {', '.join(steps)}")
         offered = [skill.id for skill in skills]
         return {"plan": steps, "offered": offered, "known": {"query": request}, "steps": []}
 
     async def act(
-        state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
+        self, state: BuyState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
     ) -> dict[str, Any]:
         """Use the next tool, with what is known by now."""
         steps, known = state["steps"], state["known"]
-        step, learnt = await _use(tools[state["plan"][len(steps)]], known)
+        step, learnt = await _use(self._tools[state["plan"][len(steps)]], known)
         call = {"id": str(len(steps)), "name": step["action"], "args": step["arguments"]}
         events.action(runtime.stream_writer, call)
         said = step["error"] or step["observation"]
@@ -130,7 +127,9 @@ def build_graph(
         )
         return {"steps": [*steps, step], "known": {**known, **learnt}}
 
+    @staticmethod
     def logged(state: BuyState, result: dict[str, Any]) -> list[Remember]:
+        """Return the step that was taken, as experience."""
         turn_id, place, step = str(state["messages"][-1].id), len(state["steps"]), result["steps"][-1]
         data = {
             # the same step of the same request is one, however often the node runs
@@ -144,16 +143,18 @@ def build_graph(
         }
         return [Remember(MemoryScope.EXPERIENCE, data)]
 
+    @staticmethod
     def after_act(state: BuyState) -> str:
+        """Return the node that comes next."""
         return "report" if state["steps"][-1]["error"] or len(state["steps"]) == len(state["plan"]) else "act"
 
-    async def outcome(turns: Turns, state: BuyState) -> None:
+    async def _outcome(self, turns: Turns, state: BuyState) -> None:
         asked, success = state["messages"][-1], bool(state["known"].get("order"))
         await record_turn(
             turns.memory,
             turns.user_id,
             session_id=turns.session_id,
-            agent_id=agent_id,
+            agent_id=self.agent_id,
             turn_id=str(asked.id),
             offered=state["offered"],
             steps=state["steps"],
@@ -162,26 +163,41 @@ def build_graph(
             goal=text_of(asked),
         )
 
-    async def report(state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
+    async def report(self, state: BuyState, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Answer, and log what became of the request."""
         ordered, last = state["known"].get("order"), state["steps"][-1]
         answer = f"Ordered: {ordered}." if ordered else f"Nothing is ordered: {last['error'] or 'the plan ends early'}."
         events.answer(runtime.stream_writer, answer)
-        if policy.learning.skills != "off":
-            memory = TurnMemory.of(AgentMemory(agent_id, policy), runtime, node="report")
-            await memory.end(lambda turns: outcome(turns, state))
+        if self.policy.learning.skills != "off":
+            memory = TurnMemory.of(AgentMemory(self.agent_id, self.policy), runtime, node="report")
+            await memory.end(lambda turns: self._outcome(turns, state))
         return {"messages": [AIMessage(answer)]}
 
+
+def build_graph(
+    buyer: ResolvedAgent, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build the flow.
+
+    Args:
+        buyer: Plans where no skill is known, and has the tools.
+        checkpointer: Keeps threads; None where a server provides it.
+        store: Keeps memories; None where a server provides it.
+
+    Returns:
+        The compiled graph, with the input and output of the managers.
+    """
+    nodes = Buyer(buyer)
     graph = StateGraph(BuyState, AgentContext, input_schema=AgentInput, output_schema=AgentOutput)
     read = [MemoryScope.PROFILE, MemoryScope.PROCEDURAL]
-    about: dict[str, Any] = {"agent_id": agent_id, "flow_id": FLOW, "policy": policy}
-    planning = with_memory(plan, **about, task_type=FLOW, read=read, write=lambda state, result: [])
+    about: dict[str, Any] = {"agent_id": nodes.agent_id, "flow_id": FLOW, "policy": nodes.policy}
+    planning = with_memory(nodes.plan, **about, task_type=FLOW, read=read, write=lambda state, result: [])
     graph.add_node("plan", planning)
-    graph.add_node("act", with_memory(act, **about, write=logged))
-    graph.add_node("report", report)
+    graph.add_node("act", with_memory(nodes.act, **about, write=nodes.logged))
+    graph.add_node("report", nodes.report)
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "act")
-    graph.add_conditional_edges("act", after_act, ["act", "report"])
+    graph.add_conditional_edges("act", nodes.after_act, ["act", "report"])
     graph.add_edge("report", END)
     return graph.compile(checkpointer=checkpointer, store=store, name=FLOW)
 

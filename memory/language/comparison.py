@@ -79,16 +79,6 @@ def content_words(text: str) -> list[str]:
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
 
 
-def same_word(left: str, right: str) -> bool:
-    """Return whether two words may be forms of one.
-
-    >>> same_word("live", "lives"), same_word("hà", "ha"), same_word("car", "care")
-    (True, True, False)
-    """
-    left, right = fold(left), fold(right)
-    return left == right or not _stems(left).isdisjoint(_stems(right))
-
-
 def _stems(word: str, least: float = 0) -> set[str]:
     """Return what another form of a folded word may have in common with it: beginnings that leave little out.
 

@@ -24,7 +24,7 @@ _LEFT = 2
 """Telling words that what is left of a sentence has at least: fewer say nothing."""
 
 _START = 4
-"""Letters that all forms of a word begin with (`memory.language.comparison.same_word`)."""
+"""Letters that all forms of a word begin with (`memory.language.comparison`)."""
 
 _WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W_])+")
 _JOINTS = " ,;:，；：、–—-"
