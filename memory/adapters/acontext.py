@@ -22,6 +22,7 @@ from typing import Any, Protocol, Self
 from react_mem.memory.adapters.skill_files import NAME, read_skills, skill_name, write_skill
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.skills import Skill
 
 _MARK = "react_mem"
@@ -155,7 +156,7 @@ class AcontextSkills:
         owner = _standing_for(user_id)
         there = await self._ours(owner)
         found = await memory.list_records(user_id, [MemoryScope.PROCEDURAL])
-        skills = [Skill.from_value(item.payload) for item in found]
+        skills = [Skill.from_value(item.payload) for item in found if SKILL.matches(item.payload)]
         added = replaced = kept = 0
         for skill in (skill for skill in skills if skill.status != "archived"):
             name = skill_name(skill, owner)

@@ -90,6 +90,10 @@ class Kind:
         """
         return value.get("kind") == self.name
 
+    def may_be(self, data: Mapping[str, Any]) -> bool:
+        """Return whether data that is to become a record is of this kind, or does not say."""
+        return bool(data.get("kind", self.name) == self.name)
+
     def id(self, *parts: str) -> str:
         """Return the id of the record of this kind that these parts identify."""
         return record_id(self.name, *parts)

@@ -140,7 +140,7 @@ class DialogMemoryStore(ScopeStore):
         for value in await self.every(user_id, session_id=session_id):
             if MESSAGE.matches(value):
                 messages.append(Message.from_value(value))
-            elif not value.get("chain"):
+            elif SUMMARY.matches(value) and not value.get("chain"):
                 summaries.append(Summary.from_value(value))
         messages.sort(key=lambda message: (message.turn, message.created_at))
         starts = [place for place, message in enumerate(messages) if message.role == "user"]

@@ -106,7 +106,10 @@ class EpisodicMemoryStore(ScopeStore):
         """
         stored = await self._get(user_id, [episode.id])
         latest = await self.store.asearch(
-            self.namespace(user_id), filter={"level": str(episode.level)}, limit=_TOLD_BEFORE, refresh_ttl=False
+            self.namespace(user_id),
+            filter={"kind": EPISODE.name, "level": str(episode.level)},
+            limit=_TOLD_BEFORE,
+            refresh_ttl=False,
         )
         known = [*stored.values(), *(item.value for item in latest)]
 
@@ -118,8 +121,10 @@ class EpisodicMemoryStore(ScopeStore):
         return await asyncio.to_thread(whole)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
-        for record in records:
-            await self._told(user_id, Episode.from_value(record.to_value()))
+        await super()._keep(user_id, [one for one in records if not isinstance(one, Episode)], dated=dated)
+        for episode in records:
+            if isinstance(episode, Episode):
+                await self._told(user_id, episode)
 
     async def _told(self, user_id: str, episode: Episode) -> Episode:
         async def step() -> tuple[Episode, list[Change]]:
@@ -137,11 +142,11 @@ class EpisodicMemoryStore(ScopeStore):
             top_k: How many.
             user_id: The owner.
         """
-        return await self._find(user_id, query, top_k, {})
+        return await self._find(user_id, query, top_k, {"kind": EPISODE.name})
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive id and text from what was attempted."""
-        return completed(data)
+        return completed(data) if EPISODE.may_be(data) else data
 
 
 def completed(data: dict[str, Any]) -> dict[str, Any]:

@@ -200,7 +200,7 @@ class ExperienceMemoryStore(ScopeStore):
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive a step's id, text, success and origin."""
-        return data if OUTCOME.matches(data) else _complete(data)
+        return _complete(data) if EXPERIENCE.may_be(data) else data
 
 
 def steps_to_experience(

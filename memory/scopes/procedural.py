@@ -11,6 +11,7 @@ from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.merging.skill_life import promise
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, question_of
@@ -99,6 +100,8 @@ class ProceduralMemoryStore(ScopeStore):
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive id and text from when the skill is used and how."""
+        if not SKILL.may_be(data):
+            return data
         use_when = str(data.get("use_when", ""))
         if not use_when.strip():
             raise ValueError("memory scope procedural: use_when: is missing; give when the skill is to be used")
@@ -116,14 +119,19 @@ def _is_feasible(result: MemoryResultItem, tools: Sequence[str] | None) -> bool:
 
 def _by_promise(results: Sequence[MemoryResultItem]) -> list[MemoryResultItem]:
     """Return skills with those for one kind of task together, each kind where its best match stood."""
-    kinds: dict[str, list[tuple[Skill, MemoryResultItem]]] = {}
+    kinds: dict[str, list[MemoryResultItem]] = {}
     for result in results:
-        skill = Skill.from_value(result.payload)
         # without a kind of task they have nothing in common: what is asked decides
-        kinds.setdefault(skill.task_type or skill.id, []).append((skill, result))
+        kinds.setdefault(str(result.payload.get("task_type") or result.id), []).append(result)
+    return [result for kind in kinds.values() for result in sorted(kind, key=_rank)]
+
+
+def _rank(result: MemoryResultItem) -> tuple[bool, float]:
+    if not SKILL.matches(result.payload):
+        return (True, 0.0)
+    skill = Skill.from_value(result.payload)
     # a lesson is no procedure, and stands beside the one that is followed
-    ordered = (sorted(kind, key=lambda one: (not one[0].tool_sops, -promise(one[0]))) for kind in kinds.values())
-    return [result for kind in ordered for _, result in kind]
+    return (not skill.tool_sops, -promise(skill))
 
 
 def skill_text(use_when: str, steps: Iterable[tuple[Any, Any]], preferences: Iterable[Any]) -> str:

@@ -138,7 +138,9 @@ class ScopeStore:
             ValueError: If the data is no record of this scope; the message names the field and the fix.
         """
         # its conversation and agent are the event's unless it names its own
-        data = {"session_id": event.session_id, "agent_id": event.agent_id, **self.of_flow(event.flow_id), **event.data}
+        fields = model_of(self.scope, event.data).model_fields
+        flow = {name: value for name, value in self.of_flow(event.flow_id).items() if name in fields}
+        data = {"session_id": event.session_id, "agent_id": event.agent_id, **flow, **event.data}
         await self._keep(event.user_id, [self.checked(self.complete(data))], dated="created_at" in event.data)
 
     def of_flow(self, flow_id: str | None) -> dict[str, Any]:
@@ -259,11 +261,11 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
     return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
 
 
-def checked(place: str, data: Mapping[str, Any]) -> Record:
-    """Return data as a record of a scope, or of where turns wait; without a `kind`, as the first that is kept there.
+def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:
+    """Return what data is a record of in a scope, or where turns wait; without a `kind`, the first that is kept there.
 
     Raises:
-        ValueError: If it is none; the message names the field and the fix.
+        ValueError: If there is no such scope, or nothing of this kind in it.
     """
     kinds = {kind.name: kind.record for kind in kinds_of(place)}
     if not kinds:
@@ -272,6 +274,16 @@ def checked(place: str, data: Mapping[str, Any]) -> Record:
     record = kinds.get(str(data.get("kind", next(iter(kinds)))))
     if record is None:
         raise ValueError(f"memory scope {place}: kind: {data['kind']!r} is none of {', '.join(kinds)}")
+    return record
+
+
+def checked(place: str, data: Mapping[str, Any]) -> Record:
+    """Return data as a record of a scope, or of where turns wait.
+
+    Raises:
+        ValueError: If it is none; the message names the field and the fix.
+    """
+    record = model_of(place, data)
     try:
         return record.model_validate(dict(data))
     except ValidationError as error:

@@ -197,7 +197,7 @@ class SemanticMemoryStore(ScopeStore):
         Raises:
             ValueError: If the data is neither; the message names the field and the fix.
         """
-        if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and event.data.get("kind", FACT.name) == FACT.name:
+        if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and FACT.may_be(event.data):
             await self.add([event.data], user_id=event.user_id, session_id=event.session_id, agent_id=event.agent_id)
         else:
             await super().write(event)

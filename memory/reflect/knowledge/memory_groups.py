@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore, Op, SearchItem, SearchOp
 from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import FACT, SUMMARY
+from react_mem.memory.model.kinds import EPISODE, FACT, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Episode, Fact, Level
 
@@ -87,7 +87,7 @@ async def read_memories(store: BaseStore, user_id: str) -> Memories:
     ops: list[Op] = [
         SearchOp(semantic, filter={**told, "current": True}, limit=MAX_FACTS, refresh_ttl=False),
         SearchOp(semantic, filter={**told, "current": False}, limit=MAX_FACTS, refresh_ttl=False),
-        SearchOp(scope_namespace(user_id, MemoryScope.EPISODIC), limit=MAX_EPISODES, refresh_ttl=False),
+        SearchOp(EPISODE.namespace(user_id), filter={"kind": EPISODE.name}, limit=MAX_EPISODES, refresh_ttl=False),
         SearchOp(
             scope_namespace(user_id, MemoryScope.DIALOG),
             filter={"kind": SUMMARY.name, "chain": True, "level": "1"},

@@ -10,6 +10,7 @@ from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.skill_life import is_outdone
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import Findings, distil, find
@@ -100,8 +101,8 @@ class Learning(Strategy[SkillDraft]):
         return skill.id in self._refuted or not {step.tool for step in skill.tool_sops} <= set(self._tools)
 
     async def _skills(self) -> list[Skill]:
-        namespace = self._memory.procedural.namespace(self.user_id)
-        found = await self.store.asearch(namespace, limit=MAX_SKILLS, refresh_ttl=False)
+        where = SKILL.namespace(self.user_id)
+        found = await self.store.asearch(where, filter={"kind": SKILL.name}, limit=MAX_SKILLS, refresh_ttl=False)
         return [Skill.from_value(item.value) for item in found]
 
 

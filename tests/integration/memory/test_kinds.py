@@ -13,11 +13,16 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import Direction
 from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.graph.wording import name_of
+from react_mem.memory.merging.concepts import refresh_concepts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, Kind, declare, searched_scopes
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record
+from react_mem.memory.reflect.driver import run
+from react_mem.memory.reflect.knowledge.consolidator import Consolidation
+from react_mem.memory.reflect.skills.learner import Learning
 from tests.integration.memory.test_rights import lines, say
+from tests.integration.memory.test_scopes import fill
 
 MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
 TUESDAY: dict[str, Any] = {**MONDAY, "session_id": "tuesday"}
@@ -130,3 +135,31 @@ def test_the_scopes_that_are_searched_follow_from_what_is_indexed(dish: Kind) ->
     declare(Kind(Dish, MemoryScope.EXPERIENCE))
     assert MemoryScope.EXPERIENCE in searched_scopes()
     declare(dish)
+
+
+@pytest.mark.parametrize("scope", sorted({*MemoryScope} - {MemoryScope.PROFILE}))
+async def test_beside_any_other_kind_it_is_in_nobodys_way(memory: MemoryFacade, scope: MemoryScope) -> None:
+    declare(Kind(Dish, scope, marks=("current", "course"), title=("name",)))
+    await fill(memory, "ann", "soup")
+    before = await lines(memory)
+    for place in (1, 2):
+        data = {"kind": "dish", "id": "pho", "text": "Noodle soup with beef", "name": f"Pho {place}"}
+        await memory.write(MemoryWriteEvent(**MONDAY, scope=scope, data=data))
+    exported = await lines(memory)
+    assert len(exported) == len(before) + 1
+    assert set(before) < set(exported)
+    # what reads a scope, finds no more than it knows
+    await memory.read(MemoryQuery(**MONDAY, scopes=[*MemoryScope], query="Noodle soup", task_type="shop"))
+    await memory.read(MemoryQuery(**MONDAY, scopes=[*MemoryScope]))
+    assert (await memory.dialog.get_context("ann", "monday")).summary is None
+    assert len((await memory.dialog.get_context("ann", "monday")).messages) == 2
+    assert await memory.procedural.search_skills("shop", "soup", user_id="ann")
+    await memory.episodic.record("Cook soup", outcome="eaten", **MONDAY)
+    await memory.experience.turns("ann")
+    await memory.graph.whole("ann")
+    await refresh_concepts(memory.store, "ann")
+    await run(Consolidation(memory.store, "ann", "assistant"))
+    await run(Learning(memory, "ann", "assistant", ["buy"]))
+    assert (await memory.import_user("bob", exported)).kept == 0
+    assert (await memory.forget("ann", "pho")).removed == {"dish": ("pho",)}
+    assert await kept(memory) == {}
