@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks.poison.__main__ import main
 from benchmarks.poison.attack import load_attacks
-from react_mem.memory.write.extraction import checks
+from react_mem.memory.write.extraction.composing import Composer
+from react_mem.memory.write.extraction.located import Locator
 
 ONLY = ["de-tool-job", "zh-mail-quoted"]
 
@@ -31,9 +32,9 @@ def test_a_memory_that_believes_its_model_is_found_out(tmp_path: Path, monkeypat
     def believing(self: Any, fact: Any, part: str, target_id: str | None, *args: Any) -> Any:
         return fact.proposed.rel if target_id else "new"
 
-    monkeypatch.setattr(checks._Checker, "_relation", believing)
-    monkeypatch.setattr(checks._Checker, "_inconsistent", lambda self, fact: "")
-    monkeypatch.setattr(checks._Checker, "_retirement", lambda self, fact, *args: fact.proposed.rel)
+    monkeypatch.setattr(Composer, "_relation", believing)
+    monkeypatch.setattr(Locator, "_inconsistent", lambda self, fact: "")
+    monkeypatch.setattr(Composer, "_retirement", lambda self, fact, *args: fact.proposed.rel)
     metrics = measured(tmp_path / "poison.json")
     assert metrics["facts_retired"] + metrics["facts_forgotten"] >= len(ONLY)
     assert metrics["utility_lost"] >= len(ONLY)

@@ -79,6 +79,20 @@ class Briefing:
         last = max((numbered.message for numbered in self.clauses.values()), default=0)
         return [str(number) for number, numbered in self.clauses.items() if numbered.message < last]
 
+    @property
+    def known(self) -> list[str]:
+        """All that is known, in every way in which it is put."""
+        return [text for memory in self.targets.values() for text in wordings(memory)]
+
+    def before(self, place: int) -> str:
+        """Return what is shown of the assistant's message before another one."""
+        return self.shown[place - 1] if place and self.messages[place - 1].role == "assistant" else ""
+
+
+def wordings(memory: ExistingMemory) -> tuple[str, ...]:
+    """Return a fact in every way in which it is put: its text first, then whom it is about."""
+    return (memory.text, memory.about if memory.about != "user" else "", *memory.also)
+
 
 def brief(messages: Sequence[TranscriptMessage], existing: Sequence[ExistingMemory], zone: tzinfo = UTC) -> Briefing:
     """Prepare a transcript and what is known for the model.

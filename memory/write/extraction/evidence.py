@@ -6,12 +6,26 @@ say. Data about a language may only lower what is believed, never raise it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from react_mem.memory.language import denial_of
-from react_mem.memory.language.comparison import content_words, linking_words, missing
+from react_mem.memory.language.comparison import Vocabulary, content_words, linking_words, missing, names, share, words
 from react_mem.memory.language.cues import cue
 from react_mem.memory.language.hallucination import Told
+from react_mem.memory.language.lowering import is_of_oneself, is_oneself
+from react_mem.prompts import load_prompt
+
+MAX_ABOUT = 80
+_NAMED = 0.8
+"""Share of the words of whom a fact is about that were shown: "my aunt's son" may be named by his aunt and as a son."""
+
+_DATE = re.compile(r"\d{4}-\d\d(?:-\d\d)?")
+_QUOTED = re.compile(r'"([^"]+)"')
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LEAST = 0.6
+"""Share of an example's content words that a text has which repeats it."""
 
 _MAX_NOVEL = 2
 _MAX_NOVEL_SHARE = 0.34
@@ -85,3 +99,59 @@ def names_instead(words: str, target: Iterable[str], others: Sequence[Sequence[s
 
 _PLAINLY = 2
 """Words in common with another fact that are no accident."""
+
+
+def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
+    """Return whom a fact is about, where that is named in what was shown and its words do not begin with "I"."""
+    name = " ".join(about.split())
+    if not name or len(name) > MAX_ABOUT or name.casefold() == "user" or is_oneself(name):
+        return "user"
+    if is_of_oneself(quote) and share(name, [quote]) == 0:
+        return "user"
+    if content_words(name) and share(name, shown) < _NAMED:
+        return "user"
+    # "she" is no name; "An" is one, though it is a word as well
+    is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))
+    return name if is_named else "user"
+
+
+def is_said(value: str, said: str) -> bool:
+    """Return whether a text has all words of a value, those of little content too: "An" is a name."""
+    vocabulary = Vocabulary([said])
+    return all(word in vocabulary for word in words(value))
+
+
+def repeats_example(sentence: str, shown: Sequence[str]) -> bool:
+    """Return whether a model's sentence has words of an example of its instructions that nobody has said.
+
+    Args:
+        sentence: What a model says.
+        shown: What was said.
+
+    >>> repeats_example("He lives in Oslo.", ["I like tea"]), repeats_example("He lives in Hue.", ["I moved to Hue"])
+    (True, False)
+    """
+    unsaid = " ".join(missing(sentence, shown))
+    return bool(unsaid) and any(
+        share(example, [sentence]) >= _LEAST and share(example, [unsaid]) > 0 for example in _sentences()
+    )
+
+
+def own_dates(proposed: str) -> str:
+    """Return a time that a model proposes; nothing where a date in it is one of an example's.
+
+    >>> own_dates("2019-05.."), own_dates("1953-03-10")
+    ('2019-05..', '')
+    """
+    return "" if _dates().intersection(proposed.split("..")) else proposed
+
+
+@cache
+def _sentences() -> tuple[str, ...]:
+    quoted = _QUOTED.findall(load_prompt("extract_memories"))
+    return tuple(example for example in quoted if len(content_words(example)) > 1)
+
+
+@cache
+def _dates() -> frozenset[str]:
+    return frozenset(_DATE.findall(load_prompt("extract_memories")))

@@ -1,16 +1,44 @@
-"""Proposed facts with the clauses that they cite, and the words that each of those who share a clause has of it."""
+"""The clauses that a label stands on, and whether it agrees with them; the words of each of those who share one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 from react_mem.memory.language.clauses import joined
-from react_mem.memory.language.comparison import missing, share
-from react_mem.memory.write.extraction.briefing import Numbered
-from react_mem.memory.write.extraction.evidence import without_user
-from react_mem.memory.write.extraction.parting import divided
-from react_mem.memory.write.extraction.proposal import ProposedFact
+from react_mem.memory.language.comparison import Vocabulary, missing, share
+from react_mem.memory.language.own_words import parts as parts_of
+from react_mem.memory.language.statements import is_question, is_request
+from react_mem.memory.model.operations import Relation
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.write.extraction.briefing import MAX_CLAUSES, Briefing, Numbered
+from react_mem.memory.write.extraction.consistency import (
+    asks_again,
+    drops_condition,
+    drops_question,
+    is_from_quotation,
+    is_taken_back,
+    reads_stranger,
+    says_nothing_of,
+    speaks_of_user,
+)
+from react_mem.memory.write.extraction.evidence import about_whom, without_user
+from react_mem.memory.write.extraction.parting import before_question, divided
+from react_mem.memory.write.extraction.proposal import MAX_FACTS, MAX_TEXT, ProposedFact, ProposedOther, Refused
+from react_mem.memory.write.gate import is_brief
+
+ENDING: frozenset[Relation] = frozenset({"ends", "forget"})
+CHANGING: frozenset[Relation] = frozenset({"changes", "ends", "corrects", "forget"})
+
+_FROM_QUESTION = 0.5
+"""Share of a sentence's words that the question before has, where what follows may begin with the answer."""
+
+_MAX_STRANGE = 8_000
+"""Characters of a message that are read of what somebody else may have written."""
+
+_SPEAKERS = frozenset({Origin.USER, Origin.ASSENT, Origin.ASSISTANT})
 
 
 @dataclass(frozen=True)
@@ -72,3 +100,149 @@ def part_of_each(group: Sequence[Located]) -> dict[int, str]:
     if any(part == whole or part not in fact.quote for fact, part in zip(group, parts, strict=True)):
         return {}
     return {id(fact): part for fact, part in zip(group, parts, strict=True)}
+
+
+def label_of(target: str | None) -> str:
+    """Return the label of the memory or clause that a fact is about; empty where there is none."""
+    return (target or "").strip().casefold().strip("[]")
+
+
+def asks(text: str) -> bool:
+    """Return whether a text asks or demands something by the words of a language that has a file."""
+    return is_question(text) or is_request(text)
+
+
+@dataclass
+class Locator:
+    """Finds the clauses of labels, and notes what the labels say of each clause.
+
+    Args:
+        briefing: What the model was shown.
+        questions: The clauses that it takes for questions.
+        changing: Those in which it reads a change or an end.
+        about: Whom it takes each clause to be about.
+        sentences: The sentences that it made of each clause.
+        endings: The ends that it reads in each clause.
+    """
+
+    briefing: Briefing
+    questions: set[int] = field(default_factory=set)
+    changing: set[int] = field(default_factory=set)
+    about: dict[int, set[str]] = field(default_factory=dict)
+    sentences: dict[int, list[str]] = field(default_factory=dict)
+    endings: dict[int, set[str]] = field(default_factory=dict)
+
+    def cited(self, cited: Sequence[int]) -> tuple[int, ...]:
+        """Return the clauses that a label cites: of one message, and there."""
+        found = tuple(sorted(set(cited)))
+        if not found:
+            raise Refused("it cites nothing")
+        if any(number not in self.briefing.clauses for number in found):
+            raise Refused("it cites a clause that does not exist")
+        if len({self.briefing.clauses[number].message for number in found}) > 1:
+            raise Refused("it cites several messages")
+        return found
+
+    def note(self, items: Any) -> None:
+        """Note which sentences the model made of each clause, and which ends it reads in it."""
+        for item in items[:MAX_FACTS] if isinstance(items, list) else ():
+            cited, text = (item.get("c"), item.get("text")) if isinstance(item, dict) else (None, None)
+            if isinstance(cited, list) and isinstance(text, str):
+                for number in (one for one in cited[:MAX_CLAUSES] if isinstance(one, int)):
+                    relation = item.get("rel")
+                    if isinstance(relation, str) and relation in ENDING:
+                        self.endings.setdefault(number, set()).add(relation)
+                    self.sentences.setdefault(number, []).append(text[:MAX_TEXT])
+
+    def locate(self, proposed: ProposedFact) -> Located:
+        """Return a fact with its clauses."""
+        cited = self.cited(proposed.c)
+        clauses = tuple(self.briefing.clauses[number] for number in cited)
+        if proposed.rel == "forget":
+            # which is asked for, mostly
+            clauses = tuple(one for one in clauses if not one.clause.quoted)
+        else:
+            clauses = tuple(filter(None, (self._telling(number, proposed.text) for number in cited)))
+        if not clauses:
+            raise Refused("its clause asks or quotes")
+        if problem := self._inconsistent(Located(proposed, cited, clauses)):
+            raise Refused(problem)
+        if proposed.rel in CHANGING:
+            self.changing.update(cited)
+        for number in cited:
+            self.about.setdefault(number, set()).add(about_whom(proposed.about, self.briefing.shown))
+        return Located(proposed, cited, clauses)
+
+    def _inconsistent(self, fact: Located) -> str:
+        """Return how a label disagrees with its own clause; empty where it does not."""
+        sentence, quote, rel = fact.sentence, fact.quote, fact.proposed.rel
+        if not sentence or rel == "forget":
+            return ""
+        first, last = (self.briefing.clauses.get(number) for number in (fact.numbers[0] - 1, fact.numbers[-1] + 1))
+        one = fact.clauses[0]
+        is_before = first is not None and (first.message, first.clause.sentence) == (one.message, one.clause.sentence)
+        # what is known already is none the less said again: "as I may have told you"
+        again = rel == "same" and label_of(fact.proposed.target) in self.briefing.targets
+        if not again and drops_condition(sentence, quote, first.clause.text if first and is_before else ""):
+            return "its clause only supposes it"
+        if drops_question(sentence, quote):
+            return "its clause asks or quotes"
+        if last is not None and last.message == one.message and is_taken_back(last.clause.text):
+            return "it is taken back"
+        if is_from_quotation(sentence, quote) or speaks_of_user(quote):
+            return "its clause asks or quotes"
+        said, own, strange = self._heard
+        # what is an answer has its words from the question
+        asked = self.briefing.before(one.message)
+        from_question = one.place == 0 and share(without_user(sentence), [asked]) >= _FROM_QUESTION
+        answers = bool(asked) and (is_brief(quote) or from_question)
+        if rel != "ends" and not answers and says_nothing_of(sentence, quote, said):
+            return "its sentence says nothing of its clause"
+        if reads_stranger(sentence, own, strange):
+            return "its sentence says what somebody else's text says"
+        return ""
+
+    @cached_property
+    def _heard(self) -> tuple[Vocabulary, Vocabulary, Vocabulary]:
+        """The words of what is known and was said, of it without the assistant's, and of what strangers may have said.
+
+        Strange is what tools returned, pages, and what the user only shows.
+        """
+        own, said, strange = self.briefing.known, self.briefing.known, list[str]()
+        last = max((one.message for one in self.briefing.clauses.values()), default=0)
+        for place, (text, message) in enumerate(zip(self.briefing.shown, self.briefing.messages, strict=True)):
+            if message.role == "tool" or message.origin not in _SPEAKERS:
+                strange.append(message.text[:_MAX_STRANGE])
+                continue
+            # nobody answers what is said behind them
+            said += [text] if place <= last else []
+            if message.role == "user":
+                own.append(text)
+                strange += [part.text for part in parts_of(message.text[:_MAX_STRANGE]) if part.shown]
+        return Vocabulary(said), Vocabulary(own), Vocabulary(strange)
+
+    def _telling(self, number: int, sentence: str) -> Numbered | None:
+        """Return what of a clause can state something: not a question, nor a quotation."""
+        numbered = self.briefing.clauses[number]
+        clause = numbered.clause
+        if clause.quoted or clause.text.endswith((":", "：")):
+            # what introduces something that is shown says nothing by itself
+            return None
+        if not clause.asks and asks(clause.text) and asks(sentence or clause.text):
+            return None
+        if not clause.asks or (number in self.questions and not asks_again(sentence, clause.text)):
+            # a clause that asks may tell something too, if the model says both of it
+            return numbered
+        told = before_question(clause.text, self.sentences.get(number, ()))
+        if not told or asks(told):
+            return None
+        return replace(numbered, clause=replace(clause, text=told, asks=False))
+
+    def set_aside(self, proposed: ProposedOther) -> tuple[int, ...]:
+        """Return the clauses that a label takes for something else than a fact."""
+        cited = tuple(number for number in proposed.c if number in self.briefing.clauses)
+        if not cited:
+            raise Refused("it cites a clause that does not exist")
+        if proposed.kind == "question":
+            self.questions.update(cited)
+        return cited

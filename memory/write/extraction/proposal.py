@@ -17,6 +17,7 @@ from react_mem.memory.llm.schema import strict
 from react_mem.memory.model.operations import Relation
 
 # Bounds on what a model may send; those that a strict schema cannot hold are held by the checks.
+MAX_TEXT = 300
 MAX_FACTS = 40
 MAX_PROFILE_CHANGES = 10
 MAX_STEPS = 10
@@ -111,3 +112,15 @@ def _proposal_schema() -> dict[str, Any]:
     schema: dict[str, Any] = strict(dereference_refs(Proposal.model_json_schema()))
     schema.pop("$defs", None)
     return schema
+
+
+class Refused(Exception):  # noqa: N818 - a signal within the checks
+    """A proposal that is not believed; the message is the reason."""
+
+
+def bounded(text: str, limit: int, name: str) -> None:
+    """Refuse a text that is empty or too long; the name says which."""
+    if not text.strip():
+        raise Refused(f"{name} is empty")
+    if len(text) > limit:
+        raise Refused(f"{name} is too long")

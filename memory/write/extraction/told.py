@@ -9,9 +9,8 @@ from react_mem.memory.merging.episodes import hold_episode, hold_summary
 from react_mem.memory.model.operations import EpisodeDraft, TranscriptMessage
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.write.extraction.briefing import Briefing
-from react_mem.memory.write.extraction.examples import repeats_example
-from react_mem.memory.write.extraction.proposal import MAX_LESSONS, MAX_STEPS, ProposedEpisode
-from react_mem.memory.write.extraction.refusals import Refused, bounded
+from react_mem.memory.write.extraction.evidence import repeats_example
+from react_mem.memory.write.extraction.proposal import MAX_LESSONS, MAX_STEPS, ProposedEpisode, Refused, bounded
 
 MAX_PART = 300
 MAX_SUMMARY = 500

@@ -1,0 +1,369 @@
+"""What located labels come to: operations on facts, as far as the user's words bear them out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from react_mem.memory.language import denial_of, length
+from react_mem.memory.language.clauses import cut, joined
+from react_mem.memory.language.comparison import content_words, missing, numbers, share, words
+from react_mem.memory.language.shared import assents, is_denied, spelt
+from react_mem.memory.language.statements import is_pleasantry, may_state
+from react_mem.memory.language.text import normalise
+from react_mem.memory.model.operations import Operation, Relation
+from react_mem.memory.model.origins import Origin, lowest
+from react_mem.memory.write.extraction.briefing import Briefing, wordings
+from react_mem.memory.write.extraction.consistency import repeats
+from react_mem.memory.write.extraction.evidence import (
+    about_whom,
+    are_linked,
+    denies_instead,
+    is_borne_out,
+    names_instead,
+    own_dates,
+    repeats_example,
+    without_user,
+)
+from react_mem.memory.write.extraction.located import (
+    CHANGING,
+    ENDING,
+    Located,
+    label_of,
+    part_of_each,
+    sharing,
+    shows,
+)
+from react_mem.memory.write.extraction.parting import after_answer, divided, without_asking
+from react_mem.memory.write.extraction.proposal import MAX_TEXT, ProposedFact, Refused
+from react_mem.memory.write.gate import Support, answered, is_brief
+from react_mem.memory.write.when import over_by, resolve
+
+_MAX_NEEDS = 8
+_LEADING_WORDS = 2
+"""Words of an answer that stands before the rest of its sentence: no more than this."""
+
+_ASSENT_WORDS = 3
+"""Content words of a clause that begins with a yes and may only agree with the assistant: no more than this."""
+
+
+@dataclass
+class Composer:
+    """Turns located facts into operations.
+
+    Args:
+        briefing: What the model was shown.
+        endings: The ends that it reads in each clause.
+        rejected: Why facts were refused.
+        covered: The clauses that an operation stands on.
+    """
+
+    briefing: Briefing
+    endings: dict[int, set[str]]
+    rejected: list[str] = field(default_factory=list)
+    covered: set[int] = field(default_factory=set)
+    _labels: Counter[int] = field(default_factory=Counter)
+    _of_clause: dict[str, Operation] = field(default_factory=dict)
+    _proposed: list[Located] = field(default_factory=list)
+
+    def operations(self, facts: Sequence[Located]) -> list[Operation]:
+        """Return what the facts come to."""
+        facts, parts = self._parted(facts)
+        self._proposed = facts
+        for fact in facts:
+            self._labels.update(fact.numbers)
+        taken: dict[str, Operation] = {}
+        made: list[tuple[Located, Operation]] = []
+        # in the order in which they were said: what is said later may change what was said earlier
+        for fact in sorted(facts, key=lambda fact: fact.numbers):
+            try:
+                operation = self._operation(fact, parts.get(id(fact), ""))
+            except Refused as refused:
+                self.rejected.append(str(refused))
+                continue
+            if operation.target_id and operation.text and operation.relation in CHANGING:
+                before = taken.setdefault(operation.target_id, operation)
+                if before is not operation and not _goes_on(operation, before):
+                    operation = replace(operation, relation="unsure")
+            self.covered.update(fact.numbers)
+            for number in fact.numbers:
+                self._of_clause.setdefault(str(number), operation)
+            made.append((fact, operation))
+        # what a fact needs may be said behind it
+        return _distinct([replace(one, needs=self._needed(fact.proposed.needs, one)) for fact, one in made])
+
+    def _parted(self, facts: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
+        """Return the facts, and the part of the words of each that share a clause, by their ids, where it is clear."""
+        parts: dict[int, str] = {}
+        for group in sharing(facts):
+            parts |= part_of_each(group)
+        facts = [fact if id(fact) in parts else self._besides(fact, facts) for fact in facts]
+        for group in sharing([fact for fact in facts if id(fact) not in parts]):
+            if len({fact.numbers for fact in group}) == 1:
+                facts, found = self._behind_answer(facts, group)
+                parts |= found or part_of_each(group)
+        return facts, parts
+
+    def _behind_answer(self, facts: list[Located], group: Sequence[Located]) -> tuple[list[Located], dict[int, str]]:
+        """Tell an answer from what is stated behind it in one clause: "Nope, but we have two cats"."""
+        first, *more = group[0].clauses
+        silent = [fact for fact in group if not shows(fact, group)]
+        others = [fact for fact in group if fact not in silent]
+        own = [" ".join(missing(fact.sentence, [one.sentence for one in silent])) for fact in others]
+        if more or first.place or len(silent) != 1 or not others or not self.briefing.before(first.message):
+            return facts, {}
+        lead, rest = after_answer(first.clause.text, own)
+        if not lead or not is_brief(lead):
+            return facts, {}
+        answer = replace(silent[0], clauses=(replace(first, clause=replace(first.clause, text=lead)),))
+        told = divided(rest, [fact.sentence for fact in others])
+        found = {id(fact): part for fact, part in zip(others, told, strict=True)}
+        return [answer if fact is silent[0] else fact for fact in facts], found
+
+    @staticmethod
+    def _besides(fact: Located, facts: Sequence[Located]) -> Located:
+        """Return a fact without the clauses that another one, which has no others, stands on."""
+        theirs = {n for other in facts if set(other.numbers) < set(fact.numbers) for n in other.numbers}
+        own = [place for place, number in enumerate(fact.numbers) if number not in theirs]
+        if not own or len(own) == len(fact.numbers) or len(fact.clauses) != len(fact.numbers):
+            return fact
+        numbers_ = tuple(fact.numbers[place] for place in own)
+        return replace(fact, numbers=numbers_, clauses=tuple(fact.clauses[place] for place in own))
+
+    def _operation(self, fact: Located, part: str) -> Operation:
+        proposed, quote = fact.proposed, fact.quote
+        message = self.briefing.messages[fact.clauses[0].message]
+        text, origin = self._said(fact, part) if part else self._text(fact)
+        if text in (part, quote):
+            text = without_asking(text, fact.sentence)
+        if is_pleasantry(text) and origin is Origin.USER:
+            raise Refused("it says nothing lasting")
+        # an imported message says no more than the file that it is from
+        origin = lowest([origin, message.origin])
+        target_id, put = self._target(proposed, fact)
+        relation = self._relation(fact, part, target_id, put, origin)
+        said = (message.at or datetime.now(UTC), self.briefing.zone, own_dates(proposed.when.strip()[:40]))
+        if relation in ("ends", "forget"):
+            relation = self._retirement(fact, put, part)
+        if relation in ("ends", "forget"):
+            # the end needs no fact of its own: the message says it
+            ending = Operation(relation, "", target_id=target_id, quote=quote, source_ids=(message.id,), origin=origin)
+            return replace(ending, valid_to=over_by(quote, *said)) if relation == "ends" else ending
+        when = resolve(part or quote, *said)
+        reading = fact.sentence
+        shown = [quote, *self._context(fact), *put]
+        known = self.briefing.known
+        return Operation(
+            relation=relation,
+            text=text,
+            about=about_whom(proposed.about, [*shown, *known], quote),
+            target_id=target_id,
+            quote=quote if text != quote else "",
+            reading=reading if reading != text and self._reads(reading, quote, shown) else "",
+            source_ids=(message.id,),
+            origin=origin,
+            event_at=when.event_at,
+            valid_from=when.valid_from,
+            valid_to=when.valid_to,
+        )
+
+    def _said(self, fact: Located, part: str) -> tuple[str, Origin]:
+        """Return what is kept of a fact that has a part of a clause: it, or what it says as an answer."""
+        first = fact.clauses[0]
+        if first.place == 0 and is_brief(part) and first.clause.text.startswith(part):
+            answer = self._answered(replace(fact, clauses=(replace(first, clause=replace(first.clause, text=part)),)))
+            if answer:
+                return answer.text, answer.origin
+        return part, Origin.USER
+
+    def _text(self, fact: Located) -> tuple[str, Origin]:
+        """Return what is kept of a fact, and who vouches for it: the clause, or what it says as an answer."""
+        begins = fact.clauses[0].place == 0 and length(fact.quote) <= _LEADING_WORDS
+        if is_brief(fact.quote) and (begins or self._sentence(fact) == fact.quote):
+            if answer := self._answered(fact):
+                return answer.text, answer.origin
+            if with_question := self._with_question(fact):
+                return with_question, Origin.USER
+            if length(fact.quote) <= 1 or is_pleasantry(fact.quote):
+                raise Refused("its clause says nothing by itself, and nothing bears the sentence out")
+            # "I'm vegan" states something by itself
+        if not self._is_from_question(fact):
+            return fact.quote, Origin.USER
+        first, *_ = words(fact.quote)
+        if not is_pleasantry(first) or length(" ".join(content_words(fact.quote))) > _ASSENT_WORDS:
+            # it may state something by itself, but nothing that bears out a change of what is known
+            return fact.quote, Origin.ASSENT if fact.proposed.rel in CHANGING else Origin.USER
+        if self.briefing.tainted or len(fact.sentence) > MAX_TEXT:
+            raise Refused("its clause says nothing by itself, and nothing bears the sentence out")
+        return fact.sentence, Origin.ASSENT
+
+    def _is_from_question(self, fact: Located) -> bool:
+        """Return whether a clause has nothing of what is drawn from it, and the assistant's message all: "Yes I do"."""
+        quote, sentence = fact.quote, without_user(fact.sentence)
+        asked = self.briefing.before(fact.clauses[0].message)
+        if not (asked and words(quote) and content_words(sentence)) or share(sentence, [quote]) > 0:
+            return False
+        drawn = is_borne_out(sentence, [asked]) and not missing(sentence, [asked])
+        return drawn and bool(denial_of(quote)) == bool(denial_of(sentence))
+
+    def _sentence(self, fact: Located) -> str:
+        """Return the clauses of the sentence that a fact is in."""
+        first = fact.clauses[0]
+        same = [one for one in self.briefing.clauses.values() if one.message == first.message]
+        return joined(one.clause for one in same if one.clause.sentence == first.clause.sentence)
+
+    def _reads(self, sentence: str, quote: str, shown: Sequence[str]) -> bool:
+        """Return whether a sentence is of use to find a clause by."""
+        if not 0 < len(sentence) <= MAX_TEXT or share(sentence, [quote]) == 0 or repeats_example(sentence, shown):
+            return False
+        return is_borne_out(sentence, shown)
+
+    def _answered(self, fact: Located) -> Support | None:
+        """Return what a few words say as an answer to the assistant's question: "Yes", "Green", "Since 2019"."""
+        asked = self.briefing.before(fact.clauses[0].message)
+        if not asked or len(fact.sentence) > MAX_TEXT:
+            return None
+        known = self.briefing.known
+        before = [*self._context(fact), *known]
+        return answered(fact.sentence, fact.quote, [asked], tainted=self.briefing.tainted, before=before)
+
+    def _with_question(self, fact: Located) -> str:
+        """Return a word that answers a question behind it, "What size are you? 46"; empty where it is none."""
+        quote = fact.quote
+        asked = [one.text for one in cut(self.briefing.before(fact.clauses[0].message)) if one.asks][-1:]
+        if self.briefing.tainted or not asked or length(quote) > 1 or fact.proposed.rel != "new":
+            return ""
+        says_no_more = is_pleasantry(quote) or assents(quote) or is_denied(quote)
+        if says_no_more or not words(quote) or not set(words(quote)) <= set(words(fact.sentence)):
+            return ""
+        text = f"{asked[0]} {quote}"
+        return text if len(text) <= MAX_TEXT else ""
+
+    def _context(self, fact: Located) -> list[str]:
+        """Return the user's words around a clause: "she" is named there."""
+        own = fact.clauses[0].message
+        return [
+            numbered.clause.text
+            for numbered in self.briefing.clauses.values()
+            if numbered.message <= own and numbered.clause.text not in fact.quote
+        ] + [
+            said
+            for said, message in zip(self.briefing.shown, self.briefing.messages, strict=True)
+            if message.context and message.role == "user"
+        ]
+
+    def _target(self, proposed: ProposedFact, fact: Located) -> tuple[str | None, tuple[str, ...]]:
+        """Return the id of the fact that is meant, and how it is put; nothing where there is none."""
+        label = label_of(proposed.target)
+        if not label or proposed.rel == "new":
+            return None, ()
+        known = self.briefing.targets.get(label)
+        if known is not None:
+            return known.id, wordings(known)
+        earlier = self._of_clause.get(label)
+        number = int(label) if label.isdecimal() and len(label) < 4 else 0
+        numbered = self.briefing.clauses.get(number)
+        if earlier is not None and earlier.text and numbered and numbered.message < fact.clauses[0].message:
+            return _fact_of(earlier), (earlier.text, earlier.reading)
+        return None, ()
+
+    def _relation(
+        self, fact: Located, part: str, target_id: str | None, put: Sequence[str], origin: Origin
+    ) -> Relation:
+        """Return the relation as far as it is believed."""
+        relation, quote = fact.proposed.rel, fact.quote
+        if target_id is None:
+            if relation == "forget":
+                raise Refused("it forgets a memory that was not shown")
+            return "new"
+        others = [wordings(memory) for memory in self.briefing.targets.values() if memory.id != target_id]
+        linked = are_linked(quote, put)
+        # what names nothing of a fact may still be its end ("we split up"), but then it is nothing else besides
+        alone = relation not in ("ends", "forget") or all(self._labels[number] == 1 for number in fact.numbers)
+        meant = (linked or (alone and not self.briefing.tainted)) and not names_instead(quote, put, others)
+        if relation == "same":
+            if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
+                return "unsure"
+            # a number that the fact does not have is no repetition of it
+            new = numbers(part or quote) - set(re.findall(r"\d+", fact.proposed.when))
+            return "same" if meant and new <= set[str]().union(*map(numbers, put), *map(spelt, put)) else "new"
+        if relation not in CHANGING or (meant and origin is Origin.USER):
+            return relation
+        if relation in ("ends", "forget"):
+            raise Refused("the user's words do not name what is to be ended")
+        # a request about a page is no doubt of what is known
+        return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
+
+    def _retirement(self, fact: Located, put: Sequence[str], part: str) -> Relation:
+        """Return what a fact's end comes to beside what the model says elsewhere: the end, or a doubt."""
+        relation, quote = fact.proposed.rel, fact.quote
+        message = fact.clauses[0].message
+        beside = [one for one in self._proposed if one.clauses[0].message == message]
+        if any(one.proposed.rel == "same" and one.proposed.target == fact.proposed.target for one in beside):
+            raise Refused("the same memory is said again")
+        line = f"about {put[1]}: {put[0]}" if put[1:2] != ("",) and len(put) > 1 else ""
+        if relation == "ends" and repeats(fact.sentence, [*put, line]):
+            raise Refused("its sentence says what it is to end")
+        here = [one for one in beside if set(one.numbers) & set(fact.numbers)]
+        ends = [one for one in here if one.proposed.rel in ENDING]
+        if any(len(self.endings.get(number, ())) > 1 for number in fact.numbers):
+            raise Refused("one clause ends and forgets")
+        if are_linked(quote, put):
+            # what a clause states besides has words of its own, or the clause does not end anything
+            return relation if part or len(ends) == len(here) else "unsure"
+        others = [wordings(memory) for memory in self.briefing.targets.values() if wordings(memory) != tuple(put)]
+        if any(are_linked(quote, one) for one in others):
+            raise Refused("the user's words name something else")
+        lone = [one for one in beside if one.proposed.rel in ENDING and not self._is_linked(one)]
+        if len({one.proposed.target for one in lone}) == 1:
+            return relation
+        if not may_state(quote):
+            raise Refused("the user's words do not name what is to be ended")
+        return "unsure"
+
+    def _is_linked(self, fact: Located) -> bool:
+        """Return whether a fact's words name something of its target."""
+        _, put = self._target(fact.proposed, fact)
+        return are_linked(fact.quote, put)
+
+    def _needed(self, needs: Sequence[str], by: Operation) -> tuple[str, ...]:
+        """Return the ids of the facts that one needs, of those that are shown or said."""
+        found: dict[str, None] = {}
+        for label in needs[:_MAX_NEEDS] if by.text else ():
+            name = label_of(label)
+            if name in self.briefing.targets:
+                found[self.briefing.targets[name].id] = None
+            elif name in self._of_clause and self._of_clause[name].text:
+                found[_fact_of(self._of_clause[name])] = None
+        return tuple(id_ for id_ in found if id_ != _fact_of(by))
+
+
+def _goes_on(operation: Operation, before: Operation) -> bool:
+    """Return whether a fact may be changed once more: by a later message that speaks of what took its place."""
+    later = not set(operation.source_ids) & set(before.source_ids)
+    return later and are_linked(operation.text, [before.text, before.reading])
+
+
+def _distinct(operations: Sequence[Operation]) -> list[Operation]:
+    """Return operations of which no two state the same words of one message, but where they change several facts."""
+    groups: dict[tuple[Any, ...], list[Operation]] = {}
+    for place, operation in enumerate(operations):
+        groups.setdefault((normalise(operation.text), operation.source_ids) if operation.text else (place,), []).append(
+            operation
+        )
+    found: list[Operation] = []
+    for group in groups.values():
+        telling = [one for one in group if one.relation not in ("new", "same")]
+        kept = telling or [one for one in group if one.relation == "new"][:1] or group
+        distinct = {(one.relation, one.target_id): replace(one, about=group[0].about) for one in reversed(kept)}
+        found += reversed(distinct.values())
+    return found
+
+
+def _fact_of(operation: Operation) -> str:
+    """Return the id of the fact that an operation leaves what it says in."""
+    return operation.target_id if operation.relation == "same" and operation.target_id else operation.id
