@@ -14,8 +14,9 @@ from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.comparison import content_words, may_link, words
 from react_mem.memory.language.folding import fold
 from react_mem.memory.model.concepts import Alias, Concept
+from react_mem.memory.model.kinds import CONCEPT
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Episode, Fact, record_id
+from react_mem.memory.model.records import Episode, Fact
 
 MAX_THEMES = 50
 """Themes of a user, those that most speak of: each is a record."""
@@ -99,7 +100,7 @@ def _theme(key: _Key, phrases: Mapping[str, str], said: Mapping[str, Fact | Epis
     origins = {id_: said[id_].origin for id_ in latest if said[id_].origin is not Origin.USER}
     since = min(said[id_].created_at for id_ in latest)
     alias = Alias(name=name, since=since, source_ids=tuple(sorted(latest)), origins=origins)
-    return _concept(record_id("concept", "theme", *key), alias)
+    return _concept(CONCEPT.id("theme", *key), alias)
 
 
 def _concept(id_: str, alias: Alias) -> Concept:
