@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -49,7 +49,7 @@ from react_mem.memory.language import (
     statements_in,
     to_forget,
 )
-from react_mem.memory.runtime import MESSAGE, record_id, says
+from react_mem.memory.runtime import MESSAGE, Capabilities, record_id, says
 from react_mem.prompts import load_prompt
 from react_mem.tools.memory_tools import FORGOTTEN, MORE, forget_said, list_known
 
@@ -90,6 +90,7 @@ class ExtractiveChatModel(BaseChatModel):
         stands_in: Whether it answers while a language model cannot: every answer says so.
     """
 
+    capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
     name: str | None = "extractive"
     stands_in: bool = False
 

@@ -146,15 +146,6 @@ def load_chosen_model(choice: str | ModelEndpoint) -> BaseChatModel:
     return load_chat_model(choice.model, **own)
 
 
-def supports_native_tools(model: BaseChatModel) -> bool:
-    """Return whether a model has an interface for tool calls; one without it calls tools in text.
-
-    >>> supports_native_tools(load_chat_model("extractive"))
-    True
-    """
-    return type(model).bind_tools is not BaseChatModel.bind_tools
-
-
 def key_hint(spec: str) -> str:
     """Return where the key of a model's provider stands."""
     names = _KEY_NAMES.get(_provider(spec) or "")

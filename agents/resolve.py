@@ -28,11 +28,10 @@ from react_mem.agents.models import (
     load_chosen_model,
     name_of,
     resolve_chat_spec,
-    supports_native_tools,
 )
 from react_mem.agents.text_dialect import TextDialect
 from react_mem.errors import ToolConfigError
-from react_mem.memory.runtime import AgentWork
+from react_mem.memory.runtime import AgentWork, capabilities_of, without_dialect
 from react_mem.tools.governed import under_policy
 from react_mem.tools.memory_tools import forget_said, list_known
 from react_mem.tools.registry import load_tools
@@ -99,17 +98,17 @@ class ResolvedAgent:
     work: AgentWork = field(default_factory=AgentWork, repr=False)
     _overrides: dict[str, BaseChatModel] = field(default_factory=dict, repr=False)
 
-    def stand_ins_for(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:
-        """Return what works behind the scenes where a model fails: the models to fall back on, without a dialect.
+    def with_stand_ins(self, model: BaseChatModel) -> tuple[BaseChatModel, ...]:
+        """Return the models that work behind the scenes: one, then those to fall back on, without a dialect.
 
         Args:
-            model: The small model, or the one for summaries. For the one that only quotes none stands in: it does not
-                fail, and who names it wants no other asked.
+            model: The small model, or one for a job of its own. In place of one that follows no instructions none is
+                asked: who names it wants no other, and memory has ways of its own.
         """
-        if isinstance(model, ExtractiveChatModel):
+        if not capabilities_of(model).follows_instructions:
             return ()
-        plain = (one.model.inner if isinstance(one.model, TextDialect) else one.model for one in self.fallback)
-        return tuple(one for one in plain if name_of(one) != name_of(model))
+        plain = (without_dialect(one.model) for one in self.fallback)
+        return (model, *(one for one in plain if name_of(one) != name_of(model)))
 
     async def chat_model(self, override: str | None = None) -> NamedModel:
         """Return the agent's model, or the one that the run's context names instead, loaded once.
@@ -169,15 +168,16 @@ def resolve_agent(
         small_model = chat if config.models.small == "auto" else load_chosen_model(config.models.small)
     model_in_dialect = _in_dialect(chat, config)
     provider_tools = tuple(tool for tool in tools if isinstance(tool, dict))
-    if provider_tools and isinstance(model_in_dialect, TextDialect):
+    if provider_tools and not capabilities_of(model_in_dialect).calls_tools:
         raise ToolConfigError(
             "a tool that the provider runs needs native tool calls: use another model, or dialect: native"
         )
     given = [tool if isinstance(tool, BaseTool) else as_tool(tool) for tool in tools if not isinstance(tool, dict)]
     sums_up, decides = config.memory.summaries.summary_model, config.memory.web.slm_model
     fallback, quotes = _fallback(config, chat)
-    # it has no other way to do what it is told about its memory
-    own = (forget_said, list_known) if isinstance(chat, ExtractiveChatModel) and config.manager == "react_mem" else ()
+    # what follows no instructions has no other way to do what it is told about its memory
+    quoting = not capabilities_of(chat).follows_instructions
+    own = (forget_said, list_known) if quoting and config.manager == "react_mem" else ()
     return ResolvedAgent(
         config=config,
         model=model_in_dialect,
@@ -202,7 +202,7 @@ def resolve_agent(
 
 def _fallback(config: AgentConfig, chat: BaseChatModel) -> tuple[tuple[NamedModel, ...], NamedModel | None]:
     """Return what answers when the chat model fails; nothing where that cannot fail, or is all that is named."""
-    if isinstance(chat, ExtractiveChatModel):
+    if not capabilities_of(chat).follows_instructions:
         return (), None
     named = dict.fromkeys(map(resolve_chat_spec, config.models.fallback))
     specs = [spec for spec in named if spec != name_of(chat)]
@@ -264,5 +264,5 @@ def build_agent(agent: ResolvedAgent, **options: Unpack[CompileOptions]) -> Comp
 
 def _in_dialect(model: BaseChatModel, config: AgentConfig) -> BaseChatModel:
     """Give a model without tool calling the text form of it."""
-    native = config.dialect == "native" or (config.dialect == "auto" and supports_native_tools(model))
+    native = config.dialect == "native" or (config.dialect == "auto" and capabilities_of(model).calls_tools)
     return model if native else TextDialect(inner=model)

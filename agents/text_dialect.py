@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -35,6 +35,7 @@ from pydantic import Field
 
 from react_mem.agents.models import name_of
 from react_mem.agents.text_form import FINAL, STOP, AnswerStream, parse_reply
+from react_mem.memory.runtime import Capabilities
 from react_mem.prompts import load_prompt
 
 # A hidden call: the inner model's raw text must not reach the user's stream, only what is read from it.
@@ -54,6 +55,7 @@ class TextDialect(BaseChatModel):
         must_call: Whether every reply has to be a tool call; set by `bind_tools`.
     """
 
+    capabilities: ClassVar[Capabilities] = Capabilities(calls_tools=False)
     inner: BaseChatModel
     tool_specs: list[dict[str, Any]] = Field(default_factory=list)
     must_call: bool = False

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
 from react_mem.agents.config import load_agent_config
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import resolve_agent
 from react_mem.errors import InvalidInputError
 from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryRequest, identify
@@ -56,11 +55,7 @@ def summarizer_for(agent: str) -> ChatSummarizer:
         ToolConfigError: If a tool of its cannot be loaded.
     """
     resolved = resolve_agent(load_agent_config(agent))
-    models = [resolved.small_model, *resolved.stand_ins_for(resolved.small_model)]
-    # the model that only quotes can sum up nothing
-    return ChatSummarizer(
-        [model for model in models if not isinstance(model, ExtractiveChatModel)], resolved.config.memory, agent
-    )
+    return ChatSummarizer(resolved.with_stand_ins(resolved.small_model), resolved.config.memory, agent)
 
 
 class _Given(TypedDict, total=False):

@@ -18,7 +18,6 @@ from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
 from react_mem.agents.context import AgentContext
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentState, current_turn
@@ -50,6 +49,7 @@ from react_mem.memory.runtime import (
     TaskNotes,
     TurnMemory,
     Turns,
+    capabilities_of,
     identify,
     last_id,
     record_turn,
@@ -102,16 +102,9 @@ class MemoryNodes:
         self._reason = Reason(agent, self.compose, self.offer)
         self._tasks = tasks_of(agent)
         self._task_tokens = TASK_TOKENS if self._tasks else 0
-        # one that only quotes fills in no schema and sums nothing up: memory has ways of its own
-        small = None if isinstance(agent.small_model, ExtractiveChatModel) else agent.small_model
-        stand_ins = agent.stand_ins_for(agent.small_model)
-        summarise_with = [
-            model
-            for model in (agent.summary_model, *agent.stand_ins_for(agent.summary_model))
-            if not isinstance(model, ExtractiveChatModel)
-        ]
-        self._memory = AgentMemory.of(agent.config.name, self._policy, small, stand_ins, summarise_with)
-        reflecting = Reflecting(small, stand_ins, tuple(tool.name for tool in agent.tools))
+        models, sum_up = agent.with_stand_ins(agent.small_model), agent.with_stand_ins(agent.summary_model)
+        self._memory = AgentMemory.of(agent.config.name, self._policy, models, sum_up)
+        reflecting = Reflecting(models, tuple(tool.name for tool in agent.tools))
         agent.work.register(agent.config.name, AgentRunner(self._memory.turns, reflecting))
 
     async def retrieve_context(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
@@ -188,7 +181,7 @@ class MemoryNodes:
             window=Window.of(self._policy.context.window, named.model),
             instructions=context.system_prompt or _words(self._agent.system_prompt),
             tool_tokens=self._tool_tokens + self._task_tokens,
-            times=isinstance(named.model, ExtractiveChatModel),
+            times=not capabilities_of(named.model).follows_instructions,
         )
 
     async def _search(
@@ -198,10 +191,8 @@ class MemoryNodes:
             return WebAnswer()
         if private is None:
             return not_searched(writer)
-        asked = self._agent.search_model
-        decides = None if isinstance(asked, ExtractiveChatModel) else asked
-        stand_ins = self._agent.stand_ins_for(asked)
-        return await search_web(self._web, text_of(thread[-1]), private, decides, writer, stand_ins)
+        models = self._agent.with_stand_ins(self._agent.search_model)
+        return await search_web(self._web, text_of(thread[-1]), private, models, writer)
 
     def compose(self, state: MemState, instructions: str | SystemMessage) -> list[BaseMessage]:
         """Return the prompt: the instructions, what was retrieved, and the latest turns of the thread.

@@ -28,9 +28,8 @@ async def search_web(
     web: WebSearch,
     question: str,
     profile: dict[str, str],
-    model: BaseChatModel | None,
+    models: Sequence[BaseChatModel],
     writer: StreamWriter,
-    stand_ins: Sequence[BaseChatModel] = (),
 ) -> WebAnswer:
     """Search the web where the question asks for it, and say what came of it.
 
@@ -38,12 +37,11 @@ async def search_web(
         web: How.
         question: The question.
         profile: What is private, by what it is.
-        model: Decides where words do not; None where nobody does.
+        models: The model that decides where words do not, then those that stand in for it; none where nobody does.
         writer: Where to say it.
-        stand_ins: The models to ask in its place where it fails, in order.
     """
     try:
-        answer = await web.search(question, profile_values=profile, model=model, stand_ins=stand_ins, now=now())
+        answer = await web.search(question, profile_values=profile, models=models, now=now())
     except Exception as error:
         # it has failures of its own for everything it meets; this is one nobody has thought of
         # without what it says: that may be content

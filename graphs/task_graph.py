@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs.working_memory import with_note
 from react_mem.memory.runtime import Asker, TaskNotes, TurnTasks
@@ -17,10 +16,8 @@ def tasks_of(agent: ResolvedAgent) -> TurnTasks | None:
     policy = agent.config.memory
     if not policy.tasks.enabled:
         return None
-    small, seconds = agent.small_model, policy.recall.timeout
-    # one that only quotes cannot plan
-    quotes = isinstance(small, ExtractiveChatModel)
-    planner = None if quotes else Asker(small, seconds, agent.stand_ins_for(small), "planning")
+    models = agent.with_stand_ins(agent.small_model)
+    planner = Asker(models, policy.recall.timeout, "planning") if models else None
     return TurnTasks(planner, {tool.name: tool.description for tool in agent.tools}, agent.config.name, policy)
 
 

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from react_mem.memory.graph.export import to_json as to_json
     from react_mem.memory.llm.answers import first_value as first_value
     from react_mem.memory.llm.asking import Asker as Asker
+    from react_mem.memory.llm.asking import ModelQuestion as ModelQuestion
     from react_mem.memory.llm.calls import limited as limited
     from react_mem.memory.llm.calls import say as say
     from react_mem.memory.llm.calls import without_retries as without_retries
+    from react_mem.memory.llm.capabilities import Capabilities as Capabilities
+    from react_mem.memory.llm.capabilities import capabilities_of as capabilities_of
+    from react_mem.memory.llm.capabilities import without_dialect as without_dialect
     from react_mem.memory.llm.causes import cause_of as cause_of
     from react_mem.memory.llm.causes import scrub as scrub
     from react_mem.memory.llm.causes import trace_of as trace_of
     from react_mem.memory.llm.fencing import block as block
     from react_mem.memory.llm.fencing import fence as fence
     from react_mem.memory.llm.fencing import flat as flat
-    from react_mem.memory.llm.form import FormModel as FormModel
     from react_mem.memory.llm.schema import object_schema as object_schema
     from react_mem.memory.llm.stand_ins import ask_in_turn as ask_in_turn
     from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS

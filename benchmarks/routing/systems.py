@@ -117,7 +117,7 @@ class Switched:
 
     async def prepare(self) -> None:
         """Build it, and wait until the tools have vectors."""
-        self.switch = Switch(self.tools, self.settings, self.model)
+        self.switch = Switch(self.tools, self.settings, [self.model] if self.model else ())
         self.overhead = tool_tokens([make_find_tools(self.switch.routes, self.switch.router, 1)])
         self.store = InMemoryStore(index={"dims": 384, "embed": self.embeddings, "fields": ["text"]})
         await self.switch.router.rank("", self.store, 60)

@@ -11,7 +11,6 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 from langgraph.types import StreamWriter
 
-from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import ToolConfigError
 from react_mem.graphs import events
@@ -55,9 +54,7 @@ class Switching:
                 f"a tool is called {FIND_TOOLS!r}, which is the name of the tool that `switching` adds; rename it, or "
                 "set switching: off"
             )
-        # what only quotes picks nothing
-        model = None if isinstance(agent.small_model, ExtractiveChatModel) else agent.small_model
-        self._switch = Switch(agent.tools, settings, model, agent.stand_ins_for(agent.small_model))
+        self._switch = Switch(agent.tools, settings, agent.with_stand_ins(agent.small_model))
         self._always = set(settings.always)
         self._learn = settings.learn
         self._agent = agent

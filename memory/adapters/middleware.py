@@ -78,9 +78,10 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self.tools = []
         self._policy = policy if isinstance(policy, MemoryPolicy) else MemoryPolicy.model_validate(dict(policy or {}))
         model = init_chat_model(small_model) if isinstance(small_model, str) else small_model
-        self._memory = AgentMemory.of(agent_id, self._policy, model)
+        models = [] if model is None else [model]
+        self._memory = AgentMemory.of(agent_id, self._policy, models)
         self._work = AgentWork()
-        self._work.register(agent_id, AgentRunner(self._memory.turns, Reflecting(model)))
+        self._work.register(agent_id, AgentRunner(self._memory.turns, Reflecting(models)))
 
     def before_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Read what is remembered for the question, and make the question durable."""

@@ -5,13 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from react_mem.errors import InvalidOutput
+from react_mem.memory import telemetry
+from react_mem.memory.llm.answers import first_object
+from react_mem.memory.llm.calls import fill, without_retries
 from react_mem.memory.llm.fencing import block, row
-from react_mem.memory.llm.form import FormModel
+from react_mem.memory.llm.stand_ins import ask_in_turn
 from react_mem.prompts import load_prompt
+
+_MAX_TOKENS = 4_000
+"""Of an answer: twenty steps of a plan, or a group of memories drawn together, take a quarter of them."""
 
 T = TypeVar("T")
 
@@ -37,45 +46,54 @@ class ModelQuestion(Generic[T]):
 
 
 class Asker:
-    """Asks a model, within a deadline.
+    """Asks a model: one call a question, hidden from the stream, within bounds.
 
     Args:
-        model: Any chat model that fills a schema. It is not changed; its retries and its streaming are off.
-        seconds: What an answer may take.
-        stand_ins: The models to ask in its place where it fails, in order.
+        models: The chat model to ask, then those that stand in for it where it fails; at least one. Each fills a schema
+            by `with_structured_output`. They are not changed; for these calls they neither retry nor stream.
+        seconds: What an answer may take, of all models together.
         purpose: What it is asked for, as telemetry counts it.
     """
 
-    def __init__(
-        self,
-        model: BaseChatModel,
-        seconds: float,
-        stand_ins: Sequence[BaseChatModel] = (),
-        purpose: str = "consolidation",
-    ) -> None:
-        self._model = FormModel(model, purpose, stand_ins)
+    def __init__(self, models: Sequence[BaseChatModel], seconds: float, purpose: str = "consolidation") -> None:
+        self.name = telemetry.model_name(models[0])
+        self._models = list(map(without_retries, models))
         self._seconds = seconds
+        self._purpose = purpose
 
-    @property
-    def name(self) -> str:
-        """Return the model's name."""
-        return self._model.name
-
-    async def ask(self, question: ModelQuestion[T]) -> T:
+    async def ask(self, question: ModelQuestion[T], seconds: float | None = None) -> T:
         """Ask one question.
 
+        Args:
+            question: The question.
+            seconds: What the answer may take, where that is another time than usual.
+
         Raises:
-            ExtractionError: If the model cannot be reached, refuses, is late or says nothing that can be read.
+            ExtractionError: If no model can be reached, or each refuses, is late or says nothing that can be read.
         """
         text = await asyncio.to_thread(load_prompt, question.prompt)
-        said = await self._model.fill(
-            text.format(**question.fields) if question.fields else text,
-            question.data,
-            question.schema,
-            seconds=self._seconds,
-            run_name=question.prompt,
-        )
+        instructions = text.format(**question.fields) if question.fields else text
+        prompt = [SystemMessage(instructions), HumanMessage(question.data)]
+        asks = [partial(self._ask, model, question, prompt) for model in self._models]
+        said = await ask_in_turn(asks, self._seconds if seconds is None else seconds)
         return await asyncio.to_thread(question.read, said)
+
+    async def _ask(
+        self, model: BaseChatModel, question: ModelQuestion[Any], prompt: Sequence[BaseMessage], seconds: float
+    ) -> Mapping[str, Any]:
+        said = await fill(
+            model,
+            question.schema,
+            prompt,
+            purpose=self._purpose,
+            run_name=question.prompt,
+            seconds=seconds,
+            max_tokens=_MAX_TOKENS,
+        )
+        found = first_object(said.text)
+        if found is None:
+            raise InvalidOutput("the model's answer could not be used: it holds no JSON object", raw=said.text)
+        return found
 
 
 def as_lines(tag: str, values: Sequence[Mapping[str, Any]]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
+
+from react_mem.memory.llm.capabilities import without_dialect
 
 ASSUMED_WINDOW = 16_000
 """Tokens: what nearly every model in use reads, local ones as they are commonly started included."""
@@ -62,8 +63,7 @@ class Window:
 
 def _told_by(model: BaseChatModel) -> int | None:
     # a model in a dialect knows what the one inside does
-    inner: Any = getattr(model, "inner", model)
-    tokens = (getattr(inner, "profile", None) or {}).get("max_input_tokens")
+    tokens = (without_dialect(model).profile or {}).get("max_input_tokens")
     return tokens if isinstance(tokens, int) and tokens > 0 else None
 
 

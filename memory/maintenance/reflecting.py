@@ -32,13 +32,12 @@ class Reflecting:
     """Models and tools of an agent's reflection.
 
     Args:
-        model: Words what is reflected on; None for an agent whose model only quotes.
-        stand_ins: The models that are asked where it fails.
+        models: The model that words what is reflected on, then those that stand in for it; none for an agent whose
+            model only quotes.
         tools: The names of the agent's tools, from whose use skills are learnt.
     """
 
-    model: BaseChatModel | None = None
-    stand_ins: Sequence[BaseChatModel] = ()
+    models: Sequence[BaseChatModel] = ()
     tools: Sequence[str] = ()
 
 
@@ -76,9 +75,8 @@ async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
     for strategy, purpose, chosen in strategies:
         if chosen == "off":
             continue
-        asker = None
-        if chosen == "model" and reflecting.model is not None:
-            asker = Asker(reflecting.model, policy.extraction.timeout, reflecting.stand_ins, purpose)
+        asks = chosen == "model" and reflecting.models
+        asker = Asker(reflecting.models, policy.extraction.timeout, purpose) if asks else None
         done = await run(strategy, asker)
         total += TurnReport(stored=done.stored, retired=done.retired, calls=done.calls, problem=done.problem)
     return total

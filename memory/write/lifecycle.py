@@ -71,8 +71,7 @@ class AgentMemory:
         cls,
         agent_id: str,
         policy: MemoryPolicy,
-        model: BaseChatModel | None,
-        stand_ins: Sequence[BaseChatModel] = (),
+        models: Sequence[BaseChatModel],
         summarise_with: Sequence[BaseChatModel] | None = None,
     ) -> AgentMemory:
         """Return the memory of an agent with models. It reads files, so not on an event loop.
@@ -80,17 +79,16 @@ class AgentMemory:
         Args:
             agent_id: The agent.
             policy: What is read and written.
-            model: Draws facts from turns; None for an agent that has no model to fill in a schema.
-            stand_ins: The models that are asked where it fails, in order.
+            models: The model that draws facts from turns, then those that stand in for it; none for an agent that has
+                no model to fill in a schema.
             summarise_with: The models that sum up, in order; by default those that draw facts. Without any, sentences
                 are quoted.
         """
-        models = [] if model is None else [model, *stand_ins]
         summariser = Summariser(models if summarise_with is None else summarise_with)
-        if model is None:
+        if not models:
             return cls(agent_id, policy, summariser=summariser)
         profile = {name: spec.description for name, spec in policy.profile.items()}
-        return cls(agent_id, policy, create_extractor(policy.extraction.engine, model, profile, stand_ins), summariser)
+        return cls(agent_id, policy, create_extractor(policy.extraction.engine, models, profile), summariser)
 
     def turns(self, store: BaseStore, identity: Identity) -> Turns:
         """Return a user's turns in one conversation with the agent."""

@@ -496,7 +496,7 @@ async def test_where_words_do_not_decide_the_model_does_and_nonsense_is_no(
 ) -> None:
     model = ScriptedModel(script=[said])
     web.finds(web.page("/gold", GOLD))
-    answer = await searching(web).search("Who owns the Pixel brand?", model=model, now=NOW)
+    answer = await searching(web).search("Who owns the Pixel brand?", models=[model], now=NOW)
     assert answer.trigger == trigger
     assert bool(answer.pages) == (trigger == "model")
     ((system, human),) = model.prompts
@@ -506,7 +506,7 @@ async def test_where_words_do_not_decide_the_model_does_and_nonsense_is_no(
 
 async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) -> None:
     failing = ScriptedModel(script=[ConnectionError("secret")])
-    answer = await searching(web).search("Who owns the Pixel brand?", model=failing, now=NOW)
+    answer = await searching(web).search("Who owns the Pixel brand?", models=[failing], now=NOW)
     assert answer == WebAnswer(missing={"decision": "the model could not be asked (ModelUnavailable)"})
 
     class Hanging(ScriptedModel):
@@ -514,7 +514,7 @@ async def test_a_model_that_fails_or_hangs_is_a_no_that_says_so(web: WebServer) 
             await asyncio.Event().wait()
 
     started = time.monotonic()
-    answer = await searching(web, timeout=1.0).search("Who owns Pixel?", model=Hanging(script=["yes"]), now=NOW)
+    answer = await searching(web, timeout=1.0).search("Who owns Pixel?", models=[Hanging(script=["yes"])], now=NOW)
     assert answer.missing == {"decision": "the model could not be asked (DeadlineExceeded)"}
     assert time.monotonic() - started < 0.6
 
@@ -528,7 +528,7 @@ async def test_the_model_is_not_asked_where_it_must_not_be(web: WebServer) -> No
         (QUESTION, {"enabled": False}),
     ]
     for question, changed in cases:
-        assert await searching(web, **changed).search(question, model=model, now=NOW) == WebAnswer()
+        assert await searching(web, **changed).search(question, models=[model], now=NOW) == WebAnswer()
     assert model.prompts == []
     assert web.queries == []
 
@@ -537,7 +537,7 @@ async def test_nothing_blocks_the_event_loop(web: WebServer) -> None:
     web.finds(*(web.hostile(kind) for kind in ("script", "bomb", "charset", "gone")), web.page("/gold", GOLD))
     with blockbuster_ctx():
         answer = await (await asyncio.to_thread(searching, web)).search(
-            "Who owns the Pixel brand?", model=ScriptedModel(script=["yes"]), now=NOW
+            "Who owns the Pixel brand?", models=[ScriptedModel(script=["yes"])], now=NOW
         )
     assert answer.pages
 

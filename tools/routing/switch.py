@@ -14,12 +14,13 @@ from langchain_core.tools import BaseTool
 from langgraph.store.base import BaseStore
 
 from react_mem.errors import ExtractionError
+from react_mem.memory.runtime import Asker
 from react_mem.tools.routing.layers import layer_routes
 from react_mem.tools.routing.relations import Follows, Relations, Suggestion
 from react_mem.tools.routing.router import Ranking, Router
 from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.routing_settings import SwitchSettings
-from react_mem.tools.routing.tool_picker import Picks, ToolPicker
+from react_mem.tools.routing.tool_picker import Picks, picks_for
 
 CLEAR = 0.75
 """Margin of the nearest tool from which the small model is not asked: then it is right in 82 of 100 requests
@@ -74,8 +75,7 @@ class Switch:
     Args:
         tools: All tools.
         settings: How.
-        model: The small model; None where it cannot pick.
-        stand_ins: The models to ask in its place where it fails, in order.
+        models: The small model, then those that stand in for it; none where it cannot pick.
 
     Raises:
         ToolConfigError: If the settings name a tool that there is not.
@@ -85,18 +85,16 @@ class Switch:
         self,
         tools: Sequence[BaseTool],
         settings: SwitchSettings,
-        model: BaseChatModel | None = None,
-        stand_ins: Sequence[BaseChatModel] = (),
+        models: Sequence[BaseChatModel] = (),
     ) -> None:
         self.routes = {route.name: route for route in tool_routes(tools, settings)}
-        layers = layer_routes()
+        self._layers = layer_routes()
         routes = list(self.routes.values())
-        self.router = Router(routes, layers)
+        self.router = Router(routes, self._layers)
         self._settings = settings
         self._relations = Relations(routes)
-        self._asker: ToolPicker | None = None
-        if settings.mode == "model" and model is not None:
-            self._asker = ToolPicker(model, layers, stand_ins)
+        asks = settings.mode == "model" and models
+        self._asker = Asker(models, settings.timeout, "switching") if asks else None
 
     async def choose(
         self,
@@ -131,7 +129,7 @@ class Switch:
             return Offer(names, picked, ranking.layers, by, self._suggested(picked, followed), missing=missing)
         candidates = [self.routes[name] for name in self._selected((), recent, ranking, followed, _CANDIDATES)]
         try:
-            picks = await self._asker.ask(request, candidates, max(ends - time.monotonic(), 0))
+            picks = await self._asker.ask(picks_for(request, candidates, self._layers), max(ends - time.monotonic(), 0))
         except ExtractionError as error:
             log.warning("the small model picks no tool: %s", error)
             names = self._selected((), recent, ranking, followed, self._settings.max_tools)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-
 from react_mem.errors import InvalidOutput
-from react_mem.memory.runtime import FormModel, block, fence, flat, object_schema
-from react_mem.prompts import load_prompt
+from react_mem.memory.runtime import ModelQuestion, block, fence, flat, object_schema
 from react_mem.tools.routing.relations import first_sentence
 from react_mem.tools.routing.routes import Route
 
@@ -34,52 +32,26 @@ class Picks:
     layers: tuple[str, ...] = ()
 
 
-class ToolPicker:
-    """Asks a model. Building reads a file, so not on an event loop.
+def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]) -> ModelQuestion[Picks]:
+    """Return the question which of some tools, and which layers of memory, a request needs.
 
     Args:
-        model: A chat model whose `with_structured_output` knows `method="json_schema"`. It is not changed; for this
-            call its retries and its streaming are off.
-        layers: The layers of memory.
-        stand_ins: The models to ask in its place where it fails, in order.
+        request: The request.
+        candidates: The tools.
+        layers: The layers.
     """
-
-    def __init__(self, model: BaseChatModel, layers: Sequence[Route], stand_ins: Sequence[BaseChatModel] = ()) -> None:
-        self._model = FormModel(model, "switching", stand_ins)
-        self._instructions = load_prompt("switch").format(max_tools=MAX_PICKS)
-        self._layers = layers
-
-    async def ask(self, request: str, candidates: Sequence[Route], seconds: float) -> Picks:
-        """Ask which of some tools a request needs.
-
-        Args:
-            request: The request.
-            candidates: The tools.
-            seconds: How long to wait.
-
-        Raises:
-            ExtractionError: If the model cannot be reached, refuses, is late, or says nothing that can be read.
-        """
-        tools, layers = [route.name for route in candidates], [route.name for route in self._layers]
-        said = await self._model.fill(
-            self._instructions,
-            self._briefing(request, candidates),
-            _schema(tools, layers),
-            seconds=seconds,
-            run_name="pick_tools",
-        )
-        return _read(said, tools, layers)
-
-    def _briefing(self, request: str, candidates: Sequence[Route]) -> str:
-        half = _MAX_CHARS // 2
-        asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
-        blocks = {
-            # tools may be described by a server that is somebody else's
-            "tools": [f"{route.name}: {flat(first_sentence(route.description), _MAX_CHARS)}" for route in candidates],
-            "layers": [f"{route.name}: {route.description}" for route in self._layers],
-            "request": [fence(asked)],
-        }
-        return "\n".join(block(tag, lines) for tag, lines in blocks.items())
+    half = _MAX_CHARS // 2
+    asked = request if len(request) <= _MAX_CHARS else f"{request[:half]} … {request[-half:]}"
+    blocks = {
+        # tools may be described by a server that is somebody else's
+        "tools": [f"{route.name}: {flat(first_sentence(route.description), _MAX_CHARS)}" for route in candidates],
+        "layers": [f"{route.name}: {route.description}" for route in layers],
+        "request": [fence(asked)],
+    }
+    data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
+    tools, known = [route.name for route in candidates], [route.name for route in layers]
+    read = partial(_read, tools=tools, layers=known)
+    return ModelQuestion("switch", data, _schema(tools, known), read, {"max_tools": MAX_PICKS})
 
 
 def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:

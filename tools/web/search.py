@@ -76,8 +76,7 @@ class WebSearch:
         question: str,
         *,
         profile_values: Mapping[str, str] = _NOTHING,
-        model: BaseChatModel | None = None,
-        stand_ins: Sequence[BaseChatModel] = (),
+        models: Sequence[BaseChatModel] = (),
         now: datetime,
     ) -> WebAnswer:
         """Search the web for a user's message, if it needs that. It never raises; what failed is in the answer.
@@ -85,8 +84,7 @@ class WebSearch:
         Args:
             question: The message.
             profile_values: What is known of the user, by field; of it, what identifies them is not sent.
-            model: The small model, which decides where the words do not.
-            stand_ins: The models to ask in its place where it fails, in order.
+            models: The small model, which decides where the words do not, then those that stand in for it.
             now: When it is asked.
 
         Returns:
@@ -96,7 +94,6 @@ class WebSearch:
             return WebAnswer()
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
         missing: dict[str, str] = {}
-        models = [] if model is None else [model, *stand_ins]
         trigger, decided_by = await self._decide(question, models, now, missing)
         telemetry.count("web_search.decisions", decided_by=decided_by, searched="no" if trigger == "none" else "yes")
         if trigger == "none":

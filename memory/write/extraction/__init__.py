@@ -16,17 +16,16 @@ ENGINES = ("structured", "langmem")
 
 def create_extractor(
     engine: str,
-    model: BaseChatModel,
+    models: Sequence[BaseChatModel],
     profile: Mapping[str, str] | None = None,
-    stand_ins: Sequence[BaseChatModel] = (),
 ) -> Extractor:
     """Return an extractor. It is built once and used for every turn; building reads files, so not on an event loop.
 
     Args:
         engine: `structured`, one call that fills in a JSON schema, or `langmem`, a tool call through LangMem.
-        model: The chat model to ask. It is not changed; for these calls its retries and its streaming are off.
+        models: The chat model to ask, then those that stand in for it where it fails. They are not changed; for these
+            calls their retries and their streaming are off.
         profile: The fields of the user's profile, with what each holds; without any, the model names them.
-        stand_ins: The models to ask in its place where it fails, in order.
 
     Returns:
         The extractor.
@@ -38,11 +37,11 @@ def create_extractor(
     if engine == "structured":
         from react_mem.memory.write.extraction.structured import StructuredExtractor
 
-        return StructuredExtractor((model, *stand_ins), profile or {})
+        return StructuredExtractor(models, profile or {})
     if engine == "langmem":
         from react_mem.memory.write.extraction.langmem_engine import LangMemExtractor
 
-        return LangMemExtractor((model, *stand_ins), profile or {})
+        return LangMemExtractor(models, profile or {})
     near = get_close_matches(engine, ENGINES, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(f"There is no extraction engine {engine!r}.{hint} The engines are: {', '.join(ENGINES)}.")

@@ -52,7 +52,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def extractor(engine: str, openai_server: OpenAIServer) -> Extractor:
-    return create_extractor(engine, chat(openai_server.base_url))
+    return create_extractor(engine, [chat(openai_server.base_url)])
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ async def test_where_a_model_stays_unusable_its_stand_in_is_asked(
 ) -> None:
     says("no JSON here", "nor here", proposal(MOVED))
     model, stand_in = chat(openai_server.base_url), chat(openai_server.base_url)
-    result = await extract(create_extractor(engine, model, None, [stand_in]))
+    result = await extract(create_extractor(engine, [model, stand_in]))
     assert [o.target_id for o in result.ops] == ["fact-home"]
     assert len(openai_server.chats()) == 3
 
@@ -271,7 +271,7 @@ async def test_the_callers_model_keeps_its_retries(openai_server: OpenAIServer, 
     model = chat(openai_server.base_url, max_retries=1)
     openai_server.add(Reply(status=500), Reply(status=500, headers={"retry-after": "0.01"}), Reply(text="hello"))
     with pytest.raises(ModelUnavailable):
-        await extract(create_extractor(engine, model))
+        await extract(create_extractor(engine, [model]))
     assert (await model.ainvoke("hi")).content == "hello"
 
 
@@ -285,7 +285,7 @@ async def test_a_dropped_connection_is_asked_once(extractor: Extractor, openai_s
 async def test_nobody_listening(engine: str) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        extractor = create_extractor(engine, chat(f"http://127.0.0.1:{unused.getsockname()[1]}/v1"))
+        extractor = create_extractor(engine, [chat(f"http://127.0.0.1:{unused.getsockname()[1]}/v1")])
         with pytest.raises(ModelUnavailable) as caught:
             await extract(extractor)
     assert caught.value.retryable
@@ -302,7 +302,7 @@ async def test_the_deadline_holds(extractor: Extractor, openai_server: OpenAISer
 
 async def test_the_clients_own_timeout_is_an_unavailable_model(engine: str, openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(text="late", delay=30), repeat=True)
-    extractor = create_extractor(engine, chat(openai_server.base_url, timeout=0.2))
+    extractor = create_extractor(engine, [chat(openai_server.base_url, timeout=0.2)])
     with pytest.raises(ModelUnavailable):
         await extract(extractor)
     assert len(openai_server.chats()) <= 1
@@ -330,9 +330,9 @@ async def test_a_refusal_is_an_error(extractor: Extractor, openai_server: OpenAI
 async def test_a_model_that_cannot_is_refused() -> None:
     model = FakeListChatModel(responses=["hi"])
     with pytest.raises(ModelRejected, match="use another one"):
-        await extract(create_extractor("structured", model))
+        await extract(create_extractor("structured", [model]))
     with pytest.raises(ValueError, match="'langmem' needs a chat model that calls tools"):
-        create_extractor("langmem", model)
+        create_extractor("langmem", [model])
 
 
 async def test_without_a_word_of_the_user_nothing_is_asked(extractor: Extractor, openai_server: OpenAIServer) -> None:
@@ -394,28 +394,28 @@ async def test_nothing_of_it_reaches_the_users_stream(
 async def test_langmem_keeps_the_second_of_two_tool_calls(openai_server: OpenAIServer) -> None:
     calls = [ToolCall("Proposal", proposal(MOVED)), ToolCall("Proposal", proposal(MEAT, summary=""))]
     openai_server.add(Reply(tool_calls=calls))
-    result = await extract(create_extractor("langmem", chat(openai_server.base_url)))
+    result = await extract(create_extractor("langmem", [chat(openai_server.base_url)]))
     assert [o.text for o in result.ops] == [HOME, NO_MEAT]
     assert result.complete
 
 
 async def test_langmem_asks_for_no_patch_of_what_is_not_in_form(openai_server: OpenAIServer) -> None:
     openai_server.add(Reply(tool_calls=[ToolCall("Proposal", proposal({**MOVED, "rel": "upsert"}, MEAT))]))
-    result = await extract(create_extractor("langmem", chat(openai_server.base_url)))
+    result = await extract(create_extractor("langmem", [chat(openai_server.base_url)]))
     assert [o.text for o in result.ops] == [NO_MEAT]
     assert (result.complete, result.calls, len(openai_server.chats())) == (False, 1, 1)
 
 
 def test_an_unknown_engine_is_named_with_the_nearest(openai_server: OpenAIServer) -> None:
     with pytest.raises(ValueError, match=r"'langmem'.*structured, langmem"):
-        create_extractor("langmen", chat(openai_server.base_url))
+        create_extractor("langmen", [chat(openai_server.base_url)])
 
 
 async def test_the_fields_of_the_profile_are_the_authors(
     engine: str, openai_server: OpenAIServer, says: Callable[..., None]
 ) -> None:
     says(proposal(summary=""))
-    extractor = create_extractor(engine, chat(openai_server.base_url), {"nickname": "What to call the user."})
+    extractor = create_extractor(engine, [chat(openai_server.base_url)], {"nickname": "What to call the user."})
     await extractor.extract([TranscriptMessage("m", "user", "Call me Lan.")], (), deadline=10)
     [asked] = openai_server.chats()
     assert "- nickname: What to call the user." in asked.text

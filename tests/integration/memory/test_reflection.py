@@ -49,7 +49,7 @@ def turns_of(agent: ResolvedAgent, store: BaseStore) -> Turns:
 
 async def reflect_as(agent: ResolvedAgent, store: BaseStore) -> TurnReport:
     tools = [tool.name for tool in agent.tools]
-    return await reflect(turns_of(agent, store), Reflecting(agent.small_model, (), tools))
+    return await reflect(turns_of(agent, store), Reflecting([agent.small_model], tools))
 
 
 async def say(store: BaseStore, session_id: str, *said: str, about: str = "user") -> None:

@@ -12,8 +12,9 @@ from openai import Timeout
 
 from react_mem.agents.extractive import ExtractiveChatModel
 from react_mem.agents.model_errors import explain_model_error
-from react_mem.agents.models import load_chat_model, resolve_chat_spec, supports_native_tools
+from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.errors import ModelConfigError
+from react_mem.memory.llm.capabilities import capabilities_of
 from tests.support.openai_server import OpenAIServer, Reply, openai_server
 
 __all__ = ["openai_server"]
@@ -94,8 +95,8 @@ def test_a_model_that_cannot_be_loaded_says_why_and_what_to_do(spec: str, cause:
 
 
 def test_tool_calling_is_told_from_the_models_class() -> None:
-    assert supports_native_tools(load_chat_model("openai:gpt-4.1-mini", api_key=KEY))
-    assert not supports_native_tools(FakeListChatModel(responses=["x"]))
+    assert capabilities_of(load_chat_model("openai:gpt-4.1-mini", api_key=KEY)).calls_tools
+    assert not capabilities_of(FakeListChatModel(responses=["x"])).calls_tools
 
 
 async def failure(model: ChatOpenAI) -> str:

@@ -61,7 +61,7 @@ def judge(same: list[str], different: list[str]) -> ScriptedModel:
 
 
 async def settle_concepts(store: InMemoryStore, model: ScriptedModel | None = None) -> Report:
-    return await run(EntityResolution(store, "ann"), Asker(model, 5) if model is not None else None)
+    return await run(EntityResolution(store, "ann"), Asker([model], 5) if model is not None else None)
 
 
 def asked(model: ScriptedModel) -> list[Any]:

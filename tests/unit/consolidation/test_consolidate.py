@@ -86,7 +86,7 @@ def item(text: str = WITHOUT_DAIRY, *sources: str, form: str = "preference") -> 
 
 
 async def consolidate(store: InMemoryStore, asked: ScriptedModel | None = None, user: str = "ann") -> Report:
-    return await run(Consolidation(store, user, "a"), Asker(asked, 5) if asked is not None else None)
+    return await run(Consolidation(store, user, "a"), Asker([asked], 5) if asked is not None else None)
 
 
 async def texts(store: InMemoryStore, user: str = "ann") -> list[str]:

@@ -153,7 +153,7 @@ def test_an_error_of_somebody_else_says_where_it_was_raised() -> None:
 
 def test_what_this_project_raises_says_what_was_written_for_it() -> None:
     with pytest.raises(ValueError, match="no extraction engine") as caught:
-        create_extractor("nobody", ScriptedModel(script=[]))
+        create_extractor("nobody", [ScriptedModel(script=[])])
     assert cause_of(caught.value).startswith("ValueError: There is no extraction engine 'nobody'.")
 
 

@@ -35,7 +35,7 @@ async def say(memory: InMemoryStore, *texts: str, **more: Any) -> None:
 
 async def run(memory: InMemoryStore, same: list[str]) -> tuple[Report, ScriptedModel]:
     model = ScriptedModel(script=[json.dumps({"same": same})])
-    return await reflect(Deduplication(memory, "ann"), Asker(model, 5.0)), model
+    return await reflect(Deduplication(memory, "ann"), Asker([model], 5.0)), model
 
 
 async def facts(memory: InMemoryStore, *texts: str) -> list[Fact]:

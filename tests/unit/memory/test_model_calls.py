@@ -32,7 +32,7 @@ from react_mem.memory.telemetry.catalogue import PURPOSE
 from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer
 from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest
 from react_mem.memory.write.extraction import create_extractor
-from react_mem.tools.routing.tool_picker import ToolPicker as ToolAsker
+from react_mem.tools.routing.tool_picker import picks_for
 from react_mem.tools.web.decision import model_says_yes
 
 ROOT = Path(__file__).parents[3]
@@ -96,7 +96,7 @@ class Recording(BaseChatModel):
 
 def _extract(engine: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
     async def extract(model: BaseChatModel) -> None:
-        extractor = await asyncio.to_thread(create_extractor, engine, model)
+        extractor = await asyncio.to_thread(create_extractor, engine, [model])
         await extractor.extract(SAID, [], deadline=5)
 
     return extract
@@ -104,7 +104,7 @@ def _extract(engine: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
 
 def _ask(purpose: str) -> Callable[[BaseChatModel], Awaitable[Any]]:
     question = ModelQuestion("consolidate_facts", "data", object_schema({}, "a", "b"), dict)
-    return lambda model: Asker(model, 5, purpose=purpose).ask(question)
+    return lambda model: Asker([model], 5, purpose=purpose).ask(question)
 
 
 async def _summarise(model: BaseChatModel) -> None:
@@ -122,7 +122,7 @@ DOORS: dict[str, list[Callable[[BaseChatModel], Awaitable[Any]]]] = {
     "summary": [_summarise],
     "chat_summary": [_chat_summary],
     **{purpose: [_ask(purpose)] for purpose in ("consolidation", "learning", "planning")},
-    "switching": [lambda model: ToolAsker(model, []).ask("Buy tea", [], 5)],
+    "switching": [lambda model: Asker([model], 5, "switching").ask(picks_for("Buy tea", [], []))],
     "web_search": [lambda model: model_says_yes([model], "Who owns it?", now=NOW, seconds=5)],
 }
 

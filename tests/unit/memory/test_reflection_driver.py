@@ -84,7 +84,7 @@ async def test_a_run_asks_a_bounded_number_of_questions_and_notes_those_that_wer
     await keep(store)
     model = says(*"abcdefgh")
     strategy = Echo(store, "ann", MAX_CALLS + 3)
-    done = await run(strategy, Asker(model, 5))
+    done = await run(strategy, Asker([model], 5))
     assert (done.calls, len(model.prompts)) == (MAX_CALLS, MAX_CALLS)
     assert done.stored == ["counted", *"abcdefgh"[:MAX_CALLS]]
     assert done.refused == ["too long"] * MAX_CALLS
@@ -106,7 +106,7 @@ async def test_an_answer_that_cannot_be_read_is_passed_over_and_a_model_that_is_
     store = InMemoryStore()
     await keep(store)
     script = [json.dumps({"text": "a"}), failure, json.dumps({"text": "b"})]
-    done = await run(Echo(store, "ann", 3), Asker(ScriptedModel(script=script), 5))
+    done = await run(Echo(store, "ann", 3), Asker([ScriptedModel(script=script)], 5))
     assert (done.calls, done.stored) == (calls, stored)
     assert done.problem
     assert await noted(store) == {"keys": keys}
@@ -121,7 +121,7 @@ async def test_nothing_comes_of_what_was_forgotten_while_the_model_thought() -> 
             await write(store, [delete("ann", MemoryScope.SEMANTIC, TEA.id)])
             return self._generate(*args[:1])
 
-    done = await run(Echo(store, "ann"), Asker(Forgetful(script=says("a").script), 5))
+    done = await run(Echo(store, "ann"), Asker([Forgetful(script=says("a").script)], 5))
     assert (done.calls, done.stored) == (1, [])
 
 
@@ -142,7 +142,7 @@ async def test_a_run_that_lost_a_race_reports_once() -> None:
     store.lost = False
     await keep(store)
     model = says("a")
-    done = await run(Echo(store, "ann"), Asker(model, 5))
+    done = await run(Echo(store, "ann"), Asker([model], 5))
     assert store.lost
     assert (done.stored, done.calls, len(model.prompts)) == (["counted", "a"], 1, 1)
     assert done.refused == ["too long"]

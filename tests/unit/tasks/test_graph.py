@@ -157,7 +157,7 @@ def test_what_cannot_be_is_left_out_and_named() -> None:
 
 @pytest.mark.parametrize("answer", ["I cannot", "{", '{"steps": 3}', "[]", '{"steps": ["a"]}', '{"plan": []}'])
 async def test_what_is_no_plan_is_refused(answer: str) -> None:
-    planner = Asker(ScriptedModel(script=[answer]), 5, purpose="planning")
+    planner = Asker([ScriptedModel(script=[answer])], 5, purpose="planning")
     with pytest.raises(InvalidOutput):
         await planner.ask(plan_of({}, (), "Plan a trip", None))
 

@@ -34,7 +34,7 @@ def memory() -> MemoryFacade:
 async def learnt(
     memory: MemoryFacade, user_id: str = "ann", model: ScriptedModel | None = None, tools: Sequence[str] = TOOLS
 ) -> Report:
-    asker = Asker(model, 5, purpose="learning") if model is not None else None
+    asker = Asker([model], 5, purpose="learning") if model is not None else None
     return await run(Learning(memory, user_id, AGENT, tools), asker)
 
 

@@ -22,7 +22,7 @@ VAGUE = "sell the boat and the piano"
 
 def switch(model: Any = None, metadata: dict[str, Any] | None = None, **settings: Any) -> Switch:
     given = {"mode": "model" if model else "semantic", **settings}
-    return Switch(many_tools(**(metadata or {})), SwitchSettings.model_validate(given), model)
+    return Switch(many_tools(**(metadata or {})), SwitchSettings.model_validate(given), [model] if model else ())
 
 
 async def choose(made: Switch, request: str, store: Any = None, **given: Any) -> Offer:

@@ -1,0 +1,39 @@
+"""What chat models can do: each declares it, and whoever needs to know asks here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from langchain_core.language_models import BaseChatModel
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a chat model can do.
+
+    Args:
+        follows_instructions: Whether it plans, decides, sums up and fills in a schema as it is told; one that only
+            quotes what it is shown does not.
+        calls_tools: Whether it has an interface for tool calls; one without it calls tools in text.
+    """
+
+    follows_instructions: bool = True
+    calls_tools: bool = True
+
+
+def capabilities_of(model: BaseChatModel) -> Capabilities:
+    """Return what a chat model can do: as its class declares in `capabilities`, else as a language model can.
+
+    Args:
+        model: Any chat model.
+    """
+    declared = getattr(model, "capabilities", None)
+    if isinstance(declared, Capabilities):
+        return declared
+    return Capabilities(calls_tools=type(model).bind_tools is not BaseChatModel.bind_tools)
+
+
+def without_dialect(model: BaseChatModel) -> BaseChatModel:
+    """Return the language model that answers: the one inside, where a model gives another one a text form."""
+    inner = getattr(model, "inner", model)
+    return inner if isinstance(inner, BaseChatModel) else model

@@ -1,0 +1,79 @@
+"""What a model can do is what it declares, and nothing in the product looks at its class instead."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
+
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.extractive import ExtractiveChatModel
+from react_mem.agents.resolve import resolve_agent
+from react_mem.agents.text_dialect import TextDialect
+from react_mem.memory.llm.capabilities import Capabilities, capabilities_of, without_dialect
+from tests.support.scripted_model import ScriptedModel
+from tests.support.text_model import TextModel
+
+ROOT = Path(__file__).parents[3]
+
+
+class Parrot(ScriptedModel):
+    """A model of somebody else's that follows no instructions either."""
+
+    capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "follows", "calls"),
+    [
+        (ExtractiveChatModel(), False, True),
+        (TextDialect(inner=TextModel(script=[])), True, False),
+        (ScriptedModel(script=[]), True, True),
+        (FakeListChatModel(responses=["x"]), True, False),
+        (Parrot(script=[]), False, True),
+    ],
+)
+def test_a_model_can_do_what_it_declares_or_what_its_interface_shows(
+    model: BaseChatModel, follows: bool, calls: bool
+) -> None:
+    assert capabilities_of(model) == Capabilities(follows, calls)
+
+
+@pytest.mark.parametrize("quoting", [ExtractiveChatModel(), Parrot(script=[])])
+def test_behind_the_scenes_nobody_is_asked_who_follows_no_instructions(quoting: BaseChatModel) -> None:
+    config = AgentConfig(name="tester", manager="react_mem")
+    assert resolve_agent(config, model=quoting).with_stand_ins(quoting) == ()
+    model = ScriptedModel(script=[])
+    assert resolve_agent(config, model=model).with_stand_ins(model) == (model,)
+
+
+def test_what_only_quotes_gets_the_tools_by_which_it_minds_its_memory() -> None:
+    def tools(model: BaseChatModel) -> set[str]:
+        return {tool.name for tool in resolve_agent(AgentConfig(name="tester", manager="react_mem"), model=model).tools}
+
+    assert tools(Parrot(script=[])) - tools(ScriptedModel(script=[])) == {"forget_said", "list_known"}
+
+
+def test_the_model_inside_a_dialect_is_found() -> None:
+    inner = TextModel(script=[])
+    assert without_dialect(TextDialect(inner=inner)) is inner
+    assert without_dialect(inner) is inner
+
+
+def test_no_class_of_ours_is_looked_at_to_tell_what_a_model_can_do() -> None:
+    ours = {"ExtractiveChatModel", "TextDialect"}
+
+    def looks(node: ast.AST) -> bool:
+        named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+        return named and bool(ours & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)})
+
+    found: list[Any] = [
+        path.relative_to(ROOT).as_posix()
+        for room in ("agents", "graphs", "memory", "tools")
+        for path in (ROOT / room).rglob("*.py")
+        if any(map(looks, ast.walk(ast.parse(path.read_text("utf-8")))))
+    ]
+    assert found == []
