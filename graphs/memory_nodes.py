@@ -131,7 +131,7 @@ class MemoryNodes:
         events.context(runtime.stream_writer, assembled, frame.window.tokens)
         update: dict[str, Any] = {
             "layout": assembled.layout,
-            "working_memory": update_working_memory(thread, None, self._policy),
+            "working_memory": update_working_memory(thread, None, self._policy.context),
             "offered": [item.id for item in assembled.memories.items if item.scope is MemoryScope.PROCEDURAL],
             "searched": bool(assembled.pages.pages),
             **chosen,
@@ -223,11 +223,11 @@ class MemoryNodes:
     async def update_working_memory(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Note what the last steps did, for the task as well."""
         notes, layout = state.get("working_memory"), state.get("layout")
-        policy = self._policy
-        if layout is not None and layout["step_tokens"] < policy.context.compress_above:
-            policy = policy.model_copy(update={"context": {"compress_above": layout["step_tokens"]}})
+        settings = self._policy.context
+        if layout is not None and layout["step_tokens"] < settings.compress_above:
+            settings = settings.model_copy(update={"compress_above": layout["step_tokens"]})
         # long results take a while to read
-        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, policy)
+        updated = await asyncio.to_thread(update_working_memory, state["messages"], notes, settings)
         task = state.get("task")
         if self._tasks is None or task is None:
             return {"working_memory": updated}

@@ -16,8 +16,8 @@ from typing_extensions import TypedDict
 
 from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.compression import LoggedStep, digest
-from react_mem.memory import MemoryPolicy
 from react_mem.memory.context import count_tokens, squeezed_text, text_of
+from react_mem.memory.runtime import ContextSettings
 from react_mem.prompts import load_prompt
 from react_mem.tools.working_memory_tools import compress_working_memory
 
@@ -62,14 +62,14 @@ class _Round:
 
 
 def update_working_memory(
-    messages: Sequence[AnyMessage], before: WorkingMemory | None, policy: MemoryPolicy
+    messages: Sequence[AnyMessage], before: WorkingMemory | None, settings: ContextSettings
 ) -> WorkingMemory:
     """Return the notes on a turn, derived from its messages: a retried node cannot note a step twice.
 
     Args:
         messages: The messages of the conversation.
         before: The notes so far; None where the turn begins.
-        policy: When to compress, and how many steps stay as they are.
+        settings: When to compress, and how many steps stay as they are.
     """
     turn = current_turn(messages)
     goal = text_of(turn[0]) if turn and isinstance(turn[0], HumanMessage) else ""
@@ -78,10 +78,10 @@ def update_working_memory(
     compressed = before["compressed"] if before else None
     noted = len(before["steps"]) if before else 0
     done = compressed["steps"] if compressed else 0
-    raw = next((r for r in reversed(rounds) if r.start <= len(steps) - policy.context.keep_raw_steps), None)
+    raw = next((r for r in reversed(rounds) if r.start <= len(steps) - settings.keep_raw_steps), None)
     # a turn that no user began has no message for the notes to stand in
-    if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, policy):
-        room = policy.context.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
+    if raw is not None and raw.start > done and goal and _is_due(rounds, noted, compressed, settings):
+        room = settings.compress_above - sum(r.tokens for r in rounds if r.start >= raw.start)
         short = digest(goal, steps, raw.start, room * _CHARS_PER_TOKEN - len(_FORM))
         compressed = Compressed(
             text=_FORM.format(steps=short.text), steps=raw.start, raw_from=str(raw.message.id), cut=short.cut
@@ -149,9 +149,9 @@ def _step(thought: str, call: Any, result: ToolMessage | None) -> LoggedStep:
     )
 
 
-def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, policy: MemoryPolicy) -> bool:
+def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None, settings: ContextSettings) -> bool:
     total = rounds[-1].start + len(rounds[-1].steps)
-    if total // policy.context.compress_every > noted // policy.context.compress_every:
+    if total // settings.compress_every > noted // settings.compress_every:
         return True
     new = [step for round_ in rounds if round_.start >= noted for step in round_.steps]
     if any(step["action"] == compress_working_memory.name for step in new):
@@ -159,7 +159,7 @@ def _is_due(rounds: Sequence[_Round], noted: int, compressed: Compressed | None,
     done = compressed["steps"] if compressed else 0
     shown = count_tokens(compressed["text"]) if compressed else 0
     shown += sum(round_.tokens for round_ in rounds if round_.start >= done)
-    return shown > policy.context.compress_above
+    return shown > settings.compress_above
 
 
 def _is_step(message: BaseMessage) -> bool:

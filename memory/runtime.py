@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.model_spec import ModelEndpoint as ModelEndpoint
     from react_mem.memory.model.namespaces import encode as encode
     from react_mem.memory.model.namespaces import terminal_namespace as terminal_namespace
+    from react_mem.memory.model.policy import ContextSettings as ContextSettings
     from react_mem.memory.model.records import now as now
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.model.skills import StepExperience as StepExperience

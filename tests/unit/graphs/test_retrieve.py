@@ -124,6 +124,14 @@ async def test_the_results_of_tools_fit_a_known_window() -> None:
     assert max(sum(map(message_tokens, prompt)) for prompt in model.prompts) < 8_000
 
 
+async def test_a_turn_goes_on_where_the_tools_leave_its_steps_no_room() -> None:
+    model = ScriptedModel(script=[calls(("library", {"book": 1})), "read"])
+    wordy = library.model_copy(update={"description": "Return a whole book, word for word. " * 200})
+    agent = build(model, memory_store(), tools=[wordy], context={"window": 1_000})
+    [answer] = of_type(await events(agent, "Read the first book."), "answer")
+    assert answer["text"] == "read"
+
+
 async def test_a_long_conversation_goes_on_from_its_summaries() -> None:
     store = memory_store()
     model = ScriptedModel(script=["ok"])

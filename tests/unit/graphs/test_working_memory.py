@@ -15,9 +15,9 @@ from langchain_core.messages.tool import invalid_tool_call
 from react_mem.graphs.compression import LoggedStep, digest
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
 from react_mem.memory.context import count_tokens
-from react_mem.memory.model.policy import ContextSettings, MemoryPolicy
+from react_mem.memory.model.policy import ContextSettings
 
-POLICY = MemoryPolicy.model_validate({})
+POLICY = ContextSettings.model_validate({})
 FILLER = "The weather was fine and nothing else of note happened on that day. " * 12
 
 
@@ -31,7 +31,7 @@ def round_(number: int, results: list[str], *, thought: str = "", **arguments: A
 
 
 def play(
-    rounds: list[list[AnyMessage]], policy: MemoryPolicy = POLICY
+    rounds: list[list[AnyMessage]], policy: ContextSettings = POLICY
 ) -> tuple[list[list[BaseMessage]], WorkingMemory]:
     """Return what the model sees before each round and after the last, and the notes at the end."""
     messages: list[AnyMessage] = [
@@ -87,7 +87,7 @@ def test_between_compressions_the_prompt_only_grows() -> None:
 
 
 def test_what_takes_too_much_room_is_compressed_at_once() -> None:
-    policy = MemoryPolicy(context={"compress_above": 700, "keep_raw_steps": 1})
+    policy = ContextSettings.model_validate({"compress_above": 700, "keep_raw_steps": 1})
     prompts, _ = play([round_(n, [FILLER * 2]) for n in range(4)], policy)
     assert [len(notes_in(prompt)) for prompt in prompts] == [0, 0, 2, 3, 4]
 
@@ -270,12 +270,14 @@ POLICIES = st.builds(
     compress_every=st.integers(1, 6),
     compress_above=st.integers(100, 3000),
     keep_raw_steps=st.integers(1, 4),
-).map(lambda context: MemoryPolicy(context=context))
+)
 
 
 @settings(max_examples=60, deadline=None)
 @given(conversations(), POLICIES)
-def test_whatever_the_steps(case: tuple[list[list[AnyMessage]], list[tuple[int, str]]], policy: MemoryPolicy) -> None:
+def test_whatever_the_steps(
+    case: tuple[list[list[AnyMessage]], list[tuple[int, str]]], policy: ContextSettings
+) -> None:
     rounds, cited = case
     prompts, notes = play(rounds, policy)
     assert (prompts, notes) == play(rounds, policy)
@@ -288,7 +290,7 @@ def test_whatever_the_steps(case: tuple[list[list[AnyMessage]], list[tuple[int, 
         assert [message.type for message in prompt[:3]] == ["human", "ai", "human"]
         assert not lines or lines[0] == "Goal: What is the budget?"
         assert [line.split(".")[0] for line in lines[1:]] == [str(n) for n in range(1, steps - len(shown) + 1)]
-        assert len(shown) >= min(policy.context.keep_raw_steps, steps)
+        assert len(shown) >= min(policy.keep_raw_steps, steps)
         assert prompt[3:] == seen[len(seen) - len(prompt[3:]) :]
         # no result without its call, no call without its result
         called = [call["id"] for message in prompt if isinstance(message, AIMessage) for call in message.tool_calls]
@@ -315,7 +317,7 @@ def test_a_compressed_step_keeps_what_is_cited_of_its_result(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=30), st.integers(500, 4000))
 def test_the_room_is_kept_where_nothing_is_cited(sizes: list[int], tokens: int) -> None:
-    policy = MemoryPolicy(context={"compress_above": tokens, "keep_raw_steps": 1, "compress_every": 1000})
+    policy = ContextSettings.model_validate({"compress_above": tokens, "keep_raw_steps": 1, "compress_every": 1000})
     prompts, _ = play([round_(n, [FILLER * size]) for n, size in enumerate(sizes)], policy)
     for count, prompt in enumerate(prompts[1:], start=1):
         raw = max(count_tokens(FILLER) * size for size in sizes[:count])
