@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,11 +127,11 @@ async def open_memory(
     Raises:
         StorageError: If the database cannot be opened.
     """
-    if store is not None:
-        yield MemoryFacade(store, policy, checkpointer=checkpointer)
-        return
-    async with open_storage(settings or StorageSettings.from_env()) as storage:
+    async with AsyncExitStack() as opened:
+        if store is None:
+            storage = await opened.enter_async_context(open_storage(settings or StorageSettings.from_env()))
+            store, checkpointer = storage.memory, checkpointer or storage.checkpointer
         try:
-            yield MemoryFacade(storage.memory, policy, checkpointer=checkpointer or storage.checkpointer)
+            yield MemoryFacade(store, policy, checkpointer=checkpointer)
         finally:
-            await close_workers(storage.memory, CLOSING_SECONDS)
+            await close_workers(store, CLOSING_SECONDS)

@@ -17,6 +17,7 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
+from react_mem.memory import open_memory
 from react_mem.memory.adapters import MemoryMiddleware, blocking
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
@@ -370,6 +371,19 @@ async def test_what_is_read_behind_the_turn_can_be_waited_for() -> None:
     assert not await facade.pending("ann")
     facts = await facade.list_records("ann", [MemoryScope.SEMANTIC])
     assert {fact.payload["text"] for fact in facts} == {"I live in Hue.", "I work in Da Nang."}
+
+
+async def test_what_waits_is_done_before_a_store_of_ones_own_is_closed() -> None:
+    store = BrokenStore()
+    store.broken = False
+    async with open_memory(store=store) as memory:
+        middleware = MemoryMiddleware(policy={"extraction": {"debounce": 60.0}})
+        graph = create_agent(ScriptedModel(script=["ok"]), [], middleware=[middleware], store=memory.store)
+        await graph.ainvoke({"messages": [HumanMessage("I live in Hue.")]}, context={"user_id": "ann"})
+        assert await memory.pending("ann")
+    assert not await MemoryFacade(store).pending("ann")
+    # nobody looks for work in it any more
+    assert "memory:worker" not in [task.get_name() for task in asyncio.all_tasks()]
 
 
 async def test_a_message_of_an_impossible_time_is_remembered_and_the_cause_is_told_once() -> None:
