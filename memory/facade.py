@@ -21,7 +21,8 @@ from react_mem.memory.merging.doubts import with_doubts
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.namespaces import meta_namespace, pending_namespace, scope_namespace
+from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact
@@ -323,7 +324,7 @@ class MemoryFacade:
 
     async def pending(self, user_id: str) -> list[dict[str, Any]]:
         """Return the turns of a user from which nothing has been drawn yet, the oldest first."""
-        found = await self.store.asearch(pending_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+        found = await self.store.asearch(PENDING.namespace(user_id), limit=WHOLE, refresh_ttl=False)
         return sorted((item.value for item in found), key=lambda value: str(value["created_at"]))
 
 

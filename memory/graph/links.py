@@ -160,7 +160,7 @@ def line_of(node: Node) -> tuple[str, str] | None:
         What is the same for all of the line; None for what stands in none.
     """
     line = kind_named(node.type).line
-    return line and (node.type, node.session_id if line == "conversation" else "")
+    return line and (node.type, node.session_id if line == "session" else "")
 
 
 def in_utc(at: Any) -> str:

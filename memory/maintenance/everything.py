@@ -12,7 +12,7 @@ from react_mem.memory.maintenance.reflecting import maintain, repair, users_with
 from react_mem.memory.maintenance.runner import Runners
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import PENDING
+from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.write.conversations import agents_with_work
 from react_mem.memory.write.session import TurnReport
 
@@ -33,7 +33,7 @@ async def maintain_all(store: BaseStore, runners: Runners, user_id: str | None =
     total = TurnReport()
     down: set[str] = set()
     names = set(runners.names())
-    places = (PENDING, MemoryScope.STATE, MemoryScope.EXPERIENCE)
+    places = (PENDING.place, MemoryScope.STATE, MemoryScope.EXPERIENCE)
     for user in [user_id] if user_id is not None else await users_with(store, *places):
         try:
             memory = MemoryFacade(store)

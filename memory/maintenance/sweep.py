@@ -10,8 +10,8 @@ from langgraph.store.base import BaseStore, GetOp, Item, SearchOp
 
 from react_mem.memory.maintenance.reflecting import users_with
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import CONVERSATION
-from react_mem.memory.model.namespaces import PENDING, pending_namespace, scope_namespace
+from react_mem.memory.model.kinds import CONVERSATION, PENDING
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.store.transactions import Guard, compare_and_set
 from react_mem.memory.work.items import Work, put_work
 
@@ -34,7 +34,7 @@ async def sweep(store: BaseStore, at: int) -> None:
     before = mark.value if mark is not None else None
     if before is not None and before["at"] + _EVERY_MS > at:
         return
-    users = await users_with(store, PENDING, str(MemoryScope.STATE))
+    users = await users_with(store, PENDING.place, MemoryScope.STATE)
     for start in range(0, len(users), _USERS_AT_ONCE):
         await _sweep_users(store, users[start : start + _USERS_AT_ONCE], at)
     # marked at the end: a crash leaves it to the next worker
@@ -43,7 +43,7 @@ async def sweep(store: BaseStore, at: int) -> None:
 
 async def _sweep_users(store: BaseStore, users: Sequence[str], at: int) -> None:
     open_ = {"kind": CONVERSATION.name, "ended": False}
-    pending = await store.abatch([SearchOp(pending_namespace(u), limit=_ALL, refresh_ttl=False) for u in users])
+    pending = await store.abatch([SearchOp(PENDING.namespace(u), limit=_ALL, refresh_ttl=False) for u in users])
     talks = await store.abatch(
         [SearchOp(scope_namespace(u, MemoryScope.STATE), filter=open_, limit=_ALL, refresh_ttl=False) for u in users]
     )

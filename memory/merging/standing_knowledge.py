@@ -54,7 +54,7 @@ async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact])
     for one in known:
         left = without(one, ended, standing)
         if left is None:
-            changes.append(delete(user_id, MemoryScope.SEMANTIC, one.id))
+            changes.append(delete(user_id, KNOWLEDGE, one.id))
         elif left != one:
             changes.append(put(user_id, left))
     return changes

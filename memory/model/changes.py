@@ -8,9 +8,7 @@ from langgraph.store.base import BaseStore, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory import telemetry
-from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import kind_named
-from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.kinds import Kind, kind_named
 from react_mem.memory.model.records import Record
 
 Change = PutOp
@@ -30,14 +28,9 @@ def put(user_id: str, record: Record, *, indexed: bool = True) -> Change:
     return PutOp(kind.namespace(user_id), record.id, value, index=kind.index(value) if indexed else False)
 
 
-def delete(user_id: str, scope: MemoryScope, id_: str) -> Change:
-    """Return the removal of a record from its scope."""
-    return PutOp(scope_namespace(user_id, scope), id_, None)
-
-
-def delete_pending(user_id: str, id_: str) -> Change:
-    """Return the removal of a turn that has been extracted."""
-    return PutOp(pending_namespace(user_id), id_, None)
+def delete(user_id: str, kind: Kind, id_: str) -> Change:
+    """Return the removal of a record from where its kind is kept."""
+    return PutOp(kind.namespace(user_id), id_, None)
 
 
 async def write(store: BaseStore, changes: Sequence[Change]) -> None:

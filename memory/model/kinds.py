@@ -66,7 +66,7 @@ class Kind:
     title: tuple[str, ...] = ("text",)
     listed: bool = True
     node: bool = True
-    line: Literal["conversation", "owner"] | None = None
+    line: Literal["session", "owner"] | None = None
     refers: tuple[str, ...] = ()
     supported: bool = False
     worked_on: bool = False
@@ -176,7 +176,7 @@ MESSAGE = declare(
         Message,
         MemoryScope.DIALOG,
         marks=("role",),
-        line="conversation",
+        line="session",
         set_aside=False,
         when_unsaid=WhenUnsaid.REWRITTEN,
     )

@@ -60,11 +60,6 @@ def scope_namespace(user_id: str, scope: MemoryScope) -> Namespace:
     return (*owner_namespace(user_id), str(scope))
 
 
-def pending_namespace(user_id: str) -> Namespace:
-    """Return where a user's turns wait for extraction."""
-    return (*owner_namespace(user_id), PENDING)
-
-
 def meta_namespace(user_id: str) -> Namespace:
     """Return where bookkeeping about a user's memory is kept."""
     return (*owner_namespace(user_id), META)

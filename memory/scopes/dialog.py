@@ -18,8 +18,8 @@ from react_mem.memory.merging.transcript import misdated, to_records
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
-from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, SUMMARY
-from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, PENDING, SUMMARY
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Message, Record, Summary, now
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
@@ -98,7 +98,7 @@ class DialogMemoryStore(ScopeStore):
             # one that was tried has been indexed, and is found by the search like everything else
             new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
             asked.append(self._search(query, question, SPARE * self._policy.recall.max_memories, pairs=True))
-            asked.append(SearchOp(pending_namespace(query.user_id), new, MAX_FRESH))
+            asked.append(SearchOp(PENDING.namespace(query.user_id), new, MAX_FRESH))
         if self._policy.summaries.enabled:
             namespace = scope_namespace(query.user_id, MemoryScope.STATE)
             asked.append(GetOp(namespace, ContextChain.identity(query.session_id)))

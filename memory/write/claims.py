@@ -11,8 +11,8 @@ from langgraph.store.base import SearchItem, SearchOp
 from react_mem.errors import ExtractionError, ModelUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, scrub
-from react_mem.memory.model.changes import Change, delete_pending, put
-from react_mem.memory.model.namespaces import pending_namespace
+from react_mem.memory.model.changes import Change, delete, put
+from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import MAX_FAILURES, PendingTurn
 from react_mem.memory.store.owned import WHOLE
@@ -99,7 +99,7 @@ async def claim(session: Session, worker: str) -> tuple[list[PendingTurn], bool,
         The turns, whether there are more, and the wishes to forget that a crash left, which the same round trip finds.
     """
     policy = session.memory.policy.extraction
-    waiting = SearchOp(pending_namespace(session.user_id), limit=WHOLE, refresh_ttl=False)
+    waiting = SearchOp(PENDING.namespace(session.user_id), limit=WHOLE, refresh_ttl=False)
 
     async def step() -> tuple[tuple[list[PendingTurn], bool, list[SearchItem]], list[Change]]:
         at = now()
@@ -151,7 +151,7 @@ async def finish(session: Session, due: Sequence[PendingTurn], worker: str) -> N
 
     async def step() -> tuple[None, list[Change]]:
         mine = await still_mine(session, due, worker)
-        return None, [delete_pending(session.user_id, turn.id) for turn in mine]
+        return None, [delete(session.user_id, PENDING, turn.id) for turn in mine]
 
     await transact(session.memory.store, session.user_id, step)
 

@@ -10,8 +10,9 @@ from react_mem.errors import ExtractionError
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import fact_changes, load_facts
 from react_mem.memory.merging.reconcile import reconcile, said_again, ways
-from react_mem.memory.model.changes import Change, delete, delete_pending, put
+from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, PENDING
 from react_mem.memory.model.operations import Extraction, Operation
 from react_mem.memory.model.profile_record import ProfileValue
 from react_mem.memory.model.records import Fact, Message
@@ -66,7 +67,7 @@ async def commit(
         changes += await _told(session, extraction, mine, messages, stamp)
         learnt, refused = await _profile(session, extraction, stamp, said)
         changes += [*learnt, *wished]
-        changes += [delete_pending(user_id, turn.id) for turn in mine]
+        changes += [delete(user_id, PENDING, turn.id) for turn in mine]
         whole = {fact.id: fact for fact in (*facts, *kept)}.values()
         news = [fact for fact in whole if _is_news(fact, stored.get(fact.id))]
         report = TurnReport(
@@ -113,7 +114,7 @@ async def settled(
     )
     known = {fact.id: fact for fact in (*beside, *facts)}
     kept, gone = await asyncio.to_thread(settle_verbatim, unread, known.values(), read)
-    changes: list[Change] = [delete(session.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone]
+    changes: list[Change] = [delete(session.user_id, FACT, id_) for id_ in gone]
     whole = {fact.id: fact for fact in (*facts, *kept)}
     changes += await fact_changes(session.memory.store, session.user_id, list(whole.values()))
     return facts, kept, changes
@@ -181,7 +182,7 @@ async def keep_verbatim(
         if failure is not None:
             changes += given_back(session, mine, failure)
         else:
-            changes += [delete_pending(session.user_id, turn.id) for turn in mine]
+            changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
         added = [fact.text for id_, fact in kept.items() if id_ not in stored]
         problem = "; ".join(filter(None, [error, more]))
         return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=problem), changes

@@ -252,7 +252,7 @@ def _chain(user_id: str, session_id: str, held: Iterable[Item], fallen: Mapping[
     if after == before:
         return []
     if not after.entries:
-        return [delete(user_id, MemoryScope.STATE, before.id)]
+        return [delete(user_id, CHAIN, before.id)]
     return [put(user_id, after)]
 
 

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from react_mem.memory import telemetry
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import is_said, message_record_id, to_records, vouched
-from react_mem.memory.model.changes import Change, delete_pending, put
+from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace
@@ -90,7 +90,7 @@ async def store_turn(
         changes += [put(user_id, note), *marks]
         # one note a turn: that of the question, or of what was answered so far, is part of this one
         asking = sum(record.turn <= asked for record in records)
-        changes += [delete_pending(user_id, PENDING.id(*note.source_ids[:end])) for end in range(asking, len(records))]
+        changes += [delete(user_id, PENDING, PENDING.id(*note.source_ids[:end])) for end in range(asking, len(records))]
         where = {"session_id": session.session_id, "agent_id": session.agent_id}
         turn_id = message_record_id(session.session_id, thread[asked])
         changes += session.memory.experience.logged(user_id, steps, **where, turn_id=turn_id)

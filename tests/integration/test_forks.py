@@ -21,7 +21,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
 from tests.contract.conftest import Graph
@@ -86,7 +87,7 @@ class Thread:
         return sorted(item.value["text"] for item in found)
 
     async def pending(self) -> int:
-        return len(await self.store.asearch(pending_namespace("ann"), limit=100))
+        return len(await self.store.asearch(PENDING.namespace("ann"), limit=100))
 
     def prompt(self) -> str:
         return str([message.text for message in self.model.prompts[-1]])

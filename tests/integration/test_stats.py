@@ -22,7 +22,7 @@ from react_mem.agents.cli import main
 from react_mem.agents.terminal.scrape import work_out
 from react_mem.memory import telemetry
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.namespaces import pending_namespace
+from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres_server import connected
@@ -77,7 +77,7 @@ async def fill(url: str, words: EmbeddingModel) -> None:
         await store.abatch(
             [
                 PutOp(
-                    pending_namespace("ann"),
+                    PENDING.namespace("ann"),
                     f"p{number}",
                     PendingTurn(
                         id=f"p{number}", text="secret words", session_id="monday", agent_id="tester", **more

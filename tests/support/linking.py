@@ -14,6 +14,7 @@ from react_mem.memory.graph.links import node_of
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import kind_named
 from react_mem.memory.model.namespaces import encode
 from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
 from react_mem.memory.model.skills import Skill, StepExperience
@@ -68,7 +69,7 @@ def record(kind: str, id_: str, *sources: str, session: str = "monday", minute: 
 async def store_records(store: BaseStore, *records: Record, gone: Sequence[Record] = (), user_id: str = "ann") -> None:
     """Write and remove records in one step, as everybody does who writes memories."""
     changes: list[Change] = [put(user_id, one, indexed=False) for one in records]
-    changes += [delete(user_id, SCOPES[one.kind], one.id) for one in gone]
+    changes += [delete(user_id, kind_named(one.kind), one.id) for one in gone]
 
     async def step() -> tuple[None, list[Change]]:
         return None, changes

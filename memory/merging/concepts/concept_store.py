@@ -16,7 +16,6 @@ from react_mem.memory.merging.concepts.resolution import related
 from react_mem.memory.merging.concepts.themes import themes, without
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.concepts import Concept, Decider, Merge
-from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, Kind
 from react_mem.memory.model.namespaces import decode
 from react_mem.memory.model.records import Episode, Fact
@@ -256,7 +255,7 @@ def _settled(
 
 def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Concept]) -> list[Change]:
     now_ = {concept.id: concept for concept in after}
-    gone = [delete(user_id, MemoryScope.SEMANTIC, id_) for id_ in before if id_ not in now_]
+    gone = [delete(user_id, CONCEPT, id_) for id_ in before if id_ not in now_]
     written = [concept for id_, concept in now_.items() if before.get(id_) != concept]
     return [*gone, *(put(user_id, concept, indexed=False) for concept in written)]
 

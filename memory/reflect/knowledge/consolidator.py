@@ -10,7 +10,7 @@ from typing import Any
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.standing_knowledge import SCOPES, load_knowledge, sources_of, without
 from react_mem.memory.model.changes import Change, delete, put
-from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import KNOWLEDGE
 from react_mem.memory.model.knowledge import Knowledge, Reference, confidence
 from react_mem.memory.model.origins import lowest
 from react_mem.memory.model.records import Fact, now
@@ -68,7 +68,7 @@ class Consolidation(Strategy[Drawn]):
         report.stored += [one.text for one in changed]
         report.dropped += len(gone)
         changes = [put(self.user_id, one) for one in changed]
-        return [*changes, *(delete(self.user_id, MemoryScope.SEMANTIC, id_) for id_ in gone)]
+        return [*changes, *(delete(self.user_id, KNOWLEDGE, id_) for id_ in gone)]
 
 
 def _record(

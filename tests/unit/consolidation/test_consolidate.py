@@ -17,6 +17,7 @@ from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.standing_knowledge import load_knowledge, stale_knowledge
 from react_mem.memory.model.changes import delete, put, write
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.knowledge import Knowledge
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Episode, Fact, fact_id, record_id
@@ -276,7 +277,7 @@ async def test_what_is_forgotten_while_the_model_thinks_does_not_come_back(store
 
     class Forgetful(ScriptedModel):
         async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
-            await write(store, [delete("ann", SEMANTIC, DAIRY[0].id)])
+            await write(store, [delete("ann", FACT, DAIRY[0].id)])
             return self._generate(*args[:1])
 
     report = await consolidate(store, Forgetful(script=model(item()).script))
@@ -331,7 +332,7 @@ async def test_what_does_not_speak_of_an_ended_fact_loses_a_proof(store: InMemor
 async def test_a_run_drops_what_lost_its_memories(store: InMemoryStore) -> None:
     await keep(store, *TEAS, *DAIRY)
     await consolidate(store, model(item()))
-    await write(store, [delete("ann", SEMANTIC, fact.id) for fact in (*TEAS, DAIRY[0])])
+    await write(store, [delete("ann", FACT, fact.id) for fact in (*TEAS, DAIRY[0])])
 
     report = await consolidate(store)
 

@@ -25,7 +25,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.ending import conclude_soon
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import pending_namespace, scope_namespace, work_namespace
+from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.write.turns import Turns
 from react_mem.tools.conversation import end_conversation
@@ -45,14 +46,14 @@ async def test_maintenance_goes_on_with_the_next_user_where_one_cannot_be_done(
 ) -> None:
     monkeypatch.setenv("CHAT_MODEL", "extractive")
     store = InMemoryStore()
-    await store.aput(pending_namespace("aaa"), "broken", {"kind": "pending", "id": "broken", "created_at": ""})
+    await store.aput(PENDING.namespace("aaa"), "broken", {"kind": "pending", "id": "broken", "created_at": ""})
     maintenance = build_maintenance()
     maintenance.store = store
     fine = replace(turns(store, "bob"), agent_id="assistant")
     await say(fine, "I have a cat.")
     waiting = [{**value, "created_at": "2020-01-01T00:00:00Z"} for value in await fine.memory.pending("bob")]
     for value in waiting:
-        await store.aput(pending_namespace("bob"), value["id"], value)
+        await store.aput(PENDING.namespace("bob"), value["id"], value)
     done = await maintenance.ainvoke({}, context=MaintenanceContext())
     assert len(done["problems"]) == 1
     assert await fine.memory.pending("bob") == []

@@ -13,7 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import pending_namespace, scope_namespace
+from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store import transactions
@@ -79,7 +80,7 @@ class Conversation:
         """Return the messages that nothing finds and that nobody is to index."""
         dialog = scope_namespace("ann", MemoryScope.DIALOG)
         stored = {key for key, value in self.store.held(dialog).items() if value["kind"] == "message"}
-        notes = self.store.held(pending_namespace("ann")).values()
+        notes = self.store.held(PENDING.namespace("ann")).values()
         return stored - self.store.indexed(dialog) - {source for note in notes for source in note["source_ids"]}
 
     def nothing_is_lost(self) -> None:
@@ -92,7 +93,7 @@ class Conversation:
         self.nothing_is_lost()
         dialog = self.store.held(scope_namespace("ann", MemoryScope.DIALOG)).values()
         assert sorted(value["text"] for value in dialog if value["kind"] == "message") == sorted(SAID)
-        assert self.store.held(pending_namespace("ann")) == {}
+        assert self.store.held(PENDING.namespace("ann")) == {}
         facts = self.store.held(scope_namespace("ann", MemoryScope.SEMANTIC)).values()
         assert ("I like tea.", False) in [(value["text"], value["verbatim"]) for value in facts]
 

@@ -15,6 +15,7 @@ from react_mem.memory.llm.asking import Asker, ModelQuestion
 from react_mem.memory.llm.schema import object_schema
 from react_mem.memory.model.changes import Change, delete, put, write
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect.driver import MAX_CALLS, Asked, Checked, Gathered, Report, Strategy, run
@@ -118,7 +119,7 @@ async def test_nothing_comes_of_what_was_forgotten_while_the_model_thought() -> 
 
     class Forgetful(ScriptedModel):
         async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
-            await write(store, [delete("ann", MemoryScope.SEMANTIC, TEA.id)])
+            await write(store, [delete("ann", FACT, TEA.id)])
             return self._generate(*args[:1])
 
     done = await run(Echo(store, "ann"), Asker([Forgetful(script=says("a").script)], 5))

@@ -16,7 +16,8 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.queue import Held, WorkQueue
 from react_mem.memory.maintenance.sweep import sweep
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import pending_namespace, scope_namespace, work_namespace
+from react_mem.memory.model.kinds import PENDING
+from react_mem.memory.model.namespaces import scope_namespace, work_namespace
 from react_mem.memory.model.records import now
 from react_mem.memory.model.states import Conversation, PendingTurn
 from react_mem.memory.work.items import Work, put_work
@@ -190,7 +191,7 @@ async def test_what_waited_before_there_was_a_queue_is_given_work_once_a_day(
     turn = PendingTurn(id="p", source_ids=("m",), **told)
     talk = Conversation(id="c", last_said_at=now(), **told)
     for user in ("ann", "bob.c"):
-        await store.aput(pending_namespace(user), "p", turn.to_value())
+        await store.aput(PENDING.namespace(user), "p", turn.to_value())
         await store.aput(scope_namespace(user, MemoryScope.STATE), "c", talk.to_value())
     later = Work(kind="maintain", agent="tester", session="1", due_at=int(clock() * 1000) + 9000)
     await put(store, "ann", later)
@@ -200,7 +201,7 @@ async def test_what_waited_before_there_was_a_queue_is_given_work_once_a_day(
     assert sorted(found) == [("ann", "extract"), ("bob.c", "extract"), ("bob.c", "maintain")]
 
     await MemoryFacade(store).forget_user("ann")
-    await store.aput(pending_namespace("ann"), "p", turn.to_value())
+    await store.aput(PENDING.namespace("ann"), "p", turn.to_value())
     await sweep(store, queue.now())
     assert "ann" not in [user for user, _ in await due(queue)]
     clock.seconds += 24 * 3600
