@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from langgraph.store.base import BaseStore, PutOp
@@ -158,14 +158,15 @@ async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
         return item.value if item is not None else {}
 
     gathered = await strategy.gather(await note(), asker)
-    answers = await _answers(gathered.questions[:MAX_CALLS], asker) if asker is not None else _Answers()
-    drafts = [*gathered.found.drafts, *answers.drafts]
-    refused = [*gathered.found.refused, *answers.refused]
-    looked_at = gathered.noted(answers.keys)
+    drafts, keys = list(gathered.found.drafts), list[str]()
+    asked = Report(refused=list(gathered.found.refused))
+    if asker is not None:
+        await _ask(asker, gathered.questions[:MAX_CALLS], drafts, keys, asked)
+    looked_at = gathered.noted(keys)
 
     async def step() -> tuple[Report, list[Change]]:
         # it may be done again: what it tells must not add up
-        report = Report(calls=answers.calls, refused=refused, problem=answers.problem)
+        report = replace(asked, stored=[], retired=[])
         there = await sources_of(store, user_id, (id_ for one in drafts for id_ in one.source_ids), strategy.sources)
         left = [one for one in drafts if there.keys() >= {*one.source_ids}]
         changes = await strategy.merge(left, there, report)
@@ -176,30 +177,21 @@ async def run(strategy: Strategy[D], asker: Asker | None = None) -> Report:
     return await transact(store, user_id, step)
 
 
-@dataclass
-class _Answers(Generic[D]):
-    drafts: list[D] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
-    calls: int = 0
-    problem: str = ""
-
-
-async def _answers(questions: Sequence[Asked[D]], asker: Asker) -> _Answers[D]:
-    """Ask, one after the other; a model that cannot be reached is not asked again."""
-    done: _Answers[D] = _Answers()
+async def _ask(asker: Asker, questions: Sequence[Asked[D]], drafts: list[D], keys: list[str], report: Report) -> None:
+    """Ask, one after the other, and add what comes of it; a model that cannot be reached is not asked again."""
     is_down = False
     for one in questions:
         answer = Checked(one.otherwise)
         if not is_down:
-            done.calls += 1
+            report.calls += 1
             try:
                 answer = await asker.ask(one.question)
-                done.keys += one.keys
+                keys += one.keys
             except ExtractionError as error:
                 log.warning("%s: nothing is drawn with the model: %s", one.question.prompt, error)
-                done.problem = str(error)
+                report.problem = str(error)
                 is_down = not isinstance(error, InvalidOutput)
-        done.drafts += answer.drafts
-        done.refused += answer.refused
-    return done
+        if answer.refused:
+            log.info("%s: proposals of the model are refused: %s", one.question.prompt, "; ".join(answer.refused))
+        drafts += answer.drafts
+        report.refused += answer.refused

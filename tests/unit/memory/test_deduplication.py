@@ -16,7 +16,7 @@ from react_mem.memory.model.changes import write
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact, fact_id, now
-from react_mem.memory.reflect.deduplication import Deduplication
+from react_mem.memory.reflect.deduplication import Deduplication, Duplicate
 from react_mem.memory.reflect.driver import Report
 from react_mem.memory.reflect.driver import run as reflect
 from tests.support.databases import WordEmbeddings
@@ -93,6 +93,24 @@ def test_three_wordings_of_one_run_become_one_and_what_needs_them_follows() -> N
         assert not any(fact.current for fact in gone)
         [commute] = await facts(memory, "My commute is short")
         assert (commute.needs, commute.doubts) == ((kept.id,), ())
+
+    asyncio.run(go())
+
+
+def test_what_needs_a_duplicate_of_a_duplicate_needs_what_is_kept_in_the_end() -> None:
+    async def go() -> None:
+        memory = store()
+        said = ("I work as a doctor", "I am a doctor at work", "At work I am a doctor")
+        await say(memory, *said)
+        await say(memory, "My commute is short", needs=(fact_id("user", said[2]),))
+        one, two, three = await facts(memory, *said)
+        there = {fact.id: fact.to_value() for fact in (one, two, three)}
+        drafts = [Duplicate((two.id, three.id)), Duplicate((one.id, two.id))]
+        report = Report()
+        await write(memory, await Deduplication(memory, "ann").merge(drafts, there, report))
+        assert report.retired == [said[2], said[1]]
+        [kept, commute] = await facts(memory, said[0], "My commute is short")
+        assert ({one.text for one in kept.wordings}, commute.needs) == (set(said[1:]), (kept.id,))
 
     asyncio.run(go())
 
