@@ -176,7 +176,7 @@ class TextDialect(BaseChatModel):
             error = f"answer with an Action, one of: {', '.join(tools)}"
         call_id = f"call_{uuid.uuid4().hex}"
         if error:
-            # With its label the text is no JSON, not even the beginning of some: streamed chunks are completed to JSON
+            # With its label the text is not JSON, not even the beginning of some: streamed chunks are completed to JSON
             # where they can be, and what the model did not finish must not run. They carry no error either.
             raw = f"Args: {reply.raw_args}".strip()
             call = invalid_tool_call(name=reply.action or _NO_TOOL, args=raw, id=call_id, error=error)

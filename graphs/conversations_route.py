@@ -42,7 +42,7 @@ class EndedConversation(BaseModel):
     },
 )
 async def end_conversation(thread_id: str, request: Request, body: EndBody | None = None) -> EndedConversation:
-    """Have a conversation concluded: what it came to is recorded as an episode, and facts of it are looked at anew.
+    """Have a conversation concluded: its outcome is recorded as an episode, and facts of it are looked at again.
 
     The user can still go on with it; it is then concluded again.
     """

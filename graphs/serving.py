@@ -1,6 +1,6 @@
 """Building the agents that a server runs, each once.
 
-A server loads the file of every graph anew, so what is to be shared between graphs cannot be in that file.
+A server reloads the file of every graph, so what is to be shared between graphs cannot be in that file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     START -> plan -> act -> act ... -> report -> END
 
 Each step is logged as experience, and what became of the request. Once `maintenance` has found what repeatedly worked,
-the skill stands in for the model's plan, as long as its uses come off. The shop is a toy: its tools are pure functions.
+the skill stands in for the model's plan, as long as its uses succeed. The shop is a toy: its tools are pure functions.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _rounds(turn: Sequence[AnyMessage]) -> list[_Round]:
     for place, message in enumerate(turn):
         if not (isinstance(message, AIMessage) and _is_step(message)):
             continue
-        # there are servers that begin anew with `call_0` in every answer: only what follows at once belongs to it
+        # there are servers that begin again with `call_0` in every answer: only what follows at once belongs to it
         following = takewhile(lambda m: isinstance(m, ToolMessage), turn[place + 1 :])
         results = {result.tool_call_id: result for result in following if isinstance(result, ToolMessage)}
         calls = [*message.tool_calls, *message.invalid_tool_calls]

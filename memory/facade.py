@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 class MemoryFacade:
     """Memory on any LangGraph store, under one policy. Each scope is an attribute, such as `memory.semantic`.
 
-    How memories hang together is another one, `memory.graph`.
+    The links between memories are another one, `memory.graph`.
 
     Args:
         store: Where records live.
@@ -135,7 +135,7 @@ class MemoryFacade:
             forgotten=forgotten_in(forgotten if isinstance(forgotten, Item) else None),
         )
         if query.as_of is not None:
-            # many records are read anew
+            # many records are read again
             answers = await asyncio.to_thread(_as_of, asked, answers, query.as_of)
         answers, failure = await self._reranked(answers, query.query or "")
         if failure:

@@ -1,4 +1,4 @@
-"""`react-mem memory graph`: how a user's memories hang together, as a page to look at or for other programs."""
+"""`react-mem memory graph`: the links between a user's memories, as a page to look at or for other programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_graph_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def draw(memory: MemoryFacade, user_id: str, file: str, format_: str | None) -> Drawing:
-    """Return how a user's memories hang together.
+    """Return the links between a user's memories.
 
     Args:
         memory: The facade.

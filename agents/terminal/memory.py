@@ -232,7 +232,7 @@ class _Command:
         return 0
 
     async def graph(self, memory: MemoryFacade) -> int:
-        """Write how memories hang together."""
+        """Write the links between memories."""
         where = self.arguments.out
         drawn = await draw(memory, self._user, where, self.arguments.format)
         await asyncio.to_thread(write_lines, where, [drawn.text])

@@ -68,7 +68,7 @@ def add_parser(commands: Subparsers, user: Callable[[str], str], default_user: s
     export.add_argument("file", nargs="?", default="-", help="where to; by default, and for -, the standard output")
     import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
     import_.add_argument("file", help="where from; - is the standard input")
-    graph = verbs.add_parser("graph", parents=[shared], help="how memories hang together: a page, JSON or GraphML")
+    graph = verbs.add_parser("graph", parents=[shared], help="links between memories: a page, JSON or GraphML")
     add_graph_arguments(graph)
     forget = verbs.add_parser("forget", parents=[shared], help="forget one conversation, or everything about the user")
     forget.add_argument("--session", help="only this conversation and what came of it")

@@ -114,7 +114,7 @@ def scrape(url: str, headers: Mapping[str, str]) -> ServerMetrics:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise MemoryCommandError(f"{url} is no address of a server; it looks like http://localhost:2024")
+        raise MemoryCommandError(f"{url} is not the address of a server; it looks like http://localhost:2024")
     address = url.rstrip("/") + PATH if parts.path in ("", "/") else url
     request = urllib.request.Request(address, headers=dict(headers))  # noqa: S310 - http and https alone
     try:

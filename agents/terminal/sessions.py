@@ -46,7 +46,7 @@ class Sessions:
         return thread_id
 
     async def end(self, thread_id: str) -> None:
-        """End a conversation: what it came to is remembered behind the next one."""
+        """End a conversation: its outcome is remembered behind the next one."""
         await conclude_soon(self._store, self._user_id, thread_id)
 
     async def forget(self) -> Receipt:

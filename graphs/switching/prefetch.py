@@ -80,7 +80,7 @@ class Prefetch:
                 task.cancel()
 
     async def _run(self, call: ToolCall) -> ToolMessage | None:
-        """Return what a call comes to; None where it fails, for then it is made in its own time."""
+        """Return the result of a call; None where it fails, for then it is made in its own time."""
         try:
             async with asyncio.timeout(self._seconds):
                 said = await self._node.ainvoke([call], get_config())

@@ -164,7 +164,7 @@ class Switching:
         calls = self._prefetch.calls(selected, request) if first else []
         if not calls:
             update = await answer()
-            # for one step only: who asks again wants to know anew
+            # for one step only: who asks again wants to know again
             return {**update, "prefetched": None} if state.get("prefetched") else update
         update, ready = await self._prefetch.beside(calls, answer)
         return {**update, "prefetched": ready or None}

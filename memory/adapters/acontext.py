@@ -191,7 +191,7 @@ class AcontextSkills:
             for file in skill.file_index:
                 place = f"{skill.name}/{file.path}"
                 if not file.path.lower().endswith(".md"):
-                    skipped[place] = "is no Markdown"
+                    skipped[place] = "is not Markdown"
                     continue
                 got = await self._client.skills.get_file(skill_id=skill.id, file_path=file.path)
                 if got.content is None:

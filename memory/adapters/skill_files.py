@@ -110,7 +110,7 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     try:
         front = yaml.safe_load(match[1])
     except yaml.YAMLError as error:
-        raise ValueError(f"its front matter is no YAML: {' '.join(str(error).split())[:200]}") from None
+        raise ValueError(f"its front matter is not YAML: {' '.join(str(error).split())[:200]}") from None
     return (front if isinstance(front, dict) else {}), match[2]
 
 

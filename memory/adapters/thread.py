@@ -53,7 +53,7 @@ def steps_of(thread: Sequence[AnyMessage]) -> list[dict[str, Any]]:
     """Return what the agent did in the current turn: each call of a tool with its result."""
     start = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), 0)
     steps: list[dict[str, Any]] = []
-    # some servers begin anew with `call_0` in every answer: only what is called and not yet answered is meant
+    # some servers begin again with `call_0` in every answer: only what is called and not yet answered is meant
     waiting: dict[str, dict[str, Any]] = {}
     for message in thread[start:]:
         if isinstance(message, AIMessage):

@@ -59,7 +59,7 @@ class VectorIndexSettings(BaseModel):
         if inspect.isawaitable(made):
             made = await made
         if not isinstance(made, VectorStore):
-            raise ValueError(f"{self.factory!r} makes a {type(made).__name__}, which is no LangChain VectorStore")
+            raise ValueError(f"{self.factory!r} makes a {type(made).__name__}, which is not a LangChain VectorStore")
         return made
 
     def _make(self, embeddings: Embeddings) -> Any:

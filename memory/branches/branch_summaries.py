@@ -1,4 +1,4 @@
-"""The chain of a conversation after a fork: summaries of nothing but the path stay, and what is left waits anew."""
+"""The chain of a conversation after a fork: summaries of nothing but the path stay, and what is left waits again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telling a thread that was forked at its very beginning from one that began anew under the same id."""
+"""Telling a thread that was forked at its very beginning from one that started over under the same id."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The meta graph: memories as nodes, and how they hang together: what supports what, what follows on what."""
+"""The meta graph: memories as nodes, and links between them: what supports what, what follows on what."""

@@ -32,7 +32,7 @@ may have been about something else as well."""
 
 
 class Direction(StrEnum):
-    """Other end of a link."""
+    """Direction of a link, seen from one of its ends."""
 
     OUT = "out"
     IN = "in"

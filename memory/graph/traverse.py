@@ -1,4 +1,4 @@
-"""Going through the graph: what is around some memories, what matters most to them, and how two hang together. Pure.
+"""Going through the graph: what is around some memories, what matters most to them, and the path between two. Pure.
 
 Documents come from a function that reads many at once, so that a step over the graph is one round trip however many
 memories it starts from.
@@ -131,10 +131,10 @@ async def expand(
 
 
 def page_rank(part: Subgraph, seeds: Mapping[str, float]) -> dict[str, float]:
-    """Return what share of a walk is spent at each memory that starts anew from the seeds, again and again.
+    """Return what share of a walk is spent at each memory that starts over from the seeds, again and again.
 
     Links are followed both ways: a fact leads to its message, and the message to what else was drawn from it. A walk
-    that would leave this part of the graph starts anew.
+    that would leave this part of the graph starts over.
 
     Args:
         part: Where to walk.
@@ -198,7 +198,7 @@ def _passed(ways: _Ways, ranks: Sequence[float]) -> list[float]:
 async def shortest(
     read: Reader, source: str, target: str, *, max_hops: int = MAX_HOPS, max_nodes: int = 500
 ) -> list[Hop] | None:
-    """Return how two memories hang together: by as few links as possible, and of those by the strongest.
+    """Return the path between two memories: by as few links as possible, and of those by the strongest.
 
     It goes from both ends at once, a round trip a step.
 

@@ -1,7 +1,7 @@
 """Positive evidence that a sentence states something of the one who writes it, or of what is theirs.
 
 Without a model a sentence is kept only where it shows that: what is left out is still found as a message, and a fact
-that is none is quoted back for ever. A language with a file says in it how a sentence of its states something; of the
+that is none is quoted back forever. A language with a file says in it how a sentence of its states something; of the
 others structure decides.
 """
 

@@ -94,14 +94,14 @@ def first_value(text: str) -> Any:
     """Return the JSON value that a text begins with, whatever stands behind it; line breaks in strings are taken.
 
     Raises:
-        ValueError: If there is none, or it has what is no JSON, such as NaN.
+        ValueError: If there is none, or it has what is not JSON, such as NaN.
         RecursionError: If it is nested too deeply.
     """
     return _LENIENT.raw_decode(text)[0]
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 _LENIENT = json.JSONDecoder(strict=False, parse_constant=_refuse)
@@ -126,7 +126,7 @@ def _objects(body: str) -> Iterator[tuple[dict[str, Any] | None, int]]:
 
 
 def _without_thinking(text: str) -> str:
-    # up to where the last thought ends, every one that begins ends: unfinished ones would each be looked for anew
+    # up to where the last thought ends, every one that begins ends: unfinished ones would each be looked for again
     head, end, rest = text.rpartition(_THOUGHT)
     return _THINKING.sub("", head + end) + rest
 

@@ -14,7 +14,7 @@ from react_mem.memory.llm.causes import cause_of, scrub, unquoted
 from react_mem.memory.model.records import now
 
 _RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
-# What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is no JSON.
+# What a client library raises when a well-delivered answer is not what it expects: no choices, a body that is not JSON.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 
 

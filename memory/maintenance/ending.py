@@ -14,7 +14,7 @@ from react_mem.memory.work.items import Work, announce, put_work
 
 
 async def conclude_soon(store: BaseStore, user_id: str, session_id: str) -> bool:
-    """Have a conversation concluded by the next worker: its episode is recorded, and what it came to.
+    """Have a conversation concluded by the next worker: its episode and its outcome are recorded.
 
     Args:
         store: The store.

@@ -57,7 +57,7 @@ async def maintain(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
 
 
 async def reflect(anywhere: Turns, reflecting: Reflecting) -> TurnReport:
-    """Draw what many turns come to, each as the policy says.
+    """Reflect on many turns, each kind of memory as the policy says.
 
     Args:
         anywhere: Any conversation of an agent and an owner.

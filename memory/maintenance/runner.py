@@ -1,4 +1,4 @@
-"""Doing one item of work: drawing from turns, concluding a conversation, reflecting on what many turns come to."""
+"""Doing one item of work: drawing from turns, concluding a conversation, reflecting on many turns."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class AgentRunner:
         await repair(turns.memory, user_id)
         still_open = await _quiet_at(turns)
         if still_open is None or work.attempts >= MAX_FAILURES:
-            # what cannot be concluded is given up in the end; the conversation's next turn asks for it anew
+            # what cannot be concluded is given up in the end; the conversation's next turn asks for it again
             return Outcome()
         if still_open > now() and work.kind == "maintain":
             # something was said meanwhile

@@ -298,8 +298,8 @@ def known_as(said: Fact, same: Fact | None, facts: Iterable[Fact], meant: Fact |
     if found := next(heard, meant):
         return found
     # what others say of what is known adds nothing to it, be it over or not
-    anew = known if said.origin is not Origin.USER else [fact for fact in known if fact.current]
-    return next(iter(anew), same)
+    again = known if said.origin is not Origin.USER else [fact for fact in known if fact.current]
+    return next(iter(again), same)
 
 
 def ways(fact: Fact) -> set[str]:
@@ -384,7 +384,7 @@ def _with_wording(wordings: Sequence[Wording], new: Fact) -> tuple[Wording, ...]
 
 
 def revived(fact: Fact, at: datetime) -> dict[str, Any]:
-    """Return what changes of a fact that is over and is said again: its end counts anew if that is ever withdrawn.
+    """Return what changes of a fact that is over and is said again: its end counts again if that is ever withdrawn.
 
     Args:
         fact: The fact.

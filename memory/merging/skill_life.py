@@ -1,4 +1,4 @@
-"""The life of a skill: on probation, then active, archived where it fails; by what its uses came to, and nothing else.
+"""Life cycle of a skill: on probation, then active, archived where it fails; by the outcomes of its uses alone.
 
 Each use that succeeds or fails moves a Beta distribution of how often the skill succeeds.
 """
@@ -15,7 +15,7 @@ PRIOR_SUCCESSES, PRIOR_FAILURES = 2, 1
 uniform prior."""
 
 WORTH_IT = 0.5
-"""A skill that fails more often than not misleads: the agent loses the steps of the procedure and then starts anew."""
+"""A skill that fails more often than not misleads: the agent loses the steps of the procedure and then starts over."""
 
 CONFIDENCE = 0.95
 """Confidence of a change of status. Simulated with the above, 1,000 skills each: of skills that succeed never, once in
@@ -32,7 +32,7 @@ def after_use(skill: Skill, success: bool) -> Skill:
 
     Args:
         skill: The skill.
-        success: What the use came to.
+        success: Outcome of the use.
     """
     trials, successes = skill.trials + 1, skill.successes + success
     update = {"trials": trials, "successes": successes, "status": _status(skill, trials, successes)}

@@ -64,7 +64,7 @@ def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message])
     new = sorted({message.speaker for message in messages if message.speaker} - set(known))
     new = new[: max(0, _MAX_SPEAKERS - len(known))]
     if new:
-        # read anew: what is written now may fail
+        # read again: what is written now may fail
         owners.pop(user_id, None)
     namespace = meta_namespace(user_id)
     return [PutOp(namespace, record_id(_KIND, name), {"kind": _KIND, "name": name}, index=False) for name in new]

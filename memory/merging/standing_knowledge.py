@@ -36,8 +36,8 @@ async def load_knowledge(store: BaseStore, user_id: str) -> dict[str, Knowledge]
 async def stale_knowledge(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
     """Return what facts that have ended change of knowledge, for the batch that ends them.
 
-    What speaks of what has ended is dropped, and drawn anew by the next run; the rest loses a proof. The store is asked
-    only where a fact has ended.
+    What speaks of what has ended is dropped, and drawn again by the next run; the rest loses a proof. The store is
+    asked only where a fact has ended.
 
     Args:
         store: The store.

@@ -74,7 +74,7 @@ class MemoryQuery(BaseModel):
         try:
             return datetime.fromisoformat(str(told)) if told else datetime.now().astimezone()
         except ValueError:
-            raise ValueError(f"extra['now'] is no ISO 8601 time: {told!r:.80}") from None
+            raise ValueError(f"extra['now'] is not an ISO 8601 time: {told!r:.80}") from None
 
 
 class Fragment(BaseModel):

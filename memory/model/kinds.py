@@ -52,7 +52,7 @@ class Kind:
             at once, and goes with the first.
         worked_on: Whether a branch that is left takes it only with the last of its sources.
         set_aside: Whether a branch that is left takes it at all: else it has rules of its own, or names no messages.
-        made_anew: Whether it is made anew, under the same id, of what a branch leaves.
+        made_anew: Whether it is made again, under the same id, of what a branch leaves.
         told_in: Fields that retell in sentences what its sources say.
         listed_in: Fields that retell it in lists.
         when_unsaid: What becomes of it where what it is about is to be forgotten.

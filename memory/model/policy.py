@@ -51,8 +51,8 @@ class RecallSettings(BaseModel):
     arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
     reranker: Annotated[str, AfterValidator(check_reranker)] = Field(
         "",
-        description="The path 'package.module:attribute' of a LangChain document compressor that orders what was found "
-        "anew, such as a cross-encoder. It takes its time before the answer; none by default.",
+        description="The path 'package.module:attribute' of a LangChain document compressor that reranks results, such "
+        "as a cross-encoder. It takes its time before the answer; none by default.",
     )
     timeout: float = Field(
         5.0, gt=0, le=60, description="Seconds a turn waits for memory, before the answer and after it."

@@ -88,7 +88,7 @@ def _model_schema(path: str) -> dict[str, Any]:
             "package on PYTHONPATH"
         ) from None
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        raise ValueError(f"{path!r} is no pydantic model; name a subclass of pydantic.BaseModel")
+        raise ValueError(f"{path!r} is not a pydantic model; name a subclass of pydantic.BaseModel")
     return model.model_json_schema()
 
 

@@ -28,7 +28,7 @@ def reranker_at(path: str) -> object:
     """
     module, colon, attribute = path.partition(":")
     if not (module and colon and attribute):
-        raise ValueError(f"the reranker {path!r} is no path; write 'package.module:attribute'")
+        raise ValueError(f"the reranker {path!r} is not a path; write 'package.module:attribute'")
     try:
         return cast(object, getattr(importlib.import_module(module), attribute))
     except (ImportError, AttributeError) as error:

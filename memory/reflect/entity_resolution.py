@@ -36,7 +36,7 @@ _SHOWN = 3
 """Facts about each of two concepts that the model is shown, the latest."""
 
 _MADE = "concepts"
-"""The key, among the bookkeeping of a user, of when the concepts were last made anew from all facts."""
+"""The key, among the bookkeeping of a user, of when the concepts were last rebuilt from all facts."""
 
 _MADE_ANEW = timedelta(days=1)
 """Facts bring their concepts along; only those that came in another way, as by an import, have to be looked for."""
@@ -114,7 +114,7 @@ class EntityResolution(Strategy[Verdict]):
 
 
 async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:
-    """Return a user's concepts, made anew where that was not done for a while."""
+    """Return a user's concepts, rebuilt where that was not done for a while."""
     item = await store.aget(meta_namespace(user_id), _MADE)
     if item is not None and now() - datetime.fromisoformat(item.value["at"]) < _MADE_ANEW:
         return (await load_concepts(store, user_id)).values()

@@ -30,12 +30,12 @@ def load_reranker(path: str) -> BaseDocumentCompressor:
     found = reranker_at(path)
     made = found if isinstance(found, BaseDocumentCompressor) else found() if callable(found) else found
     if not isinstance(made, BaseDocumentCompressor):
-        raise ValueError(f"the reranker {path!r} is no LangChain document compressor but {type(made).__name__}")
+        raise ValueError(f"the reranker {path!r} is not a LangChain document compressor but {type(made).__name__}")
     return made
 
 
 async def rerank(path: str, query: str, found: Sequence[RecallHit]) -> list[RecallHit]:
-    """Order what was recalled anew; what the reranker leaves out comes last.
+    """Order what was recalled again; what the reranker leaves out comes last.
 
     Args:
         path: The reranker.

@@ -148,7 +148,7 @@ def erasing(
         erased: The ids of the records.
         session_id: A conversation of which everything is erased that has no source of its own.
         cut: The ids of messages that say less than they did: what retells them is erased.
-        made_anew: The ids of records that retell them, and have been made anew from what they say now.
+        made_anew: The ids of records that retell them, and have been made again from what they say now.
         revives: Whether a fact that one of them had ended is believed again, as if nobody had ended it.
         is_unsaid: Returns whether a source of a profile's value does not say it any more: of the field, the value and
             the source.

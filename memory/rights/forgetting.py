@@ -131,7 +131,7 @@ async def _forget(store: BaseStore, user_id: str, wish: _Choose, note: str = "")
 
     async def step() -> tuple[tuple[_Done, tuple[str, ...]], list[Change]]:
         if note and await store.aget(*noted, refresh_ttl=False) is None:
-            # granted by somebody else: it may have been said anew since
+            # granted by somebody else: it may have been said again since
             return (_Done(), ()), []
         # what was said on a branch that was left is forgotten with the rest
         items = [*await everything(store, user_id), *await set_aside(store, user_id)]

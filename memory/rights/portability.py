@@ -129,14 +129,14 @@ async def _numbered(lines: Iterable[str] | AsyncIterable[str]) -> AsyncIterator[
 
 def _object(number: int, line: str) -> dict[str, Any]:
     def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
 
     try:
         value = json.loads(line, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"line {number}: is not JSON ({error}): {line.strip()[:60]!r}") from None
     if not isinstance(value, dict):
-        raise ValueError(f"line {number}: is no JSON object: {line.strip()[:60]!r}")
+        raise ValueError(f"line {number}: is not a JSON object: {line.strip()[:60]!r}")
     return value
 
 

@@ -173,7 +173,7 @@ class Unsaid:
         sources = [str(id_) for id_ in value.get("source_ids") or ()]
         touched = bool(self._cut.intersection(sources))
         if kind is SUMMARY and value.get("chain"):
-            # made anew by its conversation's chain
+            # made again by its conversation's chain
             return None if touched or any(map(self._sayings.hint, _sentences(value))) else value
         known = [self._left[id_] for id_ in sources if self._left.get(id_)]
 
@@ -192,7 +192,7 @@ class Unsaid:
         return None if says_nothing or (sources and not after["source_ids"]) else after
 
     def _pending(self, item: Item) -> Value | None:
-        """Return the note of a turn that waits: read anew by whoever is free, in what is left of it."""
+        """Return the note of a turn that waits: read again by whoever is free, in what is left of it."""
         value, sources = item.value, item.value.get("source_ids") or ()
         # whoever is reading it may have the words before them, of its messages, of those before it or of a memory
         free = {**value, "claimed_by": "", "claimed_until": None}

@@ -257,6 +257,6 @@ def _problem(name: str, change: ProfileValue, schema: Mapping[str, ProfileFieldS
     if not schema:
         return ""
     if name not in schema:
-        return f"is no field of this profile; it has {', '.join(schema)}"
+        return f"is not a field of this profile; it has {', '.join(schema)}"
     # an empty value clears any field
     return schema[name].problem(change.value) if change.value.strip() else ""

@@ -320,7 +320,7 @@ def explain(error: ValidationError, kind: type[Record]) -> str:
                 [*_, name] = details["loc"]
                 near = get_close_matches(str(name), kind.model_fields, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"leave it out or use {', '.join(kind.model_fields)}"
-                lines.append(f"{field}: is no field of a {kind.model_fields['kind'].default}; {hint}")
+                lines.append(f"{field}: is not a field of a {kind.model_fields['kind'].default}; {hint}")
             case _:
                 message = details["msg"]
                 lines.append(f"{field}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}")

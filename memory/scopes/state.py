@@ -202,7 +202,7 @@ def moved(before: TaskStep, after: TaskStep) -> TaskStep:
 
     Args:
         before: The step as it is kept.
-        after: The same, noted anew.
+        after: The same, noted again.
     """
     told = before.text == after.text and after.error in ("", before.error)
     sources = before.source_ids if told else tuple(dict.fromkeys([*before.source_ids, *after.source_ids]))

@@ -140,7 +140,7 @@ class _Cluster:
             versions = ", ".join(sorted(path.parent.name[2:] for path in folder.glob("pg*/cluster")))
             raise EmbeddedDatabaseError(
                 f"{folder} holds memories of PostgreSQL {versions}, and this version runs {POSTGRES_VERSION}. Install "
-                "the react-mem that wrote them, or set REACT_MEM_DATA_DIR to another folder to start anew."
+                "the react-mem that wrote them, or set REACT_MEM_DATA_DIR to another folder to start over."
             )
         run = home / "run"
         if len(os.fsencode(run)) > _MAX_SOCKET_PATH - len(".s.PGSQL.5432"):
@@ -223,7 +223,7 @@ class _Cluster:
         elif not (self.data / "PG_VERSION").exists():
             raise EmbeddedDatabaseError(
                 f"{self.data} is not a PostgreSQL cluster: something removed files from it. Restore the folder, or "
-                "move it away to start anew."
+                "move it away to start over."
             )
         self._own(self.run)
         said = self.home / "log"

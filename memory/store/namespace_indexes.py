@@ -116,7 +116,7 @@ class NamespaceIndexes:
             await asyncio.wait(self._tasks)
 
     async def close(self) -> None:
-        """Stop what is being done; what is half-built is built anew by whoever needs it next."""
+        """Stop what is being done; what is half-built is built again by whoever needs it next."""
         for task in self._tasks:
             task.cancel()
         await self.settle()
@@ -146,15 +146,15 @@ class NamespaceIndexes:
         for prefix in large:
             valid, busy = existing.get(prefix, (False, False))
             if not valid and not (prefix in existing and busy):  # busy: somebody else is building it
-                await self._build(prefix, anew=prefix in existing)
+                await self._build(prefix, again=prefix in existing)
                 valid = True
             if valid:
                 self._indexed.add(prefix)
 
-    async def _build(self, prefix: str, *, anew: bool) -> None:
+    async def _build(self, prefix: str, *, again: bool) -> None:
         name = Identifier(_index_name(prefix))
         async with await self._connect() as conn:
-            if anew:  # what an interrupted build left behind
+            if again:  # what an interrupted build left behind
                 await conn.execute(_DROP.format(name=name))
             await conn.execute(_CREATE.format(name=name, prefix=Literal(prefix)))
 

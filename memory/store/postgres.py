@@ -136,7 +136,7 @@ class MemoryStore(AsyncPostgresStore):
         """Store an item, or delete it where the value is None.
 
         Raises:
-            TypeError: If the value is no JSON.
+            TypeError: If the value is not JSON.
             ValueError: If the value holds NaN, or the namespace or key NUL.
         """
         # Checked here and not with the batch, which holds writes of other callers too.
@@ -160,7 +160,7 @@ class MemoryStore(AsyncPostgresStore):
 
         Raises:
             InvalidVector: If the embedder makes no vector of the query.
-            TypeError: If the filter compares with something that is no JSON.
+            TypeError: If the filter compares with something that is not JSON.
             ValueError: If the filter has an unknown operator.
         """
         check_filter(filter)  # here and not with the batch, as in `aput`

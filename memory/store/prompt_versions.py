@@ -335,5 +335,5 @@ def _version(value: object, head: _Head) -> PromptVersion:
     try:
         version = PromptVersion.model_validate(value)
     except ValidationError as error:
-        raise PromptError(f"a stored version is no prompt: {error.error_count()} fields are wrong") from None
+        raise PromptError(f"a stored version is not a prompt: {error.error_count()} fields are wrong") from None
     return version.model_copy(update={"active": version.version == head.active})

@@ -32,7 +32,7 @@ _INDEX_SCAN = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
 """
 """For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are
-compared anew in full precision."""
+compared again in full precision."""
 
 
 @dataclass(frozen=True)

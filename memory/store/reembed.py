@@ -137,7 +137,7 @@ class _Place:
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
-    """Embed everything that a database indexes, with another model or anew.
+    """Embed everything that a database indexes, with another model or again.
 
     Args:
         settings: Which database; its `embedding` is not used.

@@ -24,7 +24,7 @@ _UNMEASURED = Calibration(
 the model's own is known."""
 
 _RETRY_SECONDS = 60.0
-"""Until a measurement that failed is made anew: it takes some eighty texts, and providers limit rates."""
+"""Until a measurement that failed is made again: it takes some eighty texts, and providers limit rates."""
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Scale:
         return self._known or _UNMEASURED
 
     async def close(self) -> None:
-        """Stop measuring; the next process begins anew."""
+        """Stop measuring; the next process begins again."""
         if self._measuring is not None:
             self._measuring.cancel()
             await asyncio.wait([self._measuring])

@@ -189,7 +189,7 @@ def check_filter(conditions: dict[str, Any] | None) -> None:
     """Refuse a filter that has no meaning.
 
     Raises:
-        TypeError: If it compares with something that is no JSON.
+        TypeError: If it compares with something that is not JSON.
         ValueError: If it has an unknown operator.
     """
     for name, expected in (conditions or {}).items():

@@ -55,7 +55,7 @@ class SharedQuestions:
             return list(await asyncio.shield(under_way.task))
         finally:
             under_way.waiting -= 1
-            # The next to ask begins anew: what is done is not kept, and what is cancelled has no answer.
+            # The next to ask begins again: what is done is not kept, and what is cancelled has no answer.
             if under_way.task.done() or not under_way.waiting:
                 under_way.task.cancel()
                 if shared.get(text) is under_way:

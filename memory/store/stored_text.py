@@ -37,7 +37,7 @@ def to_json(value: Any) -> str:
     """Return a value as JSON that jsonb accepts.
 
     Raises:
-        TypeError: If it holds something that is no JSON.
+        TypeError: If it holds something that is not JSON.
         ValueError: If it holds NaN or an infinity, which JSON does not have.
     """
     return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)

@@ -35,7 +35,7 @@ _SECONDS_A_TEXT = 1.0
 """Seconds that a write waits for the vectors of a service. The model of this process is waited for: it is slow on a
 busy machine, and what is given up would have to be computed again."""
 _RETRY_SECONDS = 60.0
-"""Until what could not be embedded is embedded anew, and until a service that hung is asked again."""
+"""Until what could not be embedded is embedded again, and until a service that hung is asked again."""
 _LARGEST = 65_504
 _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
@@ -47,7 +47,7 @@ _MISSING = """
         AND (v.prefix, v.key, v.field_name) > ({prefix}, {key}, {field_name})
     ORDER BY v.prefix, v.key, v.field_name LIMIT {limit}
 """
-# what has been written anew meanwhile has a vector of its own, or is found by the next pass
+# what has been written again meanwhile has a vector of its own, or is found by the next pass
 _FILL = """
     UPDATE store_vectors v SET embedding = made.embedding
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])

@@ -49,7 +49,7 @@ class _Recorder:
         try:
             attributes = self.attributes(labels)
             if not math.isfinite(value):
-                raise ValueError(f"{value} is no number to record")
+                raise ValueError(f"{value} is not a number")
             if self.instrument.kind is Metric.GAUGE:
                 # kept, because what is set once would be told once
                 self._kept[tuple(sorted(attributes.items()))] = value

@@ -186,7 +186,7 @@ def load_lookup(path: str) -> CustomerLookup:
             "write package.module:function, with the package on PYTHONPATH"
         ) from None
     if not (inspect.iscoroutinefunction(lookup) or inspect.iscoroutinefunction(type(lookup).__call__)):
-        raise CustomerLookupError(f"{wanted}, which is no async function; define it with `async def`")
+        raise CustomerLookupError(f"{wanted}, which is not an async function; define it with `async def`")
     return cast("CustomerLookup", lookup)
 
 
@@ -204,7 +204,7 @@ def _cause(error: Exception) -> str:
         return str(error)
     if isinstance(error, ValidationError):
         fields = ", ".join(sorted({".".join(map(str, part["loc"])) for part in error.errors(include_input=False)}))
-        return f"it returned what is no customer (fields: {fields}); it may return {', '.join(Customer.model_fields)}"
+        return f"it returned an invalid customer (fields: {fields}); it may return {', '.join(Customer.model_fields)}"
     # what it says may hold somebody's data
     return "it took too long" if isinstance(error, TimeoutError) else type(error).__name__
 

@@ -158,6 +158,6 @@ async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequenc
     known = {message.id: message for message in messages}
     context = [id_ for turn in due for id_ in turn.context_ids if id_ not in known]
     told = {**known, **{message.id: message for message in await session.messages(context)}}
-    # by turns, and not by place: in a thread that was trimmed the places begin anew
+    # by turns, and not by place: in a thread that was trimmed the places begin again
     order = dict.fromkeys(id_ for turn in due for id_ in (*turn.context_ids, *turn.source_ids))
     return [told[id_] for id_ in order if id_ in told]

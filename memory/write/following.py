@@ -219,7 +219,7 @@ def _moved(user_id: str, item: Item, *, away: bool, instead: bool = False) -> li
         index = kind_of(item.value).index(item.value)
         return [removed] if instead else [removed, PutOp(place, item.key, item.value, index=index)]
     if item.value.get("level") == MASTER or kind_of(item.value).made_anew:
-        # made anew of what is left, under the same id
+        # made again of what is left, under the same id
         return [removed]
     return [removed, PutOp(abandoned_namespace(user_id, item.namespace[2]), item.key, item.value, index=False)]
 

@@ -92,7 +92,7 @@ class BranchesOf:
     ) -> tuple[bool, Sequence[Change]]:
         """Return whether a turn may have left a branch behind, and the write of where the conversation is after it.
 
-        Nothing is read for a question that is only answered anew, so that the fork shows when the answer is stored.
+        Nothing is read for a question that is only answered again, so that the fork shows when the answer is stored.
 
         Args:
             earlier: The messages of the thread before the turn.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,3 +32,17 @@ def test_no_two_files_have_one_name() -> None:
         if module.name != "__init__.py":
             found[module.name].append(str(module.relative_to(ROOT)))
     assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+_RIDDLE = re.compile(r"(?:What|Whether|How|Which|Whose|Whom?|Where|When|Why|That|If)\b")
+
+
+def test_a_docstring_opens_with_a_noun_or_a_verb() -> None:
+    found = [
+        f"{module.relative_to(ROOT)}:{node.lineno}: {node.value.value.strip()[:60]}"
+        for module in [*_modules(), *(ROOT / "benchmarks").rglob("*.py")]
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if _RIDDLE.match(node.value.value.strip())
+    ]
+    assert found == []

@@ -126,7 +126,7 @@ def _drop_hidden(tree: Any) -> None:
             element.tag = _SILENT_TAG
     # in one pass: to take them out one by one takes a time that grows with the square of what stands beside them
     strip_elements(tree, *_SILENT_TAGS, with_tail=False)
-    # what stood between them is in as many pieces, which every look at it would join anew
+    # what stood between them is in as many pieces, which every look at it would join again
     for element in tree.iter():
         element.text, element.tail = element.text, element.tail
 

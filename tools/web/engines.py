@@ -263,7 +263,7 @@ async def _ask(request: httpx.Request, *, refused: str) -> Any:
     try:
         return json.loads(body)
     except ValueError as error:
-        raise EngineError("its answer is no JSON") from error
+        raise EngineError("its answer is not JSON") from error
 
 
 def _tavily() -> tuple[Any, Any]:

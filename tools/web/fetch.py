@@ -91,7 +91,7 @@ class PageFetcher:
             try:
                 at = _parsed(str(at.join(found)))
             except httpx.InvalidURL as error:
-                raise PageError("redirects", "it redirects to what is no address") from error
+                raise PageError("redirects", "it redirects to something that is not an address") from error
         raise PageError("redirects", f"it redirects more than {MAX_REDIRECTS} times")
 
     async def _get(self, url: httpx.URL) -> FetchedPage | str:
@@ -158,7 +158,7 @@ def _parsed(url: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise PageError("scheme", "it is no address") from error
+        raise PageError("scheme", "it is not an address") from error
     if parsed.scheme not in ("http", "https"):
         raise PageRefused("scheme", f"{parsed.scheme or 'nothing'} is not a scheme that pages are fetched by")
     if not parsed.host:

@@ -133,7 +133,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Refuse: no page is there."""
-        raise PageRefused("address", "a socket of this machine is no page")
+        raise PageRefused("address", "a socket of this machine is not a page")
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

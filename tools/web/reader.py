@@ -55,7 +55,7 @@ class PageReader:
         for place, hit in enumerate(hits, 1):
             url = hit.url if hit.is_whole else cited(hit.url)
             if not url:
-                attempt.missing[hit.url[:_MAX_KEY_CHARS] or engine] = "it is no address of a page on the web"
+                attempt.missing[hit.url[:_MAX_KEY_CHARS] or engine] = "it is not the address of a web page"
             elif same_page(url) not in reads:
                 ranked = replace(hit, url=url, score=1 / place if hit.score is None else hit.score)
                 reads[same_page(url)] = self._page(attempt, ranked, engine)

@@ -67,7 +67,7 @@ async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact])
 
 
 async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
-    """Make a user's concepts anew from all facts, keeping what was decided about them; and the themes.
+    """Rebuild a user's concepts from all facts, keeping what was decided about them; and the themes.
 
     It takes up facts that were written without them, such as imported ones; where nothing is missing, nothing changes.
 

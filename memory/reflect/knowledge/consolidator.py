@@ -1,4 +1,4 @@
-"""Consolidation: what many memories come to becomes knowledge of its own."""
+"""Consolidation: generalisations over many memories become knowledge."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Consolidation(Strategy[Drawn]):
         )
 
     async def merge(self, drafts: Sequence[Drawn], there: Mapping[str, dict[str, Any]], report: Report) -> list[Change]:
-        """Draw anew what was counted, keep what a model worded while it stands, and drop the rest."""
+        """Redraw what was counted, keep what a model worded while it stands, and drop the rest."""
         known = await load_knowledge(self.store, self.user_id)
         cited = {source for one in known.values() for source in one.source_ids}
         values = {**there, **await sources_of(self.store, self.user_id, cited - there.keys())}

@@ -13,8 +13,8 @@ from react_mem.memory.reflect.skills.traces import Trace
 from react_mem.memory.scopes.procedural import skill_text
 
 MAX_SOURCES = 6
-"""Turns that a skill names as its sources: enough for it to outlive most of them, and to be learnt anew where it does
-not. It is not written, and embedded, anew for each turn that confirms it."""
+"""Turns that a skill names as its sources: enough for it to outlive most of them, and to be learnt again where it does
+not. It is not written, and embedded, again for each turn that confirms it."""
 
 
 @dataclass(frozen=True)

@@ -55,12 +55,12 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
     """
     rows = answer.get("steps")
     if not isinstance(rows, list):
-        raise InvalidOutput("the model's answer is no plan: it has no steps", as_json(answer))
+        raise InvalidOutput("the model's answer is not a plan: it has no steps", as_json(answer))
     reader = _PlanReader(tools)
     for row in rows[:MAX_STEPS]:
         reader.read(row)
     if rows and not reader.steps:
-        raise InvalidOutput("the model's answer is no plan: none of its steps says what is to be done", as_json(answer))
+        raise InvalidOutput("the model's answer is not a plan: none of its steps says what to do", as_json(answer))
     if len(rows) > MAX_STEPS:
         reader.repairs.append(f"more than {MAX_STEPS} steps")
     goal = _line(answer.get("goal"))

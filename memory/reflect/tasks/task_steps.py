@@ -134,9 +134,9 @@ def woven(goal: str, steps: Sequence[Step]) -> tuple[TaskGraph, list[str]]:
 
 
 def merge(old: TaskGraph, new: TaskGraph) -> TaskGraph:
-    """Return a graph with what another one knows anew: merging the same again changes nothing.
+    """Return a graph with what another one knows again: merging the same again changes nothing.
 
-    A step is known again by what it says, else by its id while it is not over: a model that begins its numbers anew
+    A step is known again by what it says, else by its id while it is not over: a model that begins its numbers again
     does not rewrite what is done. What is done stays as it is; what the new graph says nothing of stays, too.
 
     Args:

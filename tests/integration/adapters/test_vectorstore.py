@@ -354,7 +354,7 @@ class TestSetting:
             ("no_such_package:Milvus", "cannot be imported.*install its package"),
             ("langchain_core.vectorstores:NoSuchStore", "does not exist"),
             ("json:dumps", "takes no embedding model"),
-            (f"{__name__}:not_a_vector_store", "makes a str, which is no LangChain VectorStore"),
+            (f"{__name__}:not_a_vector_store", "makes a str, which is not a LangChain VectorStore"),
         ],
     )
     async def test_a_setting_that_cannot_be_used_says_why(self, factory: str, message: str) -> None:

@@ -70,7 +70,7 @@ async def test_it_is_kept_once_and_found(memory: MemoryFacade) -> None:
 
 
 async def test_what_it_is_not_is_told_by_its_fields(memory: MemoryFacade) -> None:
-    with pytest.raises(ValueError, match="curse: is no field of a dish; did you mean 'course'"):
+    with pytest.raises(ValueError, match="curse: is not a field of a dish; did you mean 'course'"):
         await cook(memory, "pho", "Noodle soup", curse="main")
     assert await kept(memory) == {}
 
@@ -98,7 +98,7 @@ async def test_it_comes_back_from_an_export_and_vouches_for_nothing(memory: Memo
     report = await memory.import_user("bob", exported)
     assert (report.added, report.kept) == (1, 0)
     assert await kept(memory, "bob") == {"pho": {**(await kept(memory))["pho"], "origin": Origin.IMPORT.value}}
-    with pytest.raises(ValueError, match=r"line 2: memory scope semantic: .*nmae: is no field of a dish"):
+    with pytest.raises(ValueError, match=r"line 2: memory scope semantic: .*nmae: is not a field of a dish"):
         await memory.import_user("eve", [exported[0], exported[1].replace('"name"', '"nmae"')])
 
 

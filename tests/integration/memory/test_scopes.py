@@ -278,7 +278,7 @@ class TestProfile:
         update = await memory.profile.update_profile("ann", changes)
         assert update.refused == {
             "age": "'forty' is not an integer",
-            "shoe": "is no field of this profile; it has name, age",
+            "shoe": "is not a field of this profile; it has name, age",
         }
         update = await memory.profile.update_profile("ann", {"age": "41"})
         assert update.profile is not None

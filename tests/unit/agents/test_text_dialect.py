@@ -108,7 +108,7 @@ UNREADABLE = {
     "not-json": ("Action: weather\nArgs: city=Huế", "not JSON"),
     "cut-off": ('Action: weather\nArgs: {"city": "Hu', "not JSON"),
     "list": ('Action: weather\nArgs: ["Huế"]', "not a JSON object"),
-    "not-a-number": ('Action: weather\nArgs: {"city": NaN}', "NaN is no JSON number"),
+    "not-a-number": ('Action: weather\nArgs: {"city": NaN}', "NaN is not a JSON number"),
     "half-a-character": ('Action: weather\nArgs: {"city": "\\ud83d"}', "not JSON"),
     "deep": ("Action: weather\nArgs: " + '{"a":' * 100_000, "not JSON"),
     "thought": ("Thought: I know it.", "a Thought without an Action or a Final Answer"),

@@ -18,12 +18,12 @@ REFUSED: list[tuple[MemoryScope, dict[str, Any], str]] = [
     (MemoryScope.SEMANTIC, {"text": 3}, "semantic: text: must be text, got 3"),
     (MemoryScope.SEMANTIC, {"about": "Linh"}, "semantic: text: is missing"),
     (MemoryScope.SEMANTIC, {"text": "x", "about": ["Linh"]}, "semantic: about: must be text"),
-    (MemoryScope.SEMANTIC, {"text": "x", "abuot": "Linh"}, "abuot: is no field of a fact; did you mean 'about'"),
+    (MemoryScope.SEMANTIC, {"text": "x", "abuot": "Linh"}, "abuot: is not a field of a fact; did you mean 'about'"),
     (MemoryScope.SEMANTIC, {"text": "x", "kind": "fax"}, "semantic: kind: 'fax' is none of fact, knowledge"),
     (
         MemoryScope.SEMANTIC,
         {"kind": "document", "text": "x", "tittle": "y"},
-        "tittle: is no field of a document; did you",
+        "tittle: is not a field of a document; did you",
     ),
     (MemoryScope.EPISODIC, {"outcome": "x"}, "episodic: goal: is missing; give what was wanted"),
     (

@@ -66,7 +66,7 @@ async def test_a_blank_query_is_none(memory: MemoryFacade, blank: str) -> None:
 
 @pytest.mark.parametrize("now", ["yesterday", "2024-13-45", 7, ["2024-05-15"], "\ud800", "9" * 10_000])
 async def test_a_time_that_is_none_is_refused(memory: MemoryFacade, now: Any) -> None:
-    with pytest.raises(ValueError, match=r"extra\['now'\] is no ISO 8601 time") as caught:
+    with pytest.raises(ValueError, match=r"extra\['now'\] is not an ISO 8601 time") as caught:
         await read(memory, "green tea", EVERYTHING, now=now)
     assert len(str(caught.value)) < 200
 
