@@ -44,7 +44,7 @@ class PlanState(AgentState):
 
     Args:
         plan: The steps.
-        results: What the steps so far came to.
+        results: Outcomes of the steps so far.
     """
 
     plan: NotRequired[list[str]]
@@ -77,7 +77,7 @@ class Team:
     async def work(
         self, state: PlanState, runtime: Runtime[AgentContext], *, memories: list[MemoryResultItem]
     ) -> dict[str, Any]:
-        """Do the next step; the last one ends the request with what all of them came to."""
+        """Do the next step; the last one ends the request with the outcomes of all."""
         results = state["results"]
         step = state["plan"][len(results)]
         events.action(runtime.stream_writer, {"id": str(len(results)), "name": "work", "args": {"step": step}})

@@ -40,7 +40,7 @@ def is_note(namespace: Namespace) -> bool:
 
 
 class VectorNotes:
-    """What a vector store is still to follow.
+    """Notes on what a vector store is still to index.
 
     Args:
         inner: Keeps the records, and the notes on them.

@@ -54,7 +54,7 @@ class Assembled:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What the prompt shows beside the system prompt and the question."""
+    """Sections of the prompt beside the system prompt and the question."""
 
     profile: MemoryBlock
     memories: MemoryBlock

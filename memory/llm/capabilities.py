@@ -1,4 +1,4 @@
-"""What chat models can do: each declares it, and whoever needs to know asks here."""
+"""Capabilities of chat models, as each declares them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a chat model can do.
+    """Capabilities of a chat model.
 
     Args:
         follows_instructions: Whether it plans, decides, sums up and fills in a schema as it is told; one that only

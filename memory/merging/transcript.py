@@ -110,7 +110,7 @@ def _wrong_time(message: BaseMessage, at: datetime) -> str:
     try:
         said_at = _said_at(message)
     except ValueError:
-        return "no ISO 8601 time"
+        return "not an ISO 8601 time"
     if said_at is None:
         return ""
     if said_at < _EARLIEST:

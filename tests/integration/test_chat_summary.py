@@ -317,7 +317,7 @@ def lookups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("broken", ANNS, "the customer lookup failed: RuntimeError"),
         ("slow", ANNS, "the customer lookup failed: it took too long"),
         ("wrong", ANNS, "it returned an invalid customer (fields: shoe_size)"),
-        ("blocking", ANNS, "which is no async function; define it with `async def`"),
+        ("blocking", ANNS, "which is not an async function; define it with `async def`"),
         ("missing", ANNS, "which cannot be imported (AttributeError"),
     ],
 )

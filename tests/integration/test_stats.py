@@ -205,7 +205,7 @@ async def test_a_running_server_is_read(run: Run) -> None:
         for path, problem in [("/secret", "401"), ("/page", "does not answer with"), ("/nowhere", "404")]:
             assert problem in (await run("--url", url + path, code=2)).stderr
     assert "cannot be reached" in (await run("--url", url, code=2)).stderr
-    assert "no address" in (await run("--url", "file:///etc/passwd", code=2)).stderr
+    assert "is not the address" in (await run("--url", "file:///etc/passwd", code=2)).stderr
 
 
 def test_rates_and_latencies_are_worked_out() -> None:

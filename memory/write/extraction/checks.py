@@ -82,7 +82,7 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
 
 @dataclass
 class _Checker:
-    """What was refused of an answer, and the clauses that it covers.
+    """Refusals of an answer, and the clauses that it covers.
 
     Args:
         locator: Finds the clauses of labels.

@@ -1,4 +1,4 @@
-"""What located labels come to: operations on facts, as far as the user's words bear them out."""
+"""Composition of located labels into operations on facts, as far as the user's words bear them out."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ class TestProfile:
         update = await memory.profile.update_profile("ann", {"age": "41"})
         assert update.profile is not None
         assert update.profile.text == "name: Lan; age: 41"
-        with pytest.raises(ValueError, match=r"fields\.shoe: is no field"):
+        with pytest.raises(ValueError, match=r"fields\.shoe: is not a field"):
             await memory.write(event(MemoryScope.PROFILE, fields={"name": "Linh", "shoe": "42"}))
         kept = await memory.profile.get_profile("ann")
         assert kept == update.profile

@@ -185,7 +185,7 @@ async def test_without_the_client_it_says_what_to_install(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("---\nname: [\n---\nbody", "no YAML"),
+        ("---\nname: [\n---\nbody", "is not YAML"),
         ("---\nname: x\ndescription: y\ntool_sops: many\n---\n", "tool_sops: must be a list"),
         ("---\nname: x\ntool_sops: []\n---\n", "description: is missing"),
         ("x" * 200_001, "more than 200000"),

@@ -306,7 +306,7 @@ async def test_a_message_of_an_impossible_time_is_remembered_and_the_cause_is_to
     seen = await events(graph, wrong)
     [told] = [event for event in of_type(seen, "memory") if event["operation"] == "store"]
     assert told["status"] == "degraded"
-    assert "no ISO 8601 time" in told["message"]
+    assert "not an ISO 8601 time" in told["message"]
     assert "send an ISO 8601 time" in told["message"]
     stored = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=10)
     [said] = [item.value for item in stored if item.value["text"] == "My cat is called Mimi."]

@@ -112,7 +112,7 @@ def test_a_schema_is_written_in_any_way(way: str) -> None:
     [
         (["name"], "must be {field: description}"),
         ("nowhere.at_all:Model", "cannot be imported"),
-        (f"{__name__}:WAYS", "is no pydantic model"),
+        (f"{__name__}:WAYS", "is not a pydantic model"),
         ({"type": "object", "properties": {"age": 3}}, "age: must be a JSON schema"),
     ],
 )

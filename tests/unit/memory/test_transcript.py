@@ -51,11 +51,11 @@ def test_a_clock_may_be_ahead_by_less_than_a_day() -> None:
 @pytest.mark.parametrize(
     ("said_at", "reason"),
     [
-        (SECRET, "no ISO 8601 time"),
-        ("", "no ISO 8601 time"),
-        (0, "no ISO 8601 time"),
-        ({"at": SECRET}, "no ISO 8601 time"),
-        ("2024-13-01T00:00:00Z", "no ISO 8601 time"),
+        (SECRET, "not an ISO 8601 time"),
+        ("", "not an ISO 8601 time"),
+        (0, "not an ISO 8601 time"),
+        ({"at": SECRET}, "not an ISO 8601 time"),
+        ("2024-13-01T00:00:00Z", "not an ISO 8601 time"),
         ("1969-12-31T23:59:59Z", "before 1970"),
         ("0001-01-01T00:00:00+14:00", "before 1970"),
         ("9999-12-31T23:59:59-14:00", "more than a day ahead of now"),

@@ -84,7 +84,7 @@ async def test_without_it_there_is_the_order_without_it(reranker: str, cause: st
 async def test_what_is_no_reranker_is_named() -> None:
     results = await read("NOT_ONE")
     assert len(results) == 3
-    assert "no LangChain document compressor but object" in results.missing["reranker"]
+    assert "not a LangChain document compressor but object" in results.missing["reranker"]
 
 
 @pytest.mark.parametrize("path", ["kayaks", "no_such_module:Kayaks", f"{__name__}:Missing"])
