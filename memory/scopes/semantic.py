@@ -14,9 +14,7 @@ from react_mem.memory.index.over import as_read, is_over, only
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
-from react_mem.memory.merging.facts import fact_changes, write_facts
-from react_mem.memory.merging.reconcile import retire
-from react_mem.memory.model.changes import Change
+from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import DOCUMENT, FACT
 from react_mem.memory.model.operations import Operation
@@ -24,7 +22,6 @@ from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Document, Fact, now, with_zone
 from react_mem.memory.retrieval.as_of import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
-from react_mem.memory.store.transactions import transact
 
 _FORMER = {"subject", "predicate", "object"}
 """Fields that a fact had before its text was all that it says: whom it is about is still read from `subject`."""
@@ -139,26 +136,6 @@ class SemanticMemoryStore(ScopeStore):
         """
         operations = [_operation(fact) for fact in facts]
         return await write_facts(self.store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
-
-    async def retire(self, ids: Sequence[str], *, user_id: str, source_ids: Sequence[str] = ()) -> list[Fact]:
-        """End facts: they stay as dated history, and reads no longer return them.
-
-        Args:
-            ids: The facts.
-            user_id: The owner.
-            source_ids: The messages that end them.
-
-        Returns:
-            The facts that were current until now.
-        """
-
-        async def step() -> tuple[list[Fact], list[Change]]:
-            at = now()
-            stored = [Fact.from_value(v) for v in (await self._get(user_id, ids)).values() if FACT.matches(v)]
-            retired = [retire(fact, at, at, ended_by=source_ids) for fact in stored if fact.current]
-            return retired, await fact_changes(self.store, user_id, retired)
-
-        return await transact(self.store, user_id, step)
 
     async def history(
         self,

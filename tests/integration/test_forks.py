@@ -27,6 +27,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights.forgetting import forget_said
 from tests.contract.conftest import Graph
 from tests.contract.test_loop import ANN
+from tests.support.retiring import retire
 from tests.support.scripted_model import ScriptedModel
 from tests.support.stores import open_any_store
 
@@ -302,7 +303,7 @@ async def test_what_was_ended_on_a_branch_that_was_left_is_believed_again(talk: 
     found = await talk.store.asearch(scope_namespace("ann", MemoryScope.SEMANTIC), limit=100)
     [cat] = [item.key for item in found if item.value["text"] == "I have a cat."]
     asked = [m for m in (await talk.graph.aget_state(question)).values["messages"] if m.type == "human"][-1]
-    await memory.semantic.retire([cat], user_id="ann", source_ids=[message_record_id("1", asked)])
+    await retire(memory, cat, source_ids=[message_record_id("1", asked)])
     assert "I have a cat." not in await talk.facts()
     await talk.say("I own a boat.", at=old)
     assert "I have a cat." in await talk.facts()

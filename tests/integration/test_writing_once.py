@@ -33,6 +33,7 @@ from react_mem.memory.write.conversations import end_conversation, quiet_convers
 from react_mem.memory.write.drafts import MAX_VERBATIM
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import open_memory_store, word_model
+from tests.support.retiring import retire
 from tests.support.stores import STORES, open_any_store
 
 PARAPHRASES = {
@@ -259,7 +260,7 @@ async def test_what_was_taken_back_does_not_return_when_the_conversation_ends(st
     await say(one, "I live in Hanoi.", "I have a cat.")
     await one.extract()
     [home] = [fact for fact in await facts(store) if fact["text"] == "I live in Hanoi."]
-    await one.memory.semantic.retire([home["id"]], user_id="ann")
+    await retire(one.memory, home["id"])
 
     class Differently(Reader):
         def read(self, message: TranscriptMessage, known: str | None) -> Operation:

@@ -31,6 +31,7 @@ from react_mem.memory.store.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
 from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store
+from tests.support.retiring import retire
 
 
 def milvus(folder: Path) -> VectorStore:
@@ -112,7 +113,7 @@ async def test_what_is_forgotten_or_changed_is_not_found(vectors: VectorStore) -
     await keep(store, "bob", "Bob lives in Hue")
     memory = MemoryFacade(store)
     [lives, *_] = await read(store, "ann", "lives in Hue")
-    await memory.semantic.retire([lives.id], user_id="ann")
+    await retire(memory, lives.id)
     assert await texts_of(store, "ann", "lives in Hue") == ["Ann drinks green tea"]
     await memory.forget_user("ann")
     assert await texts_of(store, "ann", "green tea") == []

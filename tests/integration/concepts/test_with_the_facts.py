@@ -25,6 +25,7 @@ from react_mem.memory.write.conversations import end_conversation
 from react_mem.memory.write.turns import Turns
 from tests.support.databases import fresh_database, open_memory_store, word_model
 from tests.support.imported import but_for_origin
+from tests.support.retiring import retire
 
 SEMANTIC = MemoryScope.SEMANTIC
 POLICY = MemoryPolicy(summaries={"enabled": False}, learning={"experience": False}, extraction={"recover_after": 0})
@@ -187,7 +188,7 @@ async def test_what_has_changed_ends_what_was_drawn_from_it(store: MemoryStore) 
     await run(Consolidation(store, "ann", "a"))
     [known] = (await load_knowledge(store, "ann")).values()
     tea = next(id_ for id_ in known.source_ids)
-    await memory.semantic.retire([tea], user_id="ann")
+    await retire(memory, tea)
     assert await load_knowledge(store, "ann") == {}
 
 

@@ -22,6 +22,7 @@ from react_mem.memory.rights.erasure import forgetting
 from react_mem.memory.store.owned import everything
 from tests.integration.memory.test_scopes import fill
 from tests.support.imported import but_for_origin
+from tests.support.retiring import retire
 
 MONDAY: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "assistant"}
 TUESDAY: dict[str, Any] = {**MONDAY, "session_id": "tuesday"}
@@ -52,7 +53,7 @@ class TestExport:
             await fill(memory, "ann", word)
         waiting = PendingTurn(id="p", text="", session_id="monday", agent_id="assistant", source_ids=("m",))
         await memory.apply([put("ann", waiting)])
-        await memory.semantic.retire([item.id for item in await memory.list_records("ann")][:3], user_id="ann")
+        await retire(memory, *[item.id for item in await memory.list_records("ann")][:3])
         exported = await lines(memory)
         assert {line.split('"')[3] for line in exported[1:]} == {*MemoryScope, "pending"}
         for user_id in ("bob", "an.n@example.com"):
@@ -79,7 +80,7 @@ class TestExport:
     async def test_what_is_there_already_stays_as_it_is(self, memory: MemoryFacade) -> None:
         [fact] = await memory.semantic.add(["User likes tea"], **MONDAY)
         old = await lines(memory)
-        await memory.semantic.retire([fact.id], user_id="ann")
+        await retire(memory, fact.id)
         now = await lines(memory)
         report = await memory.import_user("ann", [*old, old[-1]])
         assert (report.added, report.kept) == (0, 2)

@@ -20,6 +20,7 @@ from react_mem.memory.model.records import now
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.scopes import steps_to_experience
 from tests.integration.memory.conftest import Open
+from tests.support.retiring import retire
 
 HERE = {"session_id": "monday", "agent_id": "assistant"}
 ANN: dict[str, Any] = {"user_id": "ann", **HERE}
@@ -191,15 +192,15 @@ class TestSemantic:
         [job] = await memory.semantic.add(["I work in Hue"], **ANN)
         needing = Operation("new", "I take the 7:30 train", needs=(job.id,))
         await write_facts(memory.store, "ann", [needing], at=now(), session_id="monday", agent_id="assistant")
-        await memory.semantic.retire([job.id], user_id="ann")
+        await retire(memory, job.id)
         [train] = await memory.semantic.search("train", user_id="ann")
         assert train.payload["doubts"] == [job.id]
 
     async def test_a_retired_fact_is_history(self, memory: MemoryFacade) -> None:
         [fact] = await memory.semantic.add(["User likes tea"], **ANN)
-        assert await memory.semantic.retire([fact.id], user_id="bob") == []
-        [retired] = await memory.semantic.retire([fact.id], user_id="ann")
-        assert await memory.semantic.retire([fact.id], user_id="ann") == []
+        assert await retire(memory, fact.id, user_id="bob") == []
+        [retired] = await retire(memory, fact.id)
+        assert await retire(memory, fact.id) == []
         assert await memory.semantic.search("tea", user_id="ann") == []
         assert await memory.semantic.history("tea", user_id="ann") == [retired]
         assert retired.retired_at is not None
