@@ -41,23 +41,7 @@ class EpisodicMemoryStore(ScopeStore):
         """Return what the caller does not have already."""
         return super().results(answers, query)[: self._policy.recall.max_memories]
 
-    async def record(
-        self,
-        goal: str,
-        *,
-        user_id: str,
-        session_id: str,
-        agent_id: str,
-        situation: str = "",
-        steps: Sequence[str] = (),
-        outcome: str = "",
-        lessons: Sequence[str] = (),
-        level: Level = Level.TASK,
-        importance: float = 0.5,
-        milestone_title: str = "",
-        linked_steps: Sequence[str] = (),
-        source_ids: Sequence[str] = (),
-    ) -> Episode:
+    async def record(self, goal: str, *, user_id: str, session_id: str, agent_id: str, **said: Any) -> Episode:
         """Record an episode; told again, with what has become of it since, it adds to what was recorded.
 
         Args:
@@ -65,37 +49,16 @@ class EpisodicMemoryStore(ScopeStore):
             user_id: The owner.
             session_id: The conversation.
             agent_id: The agent that attempted it.
-            situation: Under which circumstances.
-            steps: The key steps.
-            outcome: How it ended.
-            lessons: What to do better.
-            level: What it spans.
-            importance: 0 to 1.
-            milestone_title: What a milestone is called.
-            linked_steps: The records of the task's steps that were taken in it.
-            source_ids: The messages it comes from.
+            said: Other fields of an `Episode`: its situation, steps, outcome, lessons, level, `source_ids`, ...
 
         Returns:
             The episode as it is kept.
 
         Raises:
-            ValueError: If the goal is empty or a value is out of bounds.
+            ValueError: If the goal is empty or a field is not valid; the message names it.
         """
-        data = {
-            "goal": goal,
-            "situation": situation,
-            "steps": tuple(steps),
-            "outcome": outcome,
-            "lessons": tuple(lessons),
-            "level": level,
-            "importance": importance,
-            "milestone_title": milestone_title,
-            "linked_steps": tuple(linked_steps),
-            "source_ids": tuple(source_ids),
-            "session_id": session_id,
-            "agent_id": agent_id,
-        }
-        return await self._told(user_id, self.made(Episode, data))
+        episode = self.made(Episode, {**said, "goal": goal, "session_id": session_id, "agent_id": agent_id})
+        return await self._told(user_id, episode)
 
     async def told_before(self, user_id: str, episode: Episode) -> Episode:
         """Return an episode with that which it tells again, whose place it takes; as it is where it is new.

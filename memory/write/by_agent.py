@@ -20,7 +20,7 @@ from react_mem.memory.merging.doubts import doubts_of, others_of
 from react_mem.memory.merging.episodes import hold_episode
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.identity import Identity
-from react_mem.memory.model.interface import Doubt, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import Doubt, MemoryScope
 from react_mem.memory.model.kinds import EPISODE, FACT, PROFILE
 from react_mem.memory.model.operations import EpisodeDraft, Operation
 from react_mem.memory.model.origins import Origin
@@ -122,24 +122,18 @@ class ToolMemory:
         held = await asyncio.to_thread(hold_episode, draft, self.heard.said, self.heard.observed, [now()])
         if held is None:
             return False
-        # recorded again in this conversation, with what has become of it since, it replaces what was recorded
-        data = {
-            "id": EPISODE.id(self.session_id, normalise(goal)),
-            "goal": held.goal,
-            "outcome": held.outcome,
-            "steps": held.steps,
-            "lessons": held.lessons,
-            "origin": self.heard.origin,
-            "source_ids": self.heard.ids[-1:],
-        }
-        await self.memory.write(
-            MemoryWriteEvent(
-                user_id=self.user_id,
-                session_id=self.session_id,
-                agent_id=self.agent_id,
-                scope=MemoryScope.EPISODIC,
-                data=data,
-            )
+        await self.memory.episodic.record(
+            held.goal,
+            user_id=self.user_id,
+            session_id=self.session_id,
+            agent_id=self.agent_id,
+            # recorded again in this conversation, with what has become of it since, it replaces what was recorded
+            id=EPISODE.id(self.session_id, normalise(goal)),
+            outcome=held.outcome,
+            steps=held.steps,
+            lessons=held.lessons,
+            origin=self.heard.origin,
+            source_ids=self.heard.ids[-1:],
         )
         return True
 
