@@ -95,8 +95,12 @@ class _Command:
     def policy(self) -> MemoryPolicy:
         """Return the agent's policy, as wide as the command line asks for."""
         limit = getattr(self.arguments, "limit", None)
-        wide = {} if limit is None else {"recall": dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit)}
-        return self._config.memory.model_copy(update=wide)
+        policy = self._config.memory
+        if limit is None:
+            return policy
+        # a person may ask for more than fits a prompt
+        wide = policy.recall.model_copy(update=dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit))
+        return policy.model_copy(update={"recall": wide})
 
     def is_sure(self) -> bool:
         """Return whether the user wants to forget."""

@@ -98,6 +98,8 @@ async def test_what_is_remembered_is_listed_searched_and_shown(filled: Environme
     assert "name: Lan" in plain
     assert "\x1b" not in plain
     assert (await run("list", user="bob")).stdout.strip() == "nothing"
+    # more than a policy lets into a prompt
+    assert await read("search", "where do I live", "--scope", "semantic", "--limit", "500")
     first, *_ = await read("search", "where do I live", "--scope", "semantic", "--limit", "1")
     assert (first["payload"]["text"], first["source"]) == (DA_NANG, "fact")
     assert (await read("show", first["id"][:8]))["payload"] == first["payload"]
