@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
@@ -85,17 +85,22 @@ class LinkDocument:
 _Record = tuple[Node, Sequence[Link]]
 
 
-def derived(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, LinkDocument]:
+def derived(
+    values: Iterable[tuple[str, Mapping[str, Any]]], wanted: Collection[str] | None = None
+) -> dict[str, LinkDocument]:
     """Return memories with all of their links to each other, by id.
 
     Args:
         values: The records, each with the scope that keeps it. The links of a memory are whole where these are among
             them: what it names and what names it, what comes before and after it in its line, and of a fact, a step, an
             episode or a concept what came up in the same messages.
+        wanted: The memories of which the links are asked for; None for all.
     """
     records = {node.id: (node, links_of(value)) for scope, value in values if (node := node_of(scope, value))}
     documents = {id_: LinkDocument(node) for id_, (node, _) in records.items()}
     for link in (*_said(records.values()), *_in_line(records.values()), *_came_up(records)):
+        if wanted is not None and link.source not in wanted and link.target not in wanted:
+            continue
         source, target = documents.get(link.source), documents.get(link.target)
         if source is not None and target is not None:
             there, back = (Direction.BOTH, Direction.BOTH) if link.mutual else (Direction.OUT, Direction.IN)

@@ -37,7 +37,7 @@ def reader(store: BaseStore, user_id: str) -> Reader:
         found = whole
         if isinstance(store, LinkedStore):
             rows = await store.alinked([scope_namespace(user_id, scope) for scope in _SCOPES], sorted(ids))
-            found = await asyncio.to_thread(derived, [(namespace[2], value) for namespace, value in rows])
+            found = await asyncio.to_thread(derived, [(space[2], value) for space, value in rows], frozenset(ids))
         elif not whole:
             items = await everything(store, user_id)
             found = whole = await asyncio.to_thread(derived, [(item.namespace[2], item.value) for item in items])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_named, kind_of
 from react_mem.memory.model.records import Level
@@ -26,9 +25,8 @@ class LinkKind(StrEnum):
     __hash__ = str.__hash__
 
 
-@dataclass(frozen=True)
-class Node:
-    """A memory, as far as the graph has to know it.
+class Node(NamedTuple):
+    """A memory, as far as the graph has to know it: a tuple, as links are, because thousands are made at once.
 
     Args:
         id: The record's.
@@ -52,8 +50,7 @@ class Node:
         return (0, self.at, self.id) if self.turn is None else (self.turn, "", self.id)
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A link between two memories.
 
     Args:

@@ -35,7 +35,7 @@ _SETTLED = 1e-4
 after that does not change an order that matters."""
 
 MAX_NODES = 150
-"""Memories of an expansion, at most: reading and ranking them takes 11 ms in a memory of 10,000 records."""
+"""Memories of an expansion, at most: reading and ranking them takes some 50 ms in a memory of 10,000 records."""
 
 MAX_HOPS = 6
 """Links of an explanation, at most: beyond, anything explains anything."""

@@ -27,34 +27,52 @@ _BY_MESSAGES: LiteralString = (
 )
 """Kinds that are linked with what else came up in their messages."""
 
-# What names a record is found by that alone, so that no other index is taken for it where statistics are missing.
+_SLIM: LiteralString = (
+    "jsonb_build_object("
+    + ", ".join(f"'{name}', value -> '{name}'" for name in ("id", "kind", "level", "session_id", "turn", "created_at"))
+    + ", "
+    + ", ".join(f"'{name}', value -> '{name}'" for name in FIELDS)
+    + ")"
+)
+"""What links are derived from."""
+
+_BY_KEY: LiteralString = (
+    "(SELECT one.prefix, one.key, one.value FROM store one WHERE one.prefix = space AND one.key = id LIMIT 1) s"
+)
+"""One record at a time: where statistics are missing, a join reads all of an owner's."""
+
+# What names a record is found by that alone, so that no other index is taken for it.
 _LINKED: LiteralString = f"""
     WITH seed AS MATERIALIZED (
-        SELECT s.prefix, s.key, s.value FROM store s WHERE s.prefix = ANY(%(spaces)s) AND s.key = ANY(%(ids)s)
+        SELECT s.prefix, s.key, s.value FROM unnest(%(spaces)s::text[]) space CROSS JOIN unnest(%(ids)s::text[]) id
+        CROSS JOIN LATERAL {_BY_KEY}
     ), named AS MATERIALIZED (
-        SELECT s.prefix, s.key, s.value FROM store s WHERE s.prefix = ANY(%(spaces)s) AND s.key = ANY(ARRAY(
+        SELECT s.prefix, s.key, s.value FROM unnest(%(spaces)s::text[]) space CROSS JOIN (
             SELECT split_part(coalesce(target ->> 'to', target #>> '{{}}'), ':', 1)
             FROM seed, unnest(%(fields)s::text[]) field, jsonb_path_query(value -> field, '$[*]') target
             WHERE field <> 'alike'
             UNION SELECT other FROM seed, jsonb_object_keys(value -> 'alike') other
-        ))
+        ) wanted (id) CROSS JOIN LATERAL {_BY_KEY}
         LIMIT %(most)s
-    ), said AS (
-        SELECT unnest(memory_target_keys(prefix, value)) AS id FROM seed WHERE {_BY_MESSAGES}
-        UNION SELECT unnest(memory_target_keys(prefix, value)) FROM named WHERE value ->> 'kind' = 'fact'
-    ), naming AS MATERIALIZED (
+    ), naming AS (
         SELECT s.prefix, s.key, s.value FROM store s WHERE memory_target_keys(s.prefix, s.value) && ARRAY(
-            SELECT id FROM said UNION SELECT hashtextextended(concat(%(owner)s::text, '/', key), 0) FROM seed
+            SELECT hashtextextended(concat(%(owner)s::text, '/', key), 0) FROM seed
         )
+        ORDER BY s.created_at DESC LIMIT %(most)s
+    ), beside AS MATERIALIZED (
+        SELECT s.prefix, s.key, s.value FROM store s WHERE memory_target_keys(s.prefix, s.value) && ARRAY(
+            SELECT unnest(memory_target_keys(prefix, value)) FROM seed WHERE {_BY_MESSAGES}
+            UNION SELECT unnest(memory_target_keys(prefix, value)) FROM named WHERE value ->> 'kind' = 'fact'
+        ) AND {_BY_MESSAGES}
         ORDER BY s.created_at DESC LIMIT %(most)s
     ), concepts AS (
         SELECT s.prefix, s.key, s.value FROM store s WHERE memory_target_keys(s.prefix, s.value) && ARRAY(
-            SELECT hashtextextended(concat(%(owner)s::text, '/', key), 0) FROM naming
+            SELECT hashtextextended(concat(%(owner)s::text, '/', key), 0) FROM beside
             WHERE value ->> 'kind' = 'fact' AND EXISTS (SELECT FROM seed WHERE {_BY_MESSAGES})
-        )
+        ) AND s.value ->> 'kind' = 'concept'
         ORDER BY s.created_at DESC LIMIT %(most)s
     ), line AS (
-        SELECT beside.prefix, beside.key, beside.value FROM seed CROSS JOIN LATERAL (
+        SELECT next.prefix, next.key, next.value FROM seed CROSS JOIN LATERAL (
             (SELECT s.prefix, s.key, s.value FROM store s
              WHERE {_IN_LINE} AND (memory_place(s.value), s.key) < (memory_place(seed.value), seed.key)
              ORDER BY memory_place(s.value) DESC, s.key DESC LIMIT 1)
@@ -62,11 +80,12 @@ _LINKED: LiteralString = f"""
             (SELECT s.prefix, s.key, s.value FROM store s
              WHERE {_IN_LINE} AND (memory_place(s.value), s.key) > (memory_place(seed.value), seed.key)
              ORDER BY memory_place(s.value), s.key LIMIT 1)
-        ) beside WHERE seed.value ->> 'kind' IN ('message', 'episode')
+        ) next WHERE seed.value ->> 'kind' IN ('message', 'episode')
     )
-    SELECT DISTINCT ON (prefix, key) prefix, value - '{{text,content,keywords,wordings}}'::text[] AS value FROM (
-        TABLE seed UNION ALL TABLE named UNION ALL TABLE naming UNION ALL TABLE concepts UNION ALL TABLE line
-    ) found
+    SELECT prefix, {_SLIM} AS value FROM (SELECT DISTINCT ON (prefix, key) prefix, value FROM (
+        TABLE seed UNION ALL TABLE named UNION ALL TABLE naming
+        UNION ALL TABLE beside UNION ALL TABLE concepts UNION ALL TABLE line
+    ) found) once
     WHERE prefix = ANY(%(spaces)s)
 """  # noqa: S608 - of literals
 
