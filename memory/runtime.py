@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.causes import cause_of as cause_of
     from react_mem.memory.llm.causes import scrub as scrub
     from react_mem.memory.llm.causes import trace_of as trace_of
-    from react_mem.memory.llm.fencing import block as block
-    from react_mem.memory.llm.fencing import fence as fence
-    from react_mem.memory.llm.fencing import flat as flat
     from react_mem.memory.llm.schema import object_schema as object_schema
     from react_mem.memory.llm.stand_ins import ask_in_turn as ask_in_turn
     from react_mem.memory.maintenance.agent import CLOSING_SECONDS as CLOSING_SECONDS

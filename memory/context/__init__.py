@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from react_mem.memory.index.over import is_over as is_over
     from react_mem.memory.llm.budget import Section as Section
     from react_mem.memory.llm.budget import Window as Window
+    from react_mem.memory.llm.fencing import block as block
     from react_mem.memory.llm.fencing import fence as fence
     from react_mem.memory.llm.fencing import flat as flat
     from react_mem.memory.llm.tokens import count_tokens as count_tokens

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from react_mem.errors import InvalidOutput
-from react_mem.memory.runtime import ModelQuestion, block, fence, flat, object_schema
+from react_mem.memory.context import block, fence, flat
+from react_mem.memory.runtime import ModelQuestion, object_schema
 from react_mem.tools.routing.relations import first_sentence
 from react_mem.tools.routing.routes import Route
 

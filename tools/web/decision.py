@@ -9,7 +9,8 @@ from datetime import datetime
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from react_mem.memory.runtime import ask_in_turn, fence, say, without_retries
+from react_mem.memory.context import fence
+from react_mem.memory.runtime import ask_in_turn, say, without_retries
 from react_mem.prompts import load_prompt
 
 MAX_SECONDS = 3.0
