@@ -18,9 +18,8 @@ from react_mem.agents.resolve import ResolvedAgent
 from react_mem.errors import InvalidInputError
 from react_mem.graphs import events
 from react_mem.graphs.agent_state import AgentState, current_turn, model_calls, pending_tool_calls
-from react_mem.graphs.call_ids import with_call_ids
 from react_mem.graphs.model_call import Bind, ModelCall
-from react_mem.graphs.open_calls import close_open_calls
+from react_mem.graphs.paired_calls import close_open_calls, with_call_ids
 from react_mem.graphs.structured_output import StructuredOutput
 from react_mem.memory import telemetry
 from react_mem.memory.context import NOTICE

@@ -175,7 +175,7 @@ async def keep_verbatim(
         stored = await load_facts(session.memory.store, session.user_id, (), [fact.id for fact in verbatim])
         kept = {f.id: said_again(stored[f.id], f) if f.id in stored else f for f in verbatim}
         if failure is None:
-            # without a model nobody has read it; once there is one, it is offered (see `memory.write.unread`)
+            # without a model nobody has read it; once there is one, it is offered (see `offer_unread`)
             new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
             kept |= new
         changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]

@@ -15,10 +15,10 @@ from react_mem.memory.model.operations import ExistingMemory, Extraction, Transc
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
+from react_mem.memory.write.chain_upkeep import join
 from react_mem.memory.write.claims import finish, release, still_mine
 from react_mem.memory.write.committing import commit, keep_verbatim
 from react_mem.memory.write.following import follow
-from react_mem.memory.write.joining import join
 from react_mem.memory.write.related import related_facts
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.when import zone_of

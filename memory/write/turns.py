@@ -24,12 +24,11 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.work.workers import worker_name
-from react_mem.memory.write.chain_folding import fold
-from react_mem.memory.write.claims import claim
+from react_mem.memory.write.chain_upkeep import fold
+from react_mem.memory.write.claims import claim, offer_unread
 from react_mem.memory.write.drawing import draw
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.storing import AgentStep, store_turn
-from react_mem.memory.write.unread import offer_unread
 from react_mem.memory.write.wishes import grant_wishes
 
 _MAX_CALLS = 3
@@ -84,7 +83,7 @@ class Turns(Session):
         worker, total = worker_name(), TurnReport()
         ungranted: Exception | None = None
         if self.extractor is not None and self.memory.policy.extracts:
-            await offer_unread(self.memory, self.user_id, self.agent_id)
+            await offer_unread(self)
         conversations = {self.session_id: self}
         for _ in range(_MAX_CALLS):
             due, more, wishes = await claim(self, worker)

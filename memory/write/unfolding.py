@@ -10,7 +10,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE, SUMMARY
 from react_mem.memory.model.records import Message, Summary
-from react_mem.memory.write.joining import load_chain
+from react_mem.memory.write.chain_upkeep import load_chain
 
 MIN_PREFIX = 6
 """Characters of an id that tell the summaries of one chain apart, of which there are a dozen."""

@@ -11,8 +11,8 @@ from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.records import Episode, Level, now
 from react_mem.memory.write import drafts
 from react_mem.memory.write.drafts import Stamp
+from react_mem.memory.write.extraction.checks import MAX_OUTCOME, MAX_TITLE
 from react_mem.memory.write.extraction.proposal import strict_schema
-from react_mem.memory.write.extraction.told import MAX_OUTCOME, MAX_TITLE
 from tests.support.labels import proposal
 from tests.unit.extraction.judging import Said, judged, reasons
 

@@ -1,13 +1,9 @@
-"""Summing a conversation up: fold by fold, behind the turns, until nothing of its chain is due.
-
-Each fold is one atomic write of the summary and of the chain that holds it. A crash before it changes nothing, and of
-two workers that fold the same, the one that comes second finds the chain changed and writes nothing.
-"""
+"""Upkeep of a conversation's chain: what is said joins it, each message once, and what is due of it is summed up."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from react_mem.memory.facade import MemoryFacade
@@ -15,19 +11,107 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.records import Summary
+from react_mem.memory.model.kinds import MESSAGE
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import Message, Summary
+from react_mem.memory.model.states import PendingTurn
+from react_mem.memory.store.owned import WHOLE
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.summaries.extracts import MADE_BY
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
-from react_mem.memory.summaries.summary_groups import Fold, applied, next_fold, without
-from react_mem.memory.write.joining import caught_up, load_chain
+from react_mem.memory.summaries.summary_groups import MAX_WAITING, Fold, applied, next_fold, without
 
 MAX_FOLDS = 20
 """Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
 conversation has beyond that is summed up behind its next turns."""
 
+
 log = logging.getLogger(__name__)
+
+
+async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:
+    """Return the chain of a conversation; None where it has none.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        session_id: The conversation.
+    """
+    found = await memory.records(user_id, MemoryScope.STATE, [ContextChain.identity(session_id)])
+    return next((ContextChain.from_value(value) for value in found.values()), None)
+
+
+async def join(
+    memory: MemoryFacade, user_id: str, turns: Sequence[PendingTurn], messages: Sequence[Message]
+) -> list[Change]:
+    """Return the write that lets the messages of turns join the chain of their conversation; none where they have.
+
+    What follows directly on what joined last is appended. Anything else - the first turn of a conversation that is
+    older than its chain, a gap, a branch - is looked up in the whole conversation.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        turns: Turns of one conversation, in their order.
+        messages: What was said in them.
+    """
+    if not turns:
+        return []
+    before = await load_chain(memory, user_id, turns[0].session_id)
+    if before is None:
+        chain = ContextChain.begin(turns[0].session_id, turns[0].agent_id)
+        return _write(user_id, None, await caught_up(memory, user_id, chain))
+    after: ContextChain | None = before
+    said = {message.id: message for message in messages}
+    for turn in turns:
+        # what has yet to be caught up with comes before this turn
+        if not turn.chained and not before.behind and after is not None:
+            after = _followed(after, turn, said)
+    return _write(user_id, before, after or await caught_up(memory, user_id, before))
+
+
+async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> ContextChain:
+    """Return a chain with what its conversation has beyond it, as far as there is room for it to wait.
+
+    It reads the whole conversation.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        chain: The chain.
+    """
+    namespace = scope_namespace(user_id, MemoryScope.DIALOG)
+    # one listing is one snapshot: of pages, a write in between moves some
+    found = await memory.store.asearch(
+        namespace, filter={"session_id": chain.session_id}, limit=WHOLE, refresh_ttl=False
+    )
+    joined = {entry.id for entry in chain.entries}
+    for item in found:
+        if item.value.get("chain") and item.value["level"] == "1":
+            joined.update(item.value["source_ids"])
+    missing = [item.value for item in found if MESSAGE.matches(item.value) and item.key not in joined]
+    missing.sort(key=lambda value: (value["turn"], str(value["created_at"]), value["id"]))
+    room = max(MAX_WAITING - chain.waiting, 0)
+    latest = tuple(id_ for id_ in chain.latest if id_ in joined)
+    after = chain.model_copy(update={"latest": latest}).append([Message.from_value(v) for v in missing[:room]])
+    return after.model_copy(update={"behind": len(missing) > room})
+
+
+def _followed(chain: ContextChain, turn: PendingTurn, said: dict[str, Message]) -> ContextChain | None:
+    """Return the chain with what is new of a turn; None where something between them may be missing."""
+    before = turn.context_ids[-1] if turn.context_ids else None
+    for id_ in turn.source_ids:
+        if id_ in said and not chain.has(id_):
+            if before is not None and not chain.has(before):
+                return None
+            chain = chain.append([said[id_]])
+        before = id_
+    return chain
+
+
+def _write(user_id: str, before: ContextChain | None, after: ContextChain) -> list[Change]:
+    return [put(user_id, after)] if after != before and after.entries else []
 
 
 @dataclass(frozen=True)
