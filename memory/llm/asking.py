@@ -30,7 +30,8 @@ class ModelQuestion(Generic[T]):
     """One call of a model.
 
     Args:
-        prompt: The name of the prompt that says what is wanted, and of the call in traces.
+        prompt: The name of the prompt that says what is wanted, and of the call in traces; no node's name, since the
+            answer of a run that is called as its node is streamed to the user.
         data: What it is about.
         schema: What the answer looks like.
         read: Reads and checks the answer; compute only, run off the event loop. It raises `InvalidOutput` for one that

@@ -52,7 +52,7 @@ def picks_for(request: str, candidates: Sequence[Route], layers: Sequence[Route]
     data = "\n".join(block(tag, lines) for tag, lines in blocks.items())
     tools, known = [route.name for route in candidates], [route.name for route in layers]
     read = partial(_read, tools=tools, layers=known)
-    return ModelQuestion("switch", data, _schema(tools, known), read, {"max_tools": MAX_PICKS})
+    return ModelQuestion("pick_tools", data, _schema(tools, known), read, {"max_tools": MAX_PICKS})
 
 
 def _schema(tools: Sequence[str], layers: Sequence[str]) -> dict[str, Any]:
