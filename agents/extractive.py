@@ -73,7 +73,7 @@ _ARITHMETIC = re.compile(
     rf"^\s*(?:{_SUM_WORDS})?\s*([\d(.+−-][\d\s.()+*/%^×÷−-]*[\d)])\s*(?:=\s*)?(?:{_SUM_WORDS}|\s)*[?？=.。]*\s*$",
     re.IGNORECASE,
 )
-# "2026-11-22" and "0905-123-456" are no sums: a bare minus counts only between spaces.
+# "2026-11-22" and "0905-123-456" are not sums: a bare minus counts only between spaces.
 _OPERATOR = re.compile(r"[\d)]\s*(?:\*\*|//|[+*/%^×÷]|\s[−-]\s)\s*[\d(.−-]")
 _DATE = re.compile(r"\d{1,4}/\d{1,2}/\d{1,4}")
 

@@ -152,7 +152,7 @@ def _called(chain: list[BaseException], *names: str) -> bool:
 
 
 def _is_garbled(chain: list[BaseException]) -> bool:
-    """Return whether the service answered what is no answer, such as a proxy's page or an error within a stream."""
+    """Return whether the service answered what is not an answer, such as a proxy's page or an error within a stream."""
     return any(
         isinstance(link, json.JSONDecodeError)
         or type(link).__name__ == "APIError"

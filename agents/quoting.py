@@ -30,7 +30,7 @@ _LINE = re.compile(
 )
 
 _PARTS = {"banner", "stands_in", "more", "overview_more", "looking", "sum"}
-"""Phrases that are no answer by themselves."""
+"""Phrases that are not answers by themselves."""
 
 OWN_ANSWER = re.compile(
     "|".join(
@@ -41,7 +41,7 @@ OWN_ANSWER = re.compile(
     )
     + r"|\[extractive: "
 )
-"""Beginnings of the model's own answers: one from an earlier conversation is no memory of the user."""
+"""Beginnings of the model's own answers: one from an earlier conversation is not a memory of the user."""
 
 SAID = "said"
 """The kind of a statement made earlier in this conversation: one sentence, already told apart from questions."""

@@ -80,7 +80,7 @@ class TextDialect(BaseChatModel):
 
         Args:
             tools: The tools.
-            tool_choice: With "any", "required", True or a tool's name, a final answer is no valid reply.
+            tool_choice: With "any", "required", True or a tool's name, a final answer is not a valid reply.
             kwargs: None: text has no further options.
 
         Raises:

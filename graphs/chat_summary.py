@@ -97,7 +97,7 @@ def checked(given: Any) -> ChatSummaryRequest:
         given: What the caller sent.
 
     Raises:
-        InvalidInputError: If it is no conversation; it names every field that is wrong, and repeats none of it.
+        InvalidInputError: If it is not a conversation; it names every field that is wrong, and repeats none of it.
     """
     try:
         return ChatSummaryRequest.model_validate(given)

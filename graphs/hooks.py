@@ -101,7 +101,7 @@ def with_memory(
         try:
             result = await node(state, runtime, memories=memories)
         except GraphBubbleUp:
-            # an interrupt is no outcome yet: the node runs again
+            # an interrupt is not an outcome yet: the node runs again
             raise
         except Exception as error:
             cause = f"{type(error).__name__}: {scrub(error)}"

@@ -264,7 +264,7 @@ class MemoryNodes:
         if self._policy.learning.skills == "off" or not steps:
             return
         [asked, *_] = current_turn(state["messages"])
-        # an answer that the runtime gave in the model's place, such as that it stopped, is no success
+        # an answer that the runtime gave in the model's place, such as that it stopped, is not a success
         stopped = bool(state["messages"][-1].additional_kwargs.get(NOTICE))
         await record_turn(
             turns.memory,

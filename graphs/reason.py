@@ -141,7 +141,7 @@ class Reason:
                 events.observation(writer, id=reply.tool_call_id, name=reply.name or "", content=reply.text, error=True)
         update: dict[str, Any] = {"messages": [response, *replies]}
         if output is not None:
-            # that of an earlier turn is no answer to this one
+            # that of an earlier turn is not an answer to this one
             update["structured_response"] = structured
         return update
 
@@ -241,7 +241,7 @@ def _stopped(response: AIMessage, messages: Sequence[AnyMessage], text: str) -> 
     last = messages[-1]
     if isinstance(last, ToolMessage) and last.status != "error":
         text = f"{text}\n{_OBSERVATION.format(observation=last.text[:500])}"
-    # said by us, not by the model: it is no part of the dialogue to remember
+    # said by us, not by the model: it is not part of the dialogue to remember
     marks = {NOTICE: True}
     return AIMessage(text.strip(), name=response.name, additional_kwargs=marks, usage_metadata=response.usage_metadata)
 

@@ -95,7 +95,7 @@ def _values(fields: dict[str, Any]) -> dict[str, str]:
         values[name] = str(entry["value"])
         for place, former in enumerate(entry.get("previous") or ()):
             values[f"{name} former {place}"] = str(former["value"])
-    # what was cleared is no value
+    # what was cleared is not a value
     return {name: value for name, value in values.items() if value}
 
 

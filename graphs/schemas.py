@@ -46,7 +46,7 @@ class Schemas:
             private: The fields of the manager's own state.
 
         Raises:
-            StateSchemaError: If it is no TypedDict, merges `messages` in a way of its own, or has a field that the
+            StateSchemaError: If it is not a TypedDict, merges `messages` in a way of its own, or has a field that the
                 manager keeps for itself.
         """
         if added is None:

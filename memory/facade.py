@@ -102,7 +102,7 @@ class MemoryFacade:
             off has none.
 
         Raises:
-            ValueError: If `extra["now"]` is no time.
+            ValueError: If `extra["now"]` is not a time.
         """
         with telemetry.span("read") as measured:
             results = await self._read(query)
@@ -241,7 +241,7 @@ class MemoryFacade:
             The fact that is believed now.
 
         Raises:
-            ValueError: If it is no fact that is believed, or the text says nothing new; the message names the cause.
+            ValueError: If it is not a fact that is believed, or the text says nothing new; the message names the cause.
         """
         return await correct_fact(self.store, user_id, id_, text)
 

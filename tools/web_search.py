@@ -86,7 +86,7 @@ def _values(profile: Profile) -> dict[str, str]:
     values = {name: field.value for name, field in profile.fields.items()}
     for name, field in profile.fields.items():
         values.update({f"{name} former {place}": before.value for place, before in enumerate(field.previous)})
-    # what was cleared is no value
+    # what was cleared is not a value
     return {name: value for name, value in values.items() if value}
 
 

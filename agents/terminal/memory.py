@@ -62,7 +62,7 @@ async def _run(command: _Command, settings: StorageSettings) -> int:
     verb = command.arguments.verb
     if verb == "forget" and not command.is_sure():
         return 1
-    # read before the database is opened: a file that does not exist is no reason to start one
+    # read before the database is opened: a file that does not exist is not a reason to start one
     lines = await asyncio.to_thread(read_lines, command.arguments.file) if verb == "import" else []
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)

@@ -76,7 +76,7 @@ class TurnView:
         elif kind == "memory":
             self._memory(event)
         elif kind == "model" and event["status"] != "ok":
-            # that it is back is no news, and would come between an answer's words
+            # that it is back is not news, and would come between an answer's words
             self._step("model", str(event["message"]), style="yellow")
         elif kind == "switch" and self._verbose:
             self._switched(event)

@@ -40,7 +40,7 @@ class Prefetch:
             {name: route.ahead for name, route in routes.items() if route.ahead is not None} if seconds else {}
         )
         able = [tool for tool in tools if tool.name in self._given]
-        # the node that runs tools, so that they get their state, store and context; an error is no result here
+        # the node that runs tools, so that they get their state, store and context; an error is not a result here
         self._node = ToolNode(able, name="prefetch", handle_tool_errors=False, awrap_tool_call=_measured)
 
     def calls(self, selected: Sequence[str], request: str) -> list[ToolCall]:
@@ -91,7 +91,7 @@ class Prefetch:
 
 
 def _result(said: Any) -> ToolMessage | None:
-    """Return the message of a tool; None where it wants something else of the graph, which is no reading."""
+    """Return the message of a tool; None where it wants more of the graph than reading."""
     messages = said.get("messages") if isinstance(said, dict) else None
     return messages[0] if messages and isinstance(messages[0], ToolMessage) else None
 

@@ -25,7 +25,7 @@ from react_mem.memory.model.skills import Skill
 NAME = "SKILL.md"
 
 MAX_FILE_CHARS = 200_000
-"""A file longer than this is no procedure."""
+"""A file longer than this is not a procedure."""
 
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)(.*)", re.DOTALL)
 _FIELD = re.compile(r"^-\s+\**([A-Z][\w /-]{1,40}?)\**:\**\s*(.*)$")

@@ -9,7 +9,7 @@ from react_mem.memory.model.records import record_id
 
 
 def start_of(session_id: str, message_id: str) -> str:
-    """Return what stands before the first message of a conversation: the root of its tree, which is no record."""
+    """Return what stands before the first message of a conversation: the root of its tree, which is not a record."""
     return record_id("start", session_id, message_id)
 
 

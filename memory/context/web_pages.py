@@ -53,7 +53,7 @@ def render_pages(pages: Sequence[WebPage], max_tokens: int) -> PageBlock:
         The block.
     """
     heads = [_head(page) for page in pages]
-    # once more as a whole: what is no mark in one part may end in another
+    # once more as a whole: what is not a mark in one part may end in another
     lines = [fence(head + flat(page.text, MAX_PAGE_CHARS)) for head, page in zip(heads, pages, strict=True)]
     needs = [min(count_lines(line), count_lines(head) + _MIN_TOKENS) for line, head in zip(lines, heads, strict=True)]
     count = sum(needed <= max_tokens for needed in accumulate(needs))

@@ -101,7 +101,7 @@ def _named(asked: str, speakers: Iterable[str]) -> list[str]:
 
 
 def _is_name(name: str, asked: str) -> bool:
-    """Return whether a name is meant where its words stand: "will" is no person, "Will" is."""
+    """Return whether a name is meant where its words stand: "will" is not a person, "Will" is."""
     return bool(index_terms(name)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked) is not None
 
 

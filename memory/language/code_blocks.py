@@ -36,7 +36,7 @@ _QUERY = re.compile(
 
 
 def lines_without_code(text: str) -> Iterator[str]:
-    """Yield the lines of a text that are no program text, in their order.
+    """Yield the lines of a text that are not program text, in their order.
 
     Left out are lines that only code looks like, and whole paragraphs of which many lines do.
 

@@ -68,7 +68,7 @@ def word_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the words of a text that are no function words of a language with a file.
+    """Return the words of a text that are not function words of a language with a file.
 
     >>> content_words("I live in Hue")
     ['live', 'hue']
@@ -113,7 +113,7 @@ def share(text: str, known: Iterable[str]) -> float:
 
 @lru_cache(maxsize=1024)
 def may_link(word: str) -> bool:
-    """Return whether a content word tells what a text is about, and is no function word of some language."""
+    """Return whether a content word tells what a text is about, and is not a function word of some language."""
     # a language with a file has its function words left out already, and the words of some are short: Vietnamese
     return len(word) >= _MIN_LINK or word.isdigit() or any(one.letters and one.letters.search(word) for one in _SPACED)
 

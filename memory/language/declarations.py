@@ -65,7 +65,7 @@ def declares(sentence: str) -> bool:
 
 
 def _telling(text: str) -> list[str]:
-    """Return the words of a text that are no function words of a language with a file."""
+    """Return the words of a text that are not function words of a language with a file."""
     words = _WORD.findall(_CLITIC.sub(" ", text))
     return [word for word in words if word.casefold() not in _SPACED_FUNCTION_WORDS]
 

@@ -12,7 +12,7 @@ from react_mem.memory.language import LANGUAGES
 from react_mem.memory.language.folding import fold
 
 _MARKS = "".join(chr(code) for code in range(0x300, 0x2000) if unicodedata.category(chr(code)).startswith("M"))
-"""Signs that are part of a word though they are no letters: the vowels of Hindi or Thai, an accent with no letter of
+"""Signs that are part of a word though they are not letters: the vowels of Hindi or Thai, an accent with no letter of
 its own."""
 
 _WORD = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")

@@ -86,7 +86,7 @@ def is_pleasantry(sentence: str) -> bool:
 
 
 def is_request(sentence: str) -> bool:
-    """Return whether a sentence tells the assistant to do something now, which is no fact about the user.
+    """Return whether a sentence tells the assistant to do something now, which is not a fact about the user.
 
     >>> is_request("write me a haiku"), is_request("帮我写一首诗"), is_request("Call me Lan")
     (True, True, False)
@@ -167,7 +167,7 @@ def speaks_of_self(text: str) -> bool:
 
 
 def statements_in(text: str, limit: int | None = None) -> list[str]:
-    """Return what a user states, word for word: sentences that are no question, request, pleasantry or program text.
+    """Return what a user states, word for word: sentences, without questions, requests, pleasantries and code.
 
     What is said on the way to a question is kept: "I am vegetarian, what can I eat?" states "I am vegetarian".
 
@@ -196,7 +196,7 @@ def statements_in(text: str, limit: int | None = None) -> list[str]:
 
 
 def may_state(words: str) -> bool:
-    """Return whether words may state something: they are no question, request or pleasantry, and more than one word.
+    """Return whether words may state something: they are not a question, request or pleasantry, and more than one word.
 
     Args:
         words: A clause or a sentence, of which a model has said nothing.

@@ -43,7 +43,7 @@ class Window:
 
     Args:
         tokens: The tokens of it.
-        known: Whether that is known of the model; what is only assumed is no reason to cut what the user just said.
+        known: Whether that is known of the model; what is only assumed is not a reason to cut what the user just said.
     """
 
     tokens: int

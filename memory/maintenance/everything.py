@@ -37,7 +37,7 @@ async def maintain_all(store: BaseStore, runners: Runners, user_id: str | None =
     for user in [user_id] if user_id is not None else await users_with(store, *places):
         try:
             memory = MemoryFacade(store)
-            # a flow logs experience and has no conversation; a node with hooks is no agent, and learns nothing
+            # a flow logs experience and has no conversation; a node with hooks is not an agent, and learns nothing
             experienced = await memory.experience.agents(user)
             wanted = dict.fromkeys([*await agents_with_work(memory, user), *experienced])
             for agent in [name for name in wanted if name in names and name not in down]:

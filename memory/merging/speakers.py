@@ -1,7 +1,7 @@
 """Speakers in a user's conversations, by name.
 
 A question names them all the time ("What did Ann say about the trip?") and their own words hardly ever do: their names
-say who is speaking and are no words to look for. Names are few and change rarely, so a process keeps them for a while
+say who is speaking and are not words to look for. Names are few and change rarely, so a process keeps them for a while
 and a read needs no round trip to learn them.
 """
 

@@ -159,7 +159,7 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
 
     Args:
         message: The message.
-        named: What stands in the place of a block that is no text.
+        named: What stands in the place of a block that is not text.
     """
     if isinstance(message.content, str):
         return message.content.strip()

@@ -68,7 +68,7 @@ class MemoryQuery(BaseModel):
         """The time of asking, `extra["now"]` or else the present.
 
         Raises:
-            ValueError: If `extra["now"]` is no time.
+            ValueError: If `extra["now"]` is not a time.
         """
         told = self.extra.get("now")
         try:

@@ -32,7 +32,7 @@ class Reference(BaseModel):
 class Knowledge(Record):
     """Something that holds across memories, found like a fact, and shown as what it is.
 
-    It is no history: when what it stands on has changed, it is drawn again or dropped, and its sources have theirs.
+    It is not history: when what it stands on has changed, it is drawn again or dropped, and its sources have theirs.
 
     Args:
         form: A pattern (what keeps happening), a rule (what to do), a preference or a generalisation.

@@ -25,7 +25,7 @@ class ProfileFieldSpec(BaseModel):
     options: tuple[str, ...] = ()
 
     def problem(self, value: str) -> str:
-        """Return why this is no value of the field; empty if it is one.
+        """Return why this is not a value of the field; empty if it is one.
 
         >>> ProfileFieldSpec(type="integer").problem("forty")
         "'forty' is not an integer"

@@ -49,7 +49,7 @@ def receipt_of(items: Iterable[Item], changes: Iterable[Change], messages: int) 
     """Return the receipt of some writes, of which nothing has been checked yet.
 
     Args:
-        items: The records as they were; what else is written, such as bookkeeping, is no memory.
+        items: The records as they were; what else is written, such as bookkeeping, is not a memory.
         changes: The writes.
         messages: How many messages of the user's said it.
     """

@@ -147,7 +147,7 @@ class Unsaid:
             left = self._said(item)
         changed: Value = {}
         if left != whole_text(item.value):
-            # what is no text, such as an image, has no words to keep
+            # what is not text, such as an image, has no words to keep
             changed = {"content": left, "text": left[:MAX_INDEXED_CHARS], "keywords": ""}
         elif any(map(self._sayings.hint, [str(item.value.get("keywords") or "")])):
             changed = {"keywords": ""}

@@ -158,7 +158,7 @@ class DialogMemoryStore(ScopeStore):
         Args:
             user_id: The owner.
             session_id: The conversation.
-            messages: LangChain messages with ids, in order. Tool calls and results are no dialogue and are left out.
+            messages: LangChain messages with ids, in order. Tool calls and results are not dialogue and are left out.
             agent_id: The agent that talks.
 
         Returns:

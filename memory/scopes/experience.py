@@ -89,7 +89,7 @@ class ExperienceMemoryStore(ScopeStore):
             agent_id: The agent that took the step.
 
         Raises:
-            ValueError: If it is no step; the message names the field and the fix.
+            ValueError: If it is not a step; the message names the field and the fix.
         """
         step = step_data
         if not isinstance(step, StepExperience):

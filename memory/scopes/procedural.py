@@ -90,7 +90,7 @@ class ProceduralMemoryStore(ScopeStore):
             agent_id: Who adds it.
 
         Raises:
-            ValueError: If it is no skill; the message names the field and the fix.
+            ValueError: If it is not a skill; the message names the field and the fix.
         """
         skill = sop
         if not isinstance(skill, Skill):
@@ -130,7 +130,7 @@ def _rank(result: MemoryResultItem) -> tuple[bool, float]:
     if not SKILL.matches(result.payload):
         return (True, 0.0)
     skill = Skill.from_value(result.payload)
-    # a lesson is no procedure, and stands beside the one that is followed
+    # a lesson is not a procedure, and stands beside the one that is followed
     return (not skill.tool_sops, -promise(skill))
 
 

@@ -135,7 +135,7 @@ class ScopeStore:
         """Keep what an event says; what is there already stays as it is.
 
         Raises:
-            ValueError: If the data is no record of this scope; the message names the field and the fix.
+            ValueError: If the data is not a record of this scope; the message names the field and the fix.
         """
         # its conversation and agent are the event's unless it names its own
         fields = model_of(self.scope, event.data).model_fields

@@ -163,7 +163,7 @@ def of_dims(statement: str, dims: int) -> str:
         statement: SQL with `{dims}` and `{inline}`.
         dims: The length.
     """
-    # 1,500 bytes for what is no vector: a piece of text has 100 words, of 8 bytes each
+    # 1,500 bytes for what is not a vector: a piece of text has 100 words, of 8 bytes each
     return statement.replace("{dims}", str(int(dims))).replace("{inline}", str(min(8_160, 2 * int(dims) + 1_500)))
 
 

@@ -156,7 +156,7 @@ def _parameters(op: RecallOp, calibration: Calibration) -> dict[str, Any]:
         "without": [storable(key) for key in op.without],
         # the same wherever the database thinks it is
         "starts": [f"{period.start} 00:00Z" for period in periods],
-        "ends": [f"{period.end} 24:00Z" for period in periods],  # the day after the last of the calendar is no date
+        "ends": [f"{period.end} 24:00Z" for period in periods],  # the day after the last of the calendar is not a date
         "decay": fusion.TIME_DECAY_DAYS,
         "kernel": [weight if place == middle else weight * window for place, weight in enumerate(fusion.KERNEL)],
         "w_cosine": on[Arm.VECTOR] * fusion.VECTOR * calibration.rise,

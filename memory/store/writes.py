@@ -18,7 +18,7 @@ from react_mem.memory.store.model_guard import hold_model
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 _STATEMENT_ROWS = 1_000
-"""Rows a statement: with 384 dimensions 2 MB. More are no faster, and would be in memory twice at once."""
+"""Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice at once."""
 
 # Arrays: a statement takes 65,535 parameters at most, and an array is one. Sorted by item, so that two batches over the
 # same items lock them in the same order.

@@ -50,7 +50,7 @@ def read_summary(answer: str) -> str:
 
 
 def objection(summary: str, told: Told) -> str:
-    """Return why a text is no summary at all; empty where it may be one.
+    """Return why a text is not a summary at all; empty where it may be one.
 
     Args:
         summary: What the model wrote.

@@ -187,7 +187,7 @@ class Summarising:
         """Return what a model makes of a prompt, within the length.
 
         Raises:
-            ExtractionError: If it fails, or its answer is no summary.
+            ExtractionError: If it fails, or its answer is not a summary.
         """
         self._calls += 1
         length = self.settings.summary_length

@@ -59,7 +59,7 @@ def support(text: str, own: Sequence[str], assistant: Sequence[str], tainted: bo
 
     Args:
         text: What somebody, such as a model, says that the user stated.
-        own: The user's messages, the latest last; what they only show in them is no word of theirs.
+        own: The user's messages, the latest last; what they only show in them is not a word of theirs.
         assistant: What the assistant said just before the latest of them.
         tainted: Whether what a tool returned, a page or a quotation says was shown beside them: then no yes counts.
 
@@ -160,7 +160,7 @@ def answered(
     if not is_borne_out(wording, [reply, *assistant, *before]):
         return None
     denied, states = is_denied(reply), is_denied(wording)
-    # what is no plain yes, such as "not yet" in whatever words, may be a no
+    # what is not a plain yes, such as "not yet" in whatever words, may be a no
     agrees = not denied and (is_pleasantry(reply) or assents(reply))
     if (denied and not states) or (states and agrees and not any(map(is_denied, assistant))):
         return None

@@ -82,7 +82,7 @@ def resolve(text: str, said_at: datetime, zone: tzinfo, proposed: str) -> When:
         said_at: When they were said; without a zone, in UTC.
         zone: The user's time zone.
         proposed: "", "DATE" of an event, "DATE..", "..DATE" or "DATE..DATE", where a DATE is a year, a month, a day
-            or a minute in ISO 8601. Anything else is no proposal.
+            or a minute in ISO 8601. Anything else is not a proposal.
 
     >>> resolve("I fly to Rome tomorrow at 3pm", datetime(2026, 3, 3, 12, tzinfo=UTC), UTC, "").event_at.isoformat()
     '2026-03-04T15:00:00+00:00'
@@ -169,7 +169,7 @@ def _zone(value: str) -> tzinfo | None:
                 return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
         elif _ZONE.fullmatch(part):
             for spelt in (part, part.title(), part.upper()):
-                # a folder of zones is no zone, and not every system says so in the same way
+                # a folder of zones is not a zone, and not every system says so in the same way
                 with suppress(ValueError, OSError, LookupError):
                     return ZoneInfo(spelt)
     return None

@@ -18,7 +18,7 @@ iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso885
 gb2312 gbk gb18030 big5 big5hkscs euc-jp euc-kr shift_jis iso2022_jp iso2022_kr tis-620 mac-roman mac-cyrillic
 """
 _KNOWN = frozenset(codecs.lookup(name).name for name in _NAMES.split())
-"""Encodings of pages. Python knows more, some of which are no text and some slow on purpose-made input."""
+"""Encodings of pages. Python knows more, some of which are not text and some slow on purpose-made input."""
 
 _VALID_AS_UTF8 = frozenset(
     codecs.lookup(name).name for name in ("iso2022_jp", "iso2022_kr", "utf-16", "utf-16-le", "utf-16-be", "utf-32")

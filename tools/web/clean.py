@@ -75,7 +75,7 @@ def clean(markup: str) -> Article:
         from lxml import html  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingPackage("trafilatura") from error
-    # a failure to parse one page is no news for whoever runs this
+    # a failure to parse one page is not news for whoever runs this
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
     logging.getLogger("htmldate").setLevel(logging.CRITICAL)
     parser = html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True)

@@ -72,7 +72,7 @@ class PageFetcher:
 
         Raises:
             PageRefused: If it, or where it redirects to, is not on the public internet.
-            PageError: If it cannot be had, is too large, or is no text.
+            PageError: If it cannot be had, is too large, or is not text.
         """
         try:
             async with asyncio.timeout(seconds):

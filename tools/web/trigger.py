@@ -15,7 +15,7 @@ Decision = Literal["search", "ask", "no"]
 """Search; leave it to the model; or do not search, whatever the model would say."""
 
 _ENDS = 600
-"""Characters at either end of a long message that are read: what is pasted in between is no question."""
+"""Characters at either end of a long message that are read: what is pasted in between is not a question."""
 
 _PERSONAL = 0.5
 """Malus of speaking of oneself, or of what is one's own as a rule: whether "the best phone that I can buy today"

@@ -6,7 +6,7 @@ import re
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 MAX_URL_CHARS = 2000
-"""Length that browsers and servers agree on; longer ones are no address to cite."""
+"""Length that browsers and servers agree on; longer ones are not to be cited."""
 
 _TRACKING = re.compile(
     r"utm_\w+|ga_\w+|mc_[ce]id|[dgf]clid|fbclid|gclsrc|gbraid|wbraid|msclkid|yclid|igshid|ref_src|_hsenc|_hsmi|vero_id",

@@ -40,7 +40,7 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
     """Return the themes of a user. Compute only: a second for thousands of facts.
 
     Args:
-        facts: All facts; what is over, and what only an unread statement says, is no theme.
+        facts: All facts; what is over, and what only an unread statement says, is not a theme.
         episodes: All episodes, which tell by their goals what they were about.
         named: The concepts that have names: no theme says less than one of these.
     """

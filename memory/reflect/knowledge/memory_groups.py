@@ -20,7 +20,7 @@ from react_mem.memory.model.records import Episode, Fact, Level
 
 MAX_FACTS = 500
 MAX_EPISODES = 200
-"""The latest, which one run looks at: what nobody speaks of any more is no habit."""
+"""The latest, which one run looks at: what nobody speaks of any more is not a habit."""
 
 SMALLEST, LARGEST = 3, 12
 """Memories of a group: two say hardly more than each alone, and a small model minds no more than a dozen."""

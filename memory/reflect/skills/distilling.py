@@ -57,7 +57,7 @@ def find(traces: Sequence[Trace], tools: Collection[str]) -> list[Findings]:
 
     Args:
         traces: The turns of one agent with one user, the oldest first.
-        tools: The tools that there are; what takes another one is no procedure.
+        tools: The tools that there are; what takes another one is not a procedure.
     """
     kinds: dict[str, list[Trace]] = {}
     for trace in traces:

@@ -48,7 +48,7 @@ async def record_turn(
         steps: What it did, in order: `action` and `error` each, as working memory has them.
         success: Whether the turn came off; by default, whether its last step did.
         task_type: What kind of task it was.
-        goal: What was asked for; needed only where `turn_id` is no message that memory has.
+        goal: What was asked for; needed only where `turn_id` is not a message that memory has.
 
     Returns:
         The skills that were followed, as they are now; none where the turn is logged already, or did nothing.

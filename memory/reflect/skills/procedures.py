@@ -13,7 +13,7 @@ MIN_SUPPORT = 3
 """Turns that a procedure must have carried: two may be alike by chance, and waiting for more delays what is learnt."""
 
 MAX_STEPS = 12
-"""Steps of a procedure: more is no procedure but one case, and would fill the prompt."""
+"""Steps of a procedure: more is not a procedure but one case, and would fill the prompt."""
 
 _ODD_ONES = 10
 """One turn in so many may do without a step that all the others take."""

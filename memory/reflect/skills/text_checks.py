@@ -73,7 +73,7 @@ class SkillEvidence:
     def _given(self) -> frozenset[tuple[str, ...]]:
         values = {value for trace in self.traces for value in trace.values}
         grams = {gram for value in values for gram in _grams(value, min(len(value), _GRAM))}
-        # "2" and "a" are no secrets, and words of the trade are used for what they mean
+        # "2" and "a" are not secrets, and words of the trade are used for what they mean
         return frozenset(g for g in grams if len("".join(g)) > 1 and not self._vocabulary.issuperset(g))
 
 

@@ -47,7 +47,7 @@ def parse(answer: Mapping[str, Any], tools: Collection[str] = ()) -> Plan:
         tools: The tools there are.
 
     Raises:
-        InvalidOutput: If it is no plan.
+        InvalidOutput: If it is not a plan.
 
     >>> plan = parse({"goal": "tea", "steps": [{"id": 1, "description": "boil water", "depends_on": [7]}]})
     >>> plan.graph.steps[0].depends_on, plan.repairs

@@ -52,7 +52,7 @@ class TaskEvidence:
 
 
 def evidence_in(messages: Sequence[BaseMessage]) -> list[TaskEvidence]:
-    """Return what the user said and what tools returned, the latest first; what the agent says is no evidence."""
+    """Return what the user said and what tools returned, the latest first; what the agent says is not evidence."""
     found = []
     for message in reversed(messages):
         by_user = isinstance(message, HumanMessage)

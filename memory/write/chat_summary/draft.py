@@ -53,7 +53,7 @@ class SummaryDraft:
 
 
 async def ask(model: BaseChatModel, messages: list[BaseMessage], *, seconds: float, max_tokens: int) -> SummaryDraft:
-    """Ask a model once. An answer that is of no use is no error: asking again would cost as much again.
+    """Ask a model once. An answer that is of no use is not an error: asking again would cost as much again.
 
     Args:
         model: The model; its client does not retry.

@@ -288,14 +288,14 @@ class Composer:
         if relation == "same":
             if any(denies_instead(one.clause.text, put[0]) for one in fact.clauses):
                 return "unsure"
-            # a number that the fact does not have is no repetition of it
+            # a number that the fact does not have is not a repetition of it
             new = numbers(part or quote) - set(re.findall(r"\d+", fact.proposed.when))
             return "same" if meant and new <= set[str]().union(*map(numbers, put), *map(spelt, put)) else "new"
         if relation not in CHANGING or (meant and origin is Origin.USER):
             return relation
         if relation in ("ends", "forget"):
             raise Refused("the user's words do not name what is to be ended")
-        # a request about a page is no doubt of what is known
+        # a request about a page is not a doubt of what is known
         return "unsure" if origin is not Origin.USER or may_state(quote) else "new"
 
     def _retirement(self, fact: Located, put: Sequence[str], part: str) -> Relation:

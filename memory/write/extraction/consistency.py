@@ -77,7 +77,7 @@ def reads_stranger(sentence: str, said: Vocabulary, strange: Vocabulary) -> bool
 
 
 def repeats(sentence: str, known: Iterable[str]) -> bool:
-    """Return whether a sentence only says a known fact again: that is no word of its end.
+    """Return whether a sentence only says a known fact again: that is not a word of its end.
 
     >>> repeats("User has a dog.", ["I have a dog"]), repeats("User has no dog any more.", ["I have a dog"])
     (True, False)

@@ -43,7 +43,7 @@ def is_borne_out(sentence: str, sources: Sequence[str]) -> bool:
     >>> is_borne_out("User lives in Rome.", said), is_borne_out("User lives in Milan.", said)
     (True, False)
     """
-    # a model's word for the user is no name
+    # a model's word for the user is not a name
     told = without_user(sentence)
     if not told.strip() or Told(sources).invented(told):
         return False
@@ -110,7 +110,7 @@ def about_whom(about: str, shown: Sequence[str], quote: str = "") -> str:
         return "user"
     if content_words(name) and share(name, shown) < _NAMED:
         return "user"
-    # "she" is no name; "An" is one, though it is a word as well
+    # "she" is not a name; "An" is one, though it is a word as well
     is_named = content_words(name) or set(_LETTERS.findall(name)) <= set[str]().union(*map(names, shown))
     return name if is_named else "user"
 

@@ -51,7 +51,7 @@ class Located:
 
     @property
     def quote(self) -> str:
-        """The user's exact words; an ellipsis stands for what is between clauses that are no neighbours."""
+        """The user's exact words; an ellipsis stands for what is between clauses that are not neighbours."""
         return " … ".join(joined(one.clause for one in run) for run in runs(self.clauses))
 
     @property
@@ -96,7 +96,7 @@ def part_of_each(group: Sequence[Located]) -> dict[int, str]:
         return {}
     whole = joined(one.clause for one in clauses)
     parts = divided(whole, [fact.sentence for fact in group])
-    # a whole is no part: "Yes" to two questions says neither
+    # a whole is not a part: "Yes" to two questions says neither
     if any(part == whole or part not in fact.quote for fact, part in zip(group, parts, strict=True)):
         return {}
     return {id(fact): part for fact, part in zip(group, parts, strict=True)}

@@ -150,7 +150,7 @@ def _told_until(text: str, sentence: str) -> int:
     told = without_user(sentence)
     vocabulary, said = Vocabulary([told]), words(told)
     joined = fold("".join(said))
-    # "thu" is no word to go by, but "thủ" is
+    # "thu" is not a word to go by, but "thủ" is
     telling = {fold(word) for word in content_words(told) if may_link(word)}
     spans = list(word_spans(text))
     end = 0
