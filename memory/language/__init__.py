@@ -239,73 +239,85 @@ def _read(file: Traversable) -> dict[str, Any]:
     return read
 
 
-def _load(code: str, data: Mapping[str, Any]) -> Language:
-    unspaced = bool(data.get("unspaced"))
+class _File:
+    """The data of a language, read as words and patterns."""
 
-    def compiled(source: str) -> re.Pattern[str]:
-        return re.compile(source, re.IGNORECASE | re.VERBOSE)
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self._data = data
+        self._typed_plain = str(data.get("typed_plain") or "").split()
 
-    typed_plain = str(data.get("typed_plain") or "").split()
+    def patterns(self, name: str) -> list[re.Pattern[str]]:
+        """Return the patterns under a name."""
+        return [re.compile(source, re.IGNORECASE | re.VERBOSE) for source in self._sources(name)]
 
-    def sources(name: str) -> list[str]:
-        found = list(data.get(name) or ())
-        # without diacritics words of other languages look alike: only beside one that is of no other
-        own = rf"^(?=[\x00-\x7f]*$)(?=.*\b(?:{'|'.join(typed_plain)})\b).*?"
-        return [*found, *(f"{own}(?:{unmarked(source)})" for source in found if typed_plain)]
+    def one_of(self, name: str) -> re.Pattern[str]:
+        """Return the patterns under a name as one, which is faster: this is asked about every sentence."""
+        either = "|".join(f"(?:{source})" for source in self._sources(name)) or "(?!)"
+        return re.compile(either, re.IGNORECASE | re.VERBOSE)
 
-    def one_of(name: str) -> re.Pattern[str]:
-        # one pattern is faster than several, and this is asked about every sentence
-        return compiled("|".join(f"(?:{source})" for source in sources(name)) or "(?!)")
+    def listed(self, name: str) -> frozenset[str]:
+        """Return the words under a name."""
+        return frozenset(str(self._data.get(name) or "").split())
 
-    def listed(name: str) -> frozenset[str]:
-        return frozenset(str(data.get(name) or "").split())
-
-    def any_word(name: str) -> re.Pattern[str]:
-        words = sorted(listed(name), key=len, reverse=True)
+    def any_word(self, name: str) -> re.Pattern[str]:
+        """Return a pattern for the words under a name."""
+        words = sorted(self.listed(name), key=len, reverse=True)
         # between letters without spaces there is no end of a word
-        bound = "" if unspaced else r"\b"
+        bound = "" if self._data.get("unspaced") else r"\b"
         return re.compile(f"{bound}(?:{'|'.join(map(re.escape, words)) or '(?!)'}){bound}", re.IGNORECASE)
 
-    groups = [line.split() for line in (data.get("same") or ())]
-    single = [line.split() for line in (data.get("one_at_a_time") or ())]
+    def groups(self, name: str) -> list[list[str]]:
+        """Return the words that a line each counts as one."""
+        return [line.split() for line in self._data.get(name) or ()]
+
+    def _sources(self, name: str) -> list[str]:
+        found = list(self._data.get(name) or ())
+        # without diacritics words of other languages look alike: only beside one that is of no other
+        own = rf"^(?=[\x00-\x7f]*$)(?=.*\b(?:{'|'.join(self._typed_plain)})\b).*?"
+        return [*found, *(f"{own}(?:{unmarked(source)})" for source in found if self._typed_plain)]
+
+
+def _load(code: str, data: Mapping[str, Any]) -> Language:
+    file = _File(data)
+    single = file.groups("one_at_a_time")
     return Language(
         code=code,
         called=frozenset(data.get("called") or ()),
-        unspaced=unspaced,
+        unspaced=bool(data.get("unspaced")),
         writes=re.compile(data["writes"]),
         letters=re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
-        words=any_word("words"),
-        asks=one_of("asks"),
-        unasked=one_of("unasked"),
-        first_person=any_word("first_person"),
-        second_person=any_word("second_person"),
-        small_words=listed("words"),
-        hollow=listed("hollow"),
-        unfinished=one_of("unfinished"),
-        tells_own=one_of("tells_own"),
-        tells=one_of("tells"),
-        finite=one_of("finite"),
-        denies=one_of("denies"),
-        pleasantries=listed("pleasantries"),
-        chatter=one_of("chatter"),
-        requests=one_of("requests"),
-        forgets=tuple(map(compiled, sources("forgets"))),
-        forgets_last=one_of("forgets_last"),
-        totality=one_of("totality"),
-        forgets_all=one_of("forgets_all"),
-        overview=one_of("overview"),
-        small_talk=one_of("small_talk"),
-        asks_time=one_of("asks_time"),
+        words=file.any_word("words"),
+        asks=file.one_of("asks"),
+        unasked=file.one_of("unasked"),
+        first_person=file.any_word("first_person"),
+        second_person=file.any_word("second_person"),
+        small_words=file.listed("words"),
+        hollow=file.listed("hollow"),
+        unfinished=file.one_of("unfinished"),
+        tells_own=file.one_of("tells_own"),
+        tells=file.one_of("tells"),
+        finite=file.one_of("finite"),
+        denies=file.one_of("denies"),
+        pleasantries=file.listed("pleasantries"),
+        chatter=file.one_of("chatter"),
+        requests=file.one_of("requests"),
+        forgets=tuple(file.patterns("forgets")),
+        forgets_last=file.one_of("forgets_last"),
+        totality=file.one_of("totality"),
+        forgets_all=file.one_of("forgets_all"),
+        overview=file.one_of("overview"),
+        small_talk=file.one_of("small_talk"),
+        asks_time=file.one_of("asks_time"),
         sum_words=tuple(data.get("sum_words") or ()),
         number_words=tuple(number_words(data)),
         # a ? marks those of questions only, a * those of searches only
-        stop=frozenset(word.rstrip("?") for word in listed("stop") if not word.endswith("*")),
-        unsearched=frozenset(word.rstrip("*") for word in listed("stop") if not word.endswith("?")),
-        abbreviations=listed("abbreviations"),
-        abbreviations_before_numbers=listed("abbreviations_before_numbers"),
+        stop=frozenset(word.rstrip("?") for word in file.listed("stop") if not word.endswith("*")),
+        unsearched=frozenset(word.rstrip("*") for word in file.listed("stop") if not word.endswith("?")),
+        abbreviations=file.listed("abbreviations"),
+        abbreviations_before_numbers=file.listed("abbreviations_before_numbers"),
         endings=tuple(str(data.get("endings") or "").split()),
         stemmer=str(data.get("stemmer") or ""),
-        same={word: group[0] for group in (*groups, *single) for word in group},
+        same={word: group[0] for group in (*file.groups("same"), *single) for word in group},
         single=frozenset(group[0] for group in single),
         times=data.get("times") or {},
         cues=data.get("cues") or {},
