@@ -46,7 +46,7 @@ MOVED = {
 }
 """Each key of the flat form, with its place in the nested one."""
 
-_TOPICS = frozenset(place.partition(".")[0] for place in MOVED.values())
+_TOPICS = frozenset(["profile", *(place.partition(".")[0] for place in MOVED.values())])
 
 
 def in_topics(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -172,7 +172,5 @@ def test_an_agents_file_and_its_flows_may_be_in_either_form(tmp_path: Path) -> N
 
 def test_a_topic_whose_keys_are_all_commented_out_has_its_defaults(tmp_path: Path) -> None:
     path = tmp_path / "bare.yaml"
-    path.write_text(
-        "manager: react_mem\nmemory:\n  recall:\n    # dialog: false\n  extraction:\n  summaries:\n  web:\n"
-    )
+    path.write_text("manager: react_mem\nmemory:\n  recall:\n    # dialog: false\n  profile:\n  summaries:\n  web:\n")
     assert load_agent_config_file(path).memory == MemoryPolicy()
