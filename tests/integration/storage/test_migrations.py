@@ -9,11 +9,14 @@ import pytest
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import Jsonb
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.store import StorageSettings, migrations, reembed
 from tests.support.databases import fresh_database, open_memory_store, word_model
+from tests.support.linking import SCOPES, record
 
 FIRST = Path(__file__).with_name("first_schema.sql")
 MODEL = word_model(16)
@@ -156,3 +159,49 @@ async def test_a_database_that_is_embedded_anew_has_the_same_tables(first: str) 
     settings = StorageSettings.model_validate({"database_url": first})
     assert await reembed.reembed(settings, MODEL, lambda count: None) == 15
     assert await shape(first) == before
+
+
+async def test_links_that_were_kept_go_and_are_derived_from_the_records(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", tuple(one for one in migrations.MIGRATIONS if one[0] <= 18))
+        await bring_up_to_date(first)
+    [before] = await told(first, _VALUES)
+    said = [record("message", "m1"), record("message", "m2", minute=1), record("fact", "f", "m1:steps", "m2")]
+    kept = {"kind": "links", "node": {"type": "fact", "scope": "semantic"}, "edges": [["m1", "dialog", "support"]]}
+    # whatever else is there: it does not stop the migration, nor a write after it
+    odd = {
+        "id": "odd",
+        "kind": "episode",
+        "source_ids": 7,
+        "links": [{"to": None}, 1],
+        "alike": [],
+        "created_at": "soon",
+    }
+    rows = [
+        ("memory.zoe.links", "f", kept),
+        ("memory.zoe.meta", "linked", {"kind": "linked"}),
+        ("memory.zoe.meta", "revision", {"revision": 3}),
+        ("elsewhere.zoe.links", "f", kept),
+        ("memory.zoe.episodic", "odd", odd),
+        *((f"memory.zoe.{SCOPES[one.kind]}", one.id, one.to_value()) for one in said),
+    ]
+    async with await connect(first) as conn:
+        for prefix, key, value in rows:
+            await conn.execute(
+                "INSERT INTO store (prefix, key, value) VALUES (%s, %s, %s)", (prefix, key, Jsonb(value))
+            )
+    await bring_up_to_date(first)
+    [after] = await told(first, _VALUES)
+    left = {(prefix, key) for prefix, key, *_ in after} - {(prefix, key) for prefix, key, *_ in before}
+    assert left == {(prefix, key) for prefix, key, _ in rows} - {
+        ("memory.zoe.links", "f"),
+        ("memory.zoe.meta", "linked"),
+    }
+    async with open_memory_store(first, MODEL) as store, store:
+        await store.aput(("memory", "zoe", "episodic"), "odd", odd, index=False)
+        found = (await reader(store, "zoe")(["f"]))["f"]
+        assert {(edge.to, str(edge.kind)) for edge in found.edges.values()} == {("m1", "support"), ("m2", "support")}
+        # an id that another owner has, too, is another record
+        assert await reader(store, "ann")(["f"]) == {}
