@@ -34,7 +34,7 @@ _SLIM: LiteralString = (
     + ", ".join(f"'{name}', value -> '{name}'" for name in FIELDS)
     + ")"
 )
-"""What links are derived from."""
+"""Fields from which links are derived."""
 
 _BY_KEY: LiteralString = (
     "(SELECT one.prefix, one.key, one.value FROM store one WHERE one.prefix = space AND one.key = id LIMIT 1) s"
