@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -162,7 +163,7 @@ class TurnMemory:
         identity = identify(runtime, config)
         return cls(agent, runtime, config, tell or runtime.stream_writer, identity, node, blocking)
 
-    @property
+    @cached_property
     def turns(self) -> Turns | None:
         """The user's turns; None where memory is off."""
         if self.identity is None or self.runtime.store is None:
@@ -186,7 +187,7 @@ class TurnMemory:
             self.say("retrieve", "off", why_off(self.runtime, self.config))
             return Recalled()
         query = await asyncio.to_thread(ask, self.identity)
-        if not query.scopes:
+        if not (query.scopes or thread):
             return Recalled()
         try:
             async with asyncio.timeout(self.agent.policy.recall.timeout):
