@@ -135,8 +135,8 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
     milestone = EPISODE.matches(value) and value.get("level") == Level.MILESTONE
     supports = LinkKind.MILESTONE if milestone else _OF_SOURCES.get(kind_of(value).name, LinkKind.SUPPORT)
     for name, why in _FIELDS.items():
-        named = value.get(name) or ()
-        for target in [named] if isinstance(named, str) else named:
+        named = value.get(name)
+        for target in named if isinstance(named, list | tuple) else [named]:
             # a part of a message, such as the steps of its turn, is the message
             part = name == "source_ids" and isinstance(target, str)
             add(target.partition(":")[0] if part else target, supports if why is LinkKind.SUPPORT else why)
