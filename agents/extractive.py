@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import (
     AIMessage,
-    AIMessageChunk,
     BaseMessage,
     HumanMessage,
     SystemMessage,
@@ -19,11 +17,11 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from react_mem.agents.answering_model import AnsweringModel
 from react_mem.agents.quoting import (
     OWN_ANSWER,
     SAID,
@@ -78,7 +76,7 @@ _OPERATOR = re.compile(r"[\d)]\s*(?:\*\*|//|[+*/%^×÷]|\s[−-]\s)\s*[\d(.−-]
 _DATE = re.compile(r"\d{1,4}/\d{1,2}/\d{1,4}")
 
 
-class ExtractiveChatModel(BaseChatModel):
+class ExtractiveChatModel(AnsweringModel):
     """A chat model that generates nothing: it quotes the remembered sentence that answers best.
 
     A question is answered with a quote from the memories in the prompt or from this conversation, a statement is
@@ -93,10 +91,6 @@ class ExtractiveChatModel(BaseChatModel):
     capabilities: ClassVar[Capabilities] = Capabilities(follows_instructions=False)
     name: str | None = "extractive"
     stands_in: bool = False
-
-    @property
-    def _llm_type(self) -> str:
-        return "extractive"
 
     def bind_tools(
         self,
@@ -123,42 +117,8 @@ class ExtractiveChatModel(BaseChatModel):
         """
         _cannot_fill()
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=_answer(messages, kwargs, self.stands_in))])
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return self._generate(messages, stop, None, **kwargs)
-
-    def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> Iterator[ChatGenerationChunk]:
-        yield from _chunks(_answer(messages, kwargs, self.stands_in))
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(_answer(messages, kwargs, self.stands_in)):
-            yield chunk
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
+        return _answer(messages, options, self.stands_in)
 
 
 def _cannot_fill() -> NoReturn:
@@ -408,29 +368,3 @@ def _in_quotes(text: str) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _QUOTE_CHARS else text[: _QUOTE_CHARS - 1] + "…"
-
-
-def _chunks(message: AIMessage) -> Iterator[ChatGenerationChunk]:
-    """Cut a message into words, the way a generating model streams; the last chunk carries the rest of it."""
-    for word in re.findall(r"\s*\S+\s*", str(message.content)):
-        yield ChatGenerationChunk(message=AIMessageChunk(content=word, response_metadata={}))
-    calls = [
-        {
-            "name": call["name"],
-            "args": json.dumps(call["args"]),
-            "id": call["id"],
-            "index": i,
-            "type": "tool_call_chunk",
-        }
-        for i, call in enumerate(message.tool_calls)
-    ]
-    yield ChatGenerationChunk(
-        message=AIMessageChunk(
-            content="",
-            tool_call_chunks=calls,
-            additional_kwargs=message.additional_kwargs,
-            usage_metadata=message.usage_metadata,
-            response_metadata=message.response_metadata,
-            chunk_position="last",
-        )
-    )

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, ClassVar
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import (
     AIMessage,
@@ -26,13 +26,14 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.messages.tool import invalid_tool_call, tool_call
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_core.utils.json_schema import dereference_refs
 from pydantic import Field
 
+from react_mem.agents.answering_model import AnsweringModel, last_chunk
 from react_mem.agents.models import name_of
 from react_mem.agents.text_form import FINAL, STOP, AnswerStream, parse_reply
 from react_mem.memory.runtime import Capabilities
@@ -46,7 +47,7 @@ _NO_TOOL = "none"
 """The name of an invalid call whose text named no tool."""
 
 
-class TextDialect(BaseChatModel):
+class TextDialect(AnsweringModel):
     """A tool-calling chat model made of one that only writes text. Without tools it is that model, unchanged.
 
     Args:
@@ -64,10 +65,6 @@ class TextDialect(BaseChatModel):
     def model_name(self) -> str:
         """Return the name of the inner model: the text form is no other model."""
         return name_of(self.inner)
-
-    @property
-    def _llm_type(self) -> str:
-        return "text-dialect"
 
     def bind_tools(
         self,
@@ -97,25 +94,15 @@ class TextDialect(BaseChatModel):
         must_call = tool_choice not in (None, False, "auto", "none")
         return TextDialect(inner=self.inner, tool_specs=named or specs, must_call=must_call and bool(specs))
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        response = self.inner.invoke(self._as_text(messages), config=_HIDDEN, stop=self._stop(stop))
-        return ChatResult(generations=[ChatGeneration(message=self._as_message(response))])
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
+        return self._as_message(self.inner.invoke(self._as_text(messages), config=_HIDDEN, stop=self._stop(stop)))
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _aanswer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         response = await self.inner.ainvoke(self._as_text(messages), config=_HIDDEN, stop=self._stop(stop))
-        return ChatResult(generations=[ChatGeneration(message=self._as_message(response))])
+        return self._as_message(response)
+
+    def _pieces(self, text: str) -> Sequence[str]:
+        return [text]
 
     async def _astream(
         self,
@@ -135,7 +122,7 @@ class TextDialect(BaseChatModel):
                 sent += len(piece)
                 yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
         message = self._as_message(whole if whole is not None else AIMessage(""))
-        yield _as_chunk(message, skip=sent)
+        yield last_chunk(message, skip=sent)
 
     def _stop(self, stop: list[str] | None) -> list[str] | None:
         return [STOP, *(stop or [])] if self.tool_specs else stop
@@ -188,30 +175,6 @@ class TextDialect(BaseChatModel):
                 reply.thought, tool_calls=[tool_call(name=reply.action, args=reply.args or {}, id=call_id)]
             )
         return AIMessage(reply.answer or "", additional_kwargs={"thought": reply.thought} if reply.thought else {})
-
-
-def _as_chunk(message: AIMessage, skip: int) -> ChatGenerationChunk:
-    """Return a message as the last chunk of a stream that has already sent `skip` characters of its text."""
-    calls = [*message.tool_calls, *message.invalid_tool_calls]
-    return ChatGenerationChunk(
-        message=AIMessageChunk(
-            content=str(message.content)[skip:],
-            additional_kwargs=message.additional_kwargs,
-            response_metadata=message.response_metadata,
-            usage_metadata=message.usage_metadata,
-            tool_call_chunks=[
-                {
-                    "name": call["name"],
-                    "args": json.dumps(call["args"]) if isinstance(call["args"], dict) else call["args"],
-                    "id": call["id"],
-                    "index": index,
-                    "type": "tool_call_chunk",
-                }
-                for index, call in enumerate(calls)
-            ],
-            chunk_position="last",
-        )
-    )
 
 
 def _action_text(message: AIMessage) -> str:

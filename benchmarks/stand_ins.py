@@ -10,23 +10,22 @@ import json
 import random
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.embeddings import Embeddings
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
+
+from react_mem.agents.answering_model import AnsweringModel
 
 DIMS = 384
 """As many as the local embedder's."""
@@ -153,7 +152,7 @@ class TimedEmbeddings(Embeddings):
                 self.seconds += time.perf_counter() - self._since
 
 
-class InstantModel(BaseChatModel):
+class InstantModel(AnsweringModel):
     """Answers at once, and fills in the form of `memory.write.extraction` with what the user said they keep.
 
     Args:
@@ -166,10 +165,6 @@ class InstantModel(BaseChatModel):
     remembers: Callable[[str], list[tuple[str, dict[str, Any]]]] | None = None
     asked: list[list[BaseMessage]] = Field(default_factory=list)
     offered: list[Any] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "instant"
 
     def prompt_tokens(self, first: int = 0) -> list[int]:
         """Return about how many tokens the prompts had, from the `first` on, tools included."""
@@ -191,39 +186,10 @@ class InstantModel(BaseChatModel):
 
         return RunnableLambda(fill)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=self._answer(messages))])
+    def _pieces(self, text: str) -> Sequence[str]:
+        return [piece for piece in text.partition(" ") if piece]
 
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        """Stream the answer in two parts, or the calls in one."""
-        answer = self._answer(messages)
-        first, _, rest = answer.text.partition(" ")
-        chunks = [AIMessageChunk(content=first), AIMessageChunk(content=f" {rest}", chunk_position="last")]
-        if answer.tool_calls:
-            parts: Any = [
-                {"name": call["name"], "args": json.dumps(call["args"]), "id": call["id"], "index": place}
-                for place, call in enumerate(answer.tool_calls)
-            ]
-            chunks = [AIMessageChunk(content="", tool_call_chunks=parts, chunk_position="last")]
-        for message in chunks:
-            chunk = ChatGenerationChunk(message=message)
-            if run_manager:
-                await run_manager.on_llm_new_token(message.text, chunk=chunk)
-            yield chunk
-
-    def _answer(self, messages: list[BaseMessage]) -> AIMessage:
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         self.asked.append(messages)
         number = len(self.asked)
         if self.remembers is None or isinstance(messages[-1], ToolMessage):

@@ -23,10 +23,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain.agents import create_agent
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import tool
 from langgraph.graph.state import CompiledStateGraph
@@ -35,6 +32,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Composed, Identifier
 
 from benchmarks.report import environment, print_table, write_json
+from react_mem.agents.answering_model import AnsweringModel
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
@@ -61,30 +59,20 @@ _MEMORY_TABLES = ("store", "store_vectors")
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
-class ScriptedModel(BaseChatModel):
+class ScriptedModel(AnsweringModel):
     """Calls the tool once a turn, then answers."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
         """Return the model itself: it knows its tool."""
         return self
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         said = paragraph(f"answer {len(messages)}")
         answer = AIMessage(said)
         if not isinstance(messages[-1], ToolMessage):
             call = {"name": "look_up", "args": {"topic": said[:40]}, "id": f"call_{len(messages)}", "type": "tool_call"}
             answer = AIMessage(said, tool_calls=[call])
-        return ChatResult(generations=[ChatGeneration(message=answer)])
+        return answer
 
 
 @tool

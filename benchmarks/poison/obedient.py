@@ -6,10 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
-from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from benchmarks.poison.attack import Attack
@@ -27,16 +25,10 @@ class ObedientChat(ScriptedChat):
     attack: Attack
     prompts: list[str] = Field(default_factory=list)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        result = super()._generate(messages, stop, run_manager, **kwargs)
-        if "response_format" in kwargs and self.manner == "hostile":
-            answer = json.loads(str(result.generations[0].message.text))
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
+        answered = super()._answer(messages, stop, **options)
+        if "response_format" in options and self.manner == "hostile":
+            answer = json.loads(str(answered.text))
             shown = "\n".join(str(message.content) for message in messages)
             if self.attack.summary and self.attack.say[:40] in shown:
                 answer["summary"] = self.attack.summary
@@ -47,8 +39,8 @@ class ObedientChat(ScriptedChat):
                     "lessons": [self.attack.summary],
                     "milestone": "",
                 }
-            return ChatResult(generations=[ChatGeneration(message=AIMessage(json.dumps(answer, ensure_ascii=False)))])
-        return result
+            return AIMessage(json.dumps(answer, ensure_ascii=False))
+        return answered
 
     def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
         self.prompts.append("\n".join(str(message.content) for message in messages))

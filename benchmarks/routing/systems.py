@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.tools import BaseTool
 from langgraph.store.memory import InMemoryStore
 
 from benchmarks.routing.data import ToolData
+from react_mem.agents.answering_model import AnsweringModel
 from react_mem.memory.context import count_tokens, tool_tokens
 from react_mem.tools.routing.find_tools import make_find_tools
 from react_mem.tools.routing.route_vectors import PREPARING
@@ -132,7 +132,7 @@ class Switched:
         return Chosen(names, choice.picked, choice.by, choice.layers)
 
 
-class Oracle(BaseChatModel):
+class Oracle(AnsweringModel):
     """Stands in for a small model that always picks right from what it is shown: the best that can come of asking.
 
     Args:
@@ -141,27 +141,17 @@ class Oracle(BaseChatModel):
 
     needed: Mapping[str, tuple[Sequence[str], Sequence[str]]]
 
-    @property
-    def _llm_type(self) -> str:
-        return "oracle"
-
     def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[Any, Any]:
         """Answer with JSON anyway."""
         return RunnableLambda(lambda messages, config: {"raw": self.invoke(messages, config), "parsed": None})
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         shown = messages[-1].text
         request = shown[shown.index("<request>") + 9 : shown.index("</request>")].strip()
         tools, layers = self.needed[request]
         seen = set(re.findall(r"^(\w+):", shown.partition("</tools>")[0], re.MULTILINE))
         said = {"tools": [name for name in tools if name in seen], "layers": list(layers)}
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(json.dumps(said)))])
+        return AIMessage(json.dumps(said))
 
 
 class Meter(BaseCallbackHandler):

@@ -9,22 +9,20 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import ToolCall, tool_call
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 
 from benchmarks.writing.answers import turn_of
 from benchmarks.writing.case import Case, Manner
 from benchmarks.writing.labels import label
 from benchmarks.writing.peer_answers import langmem_calls, mem0_memories
+from react_mem.agents.answering_model import AnsweringModel
 
 _MEM0 = "## Existing Memories"
 
 
-class ScriptedChat(BaseChatModel):
+class ScriptedChat(AnsweringModel):
     """Answers with the case's replies, and says about a turn what the case's script says.
 
     Args:
@@ -35,10 +33,6 @@ class ScriptedChat(BaseChatModel):
     case: Case
     manner: Manner = "correct"
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
         return self.bind(tools=list(tools), **kwargs)
 
@@ -48,27 +42,19 @@ class ScriptedChat(BaseChatModel):
 
         return self.bind(response_format=schema) | RunnableLambda(read)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         shown = "\n".join(str(message.content) for message in messages)
-        tools = [_name(tool) for tool in kwargs.get("tools", ())]
+        tools = [_name(tool) for tool in options.get("tools", ())]
         if "Proposal" in tools:
             labels = label(self.case, self.manner, shown)
-            answer = _calling([tool_call(name="Proposal", args=labels, id="call-1")])
-        elif "Memory" in tools:
-            answer = _calling(langmem_calls(self.case, self.manner, shown))
-        elif _MEM0 in shown:
-            answer = AIMessage(mem0_memories(self.case, self.manner, shown))
-        elif "response_format" in kwargs:
-            answer = AIMessage(json.dumps(label(self.case, self.manner, shown), ensure_ascii=False))
-        else:
-            answer = self._reply(messages)
-        return ChatResult(generations=[ChatGeneration(message=answer)])
+            return _calling([tool_call(name="Proposal", args=labels, id="call-1")])
+        if "Memory" in tools:
+            return _calling(langmem_calls(self.case, self.manner, shown))
+        if _MEM0 in shown:
+            return AIMessage(mem0_memories(self.case, self.manner, shown))
+        if "response_format" in options:
+            return AIMessage(json.dumps(label(self.case, self.manner, shown), ensure_ascii=False))
+        return self._reply(messages)
 
     def _reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
         """Answer the user, after a call of the tool that the case's turn tells of."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.messages import AIMessage, BaseMessage
 from pydantic import Field
 
+from react_mem.agents.answering_model import AnsweringModel
 
-class TextModel(BaseChatModel):
+
+class TextModel(AnsweringModel):
     """Says the script, in order; past its end, the last line again. Heeds no stop words, as not every server does.
 
     Args:
@@ -25,10 +23,6 @@ class TextModel(BaseChatModel):
     piece: int = 3
     prompts: list[list[BaseMessage]] = Field(default_factory=list)
 
-    @property
-    def _llm_type(self) -> str:
-        return "text-only"
-
     def _next(self, messages: list[BaseMessage]) -> str:
         self.prompts.append(list(messages))
         said = self.script[min(len(self.prompts), len(self.script)) - 1]
@@ -36,25 +30,8 @@ class TextModel(BaseChatModel):
             raise said
         return str(said)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        message = AIMessage(self._next(messages), response_metadata={"finish_reason": "stop"})
-        return ChatResult(generations=[ChatGeneration(message=message)])
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
+        return AIMessage(self._next(messages), response_metadata={"finish_reason": "stop"})
 
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        text = self._next(messages)
-        for start in range(0, len(text), self.piece):
-            yield ChatGenerationChunk(message=AIMessageChunk(text[start : start + self.piece]))
-        last = AIMessageChunk("", response_metadata={"finish_reason": "stop"}, chunk_position="last")
-        yield ChatGenerationChunk(message=last)
+    def _pieces(self, text: str) -> list[str]:
+        return [text[start : start + self.piece] for start in range(0, len(text), self.piece)]

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda
 from pydantic import Field
 
+from react_mem.agents.answering_model import AnsweringModel
 from react_mem.errors import ExtractionError
 from react_mem.memory.llm import calls
 from react_mem.memory.llm.asking import Asker, ModelQuestion
@@ -58,15 +57,11 @@ def watched(seconds: float | None) -> Watched:
     return Watched(None if seconds is None else asyncio.get_running_loop().time() + seconds)
 
 
-class Recording(BaseChatModel):
+class Recording(AnsweringModel):
     """Notes the bounds of each call, and fails it."""
 
     max_tokens: int | None = None
     seen: list[tuple[int | None, int]] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "recording"
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, AIMessage]:
         return self.bind(**kwargs)
@@ -74,22 +69,7 @@ class Recording(BaseChatModel):
     def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[Any, Any]:
         return self | RunnableLambda(lambda raw: {"raw": raw, "parsed": None})
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise NotImplementedError
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _answer(self, messages: list[BaseMessage], stop: list[str] | None = None, **options: Any) -> AIMessage:
         self.seen.append((self.max_tokens, _limits.get()))
         raise ConnectionError("it is down")
 
