@@ -35,7 +35,7 @@ class Tally:
     """Counts of a run.
 
     Args:
-        successes: Of each episode, whether it came off.
+        successes: Of each episode, whether it succeeded.
         steps: Of each episode, how many steps it took.
         offered: Of each episode, how many skills were offered.
         crossed: Skills offered to a user that come from another one.

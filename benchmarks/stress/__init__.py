@@ -13,7 +13,7 @@ dates, and questions with the turns that bear the answer. Categories: 1 several 
 
 What makes it hard is what makes it hard in life. A user returns to the same few subjects, and friends, colleagues and
 neighbours have dogs, rents and running times as well. Answers are full of the words of their subject. About half of the
-questions use other words than the turn they look for. Where something was said anew because it had changed, the old
+questions use other words than the turn they look for. Where something was said again because it had changed, the old
 turn and the new one are both evidence. Some questions need two to four turns.
 
 How it was made: what users say, the questions, the first lines of the answers and whatever is asked about them were

@@ -1,4 +1,4 @@
-"""The arm of the graph: what hangs together with what the other arms have found counts for more, or is found by it.
+"""The arm of the graph: what is linked with what the other arms have found counts for more, or is found by it.
 
 It asks for the links of what was found, one round trip, and for the records of what only they lead to, another one
 where there is any. Both come after the answer of the other arms, which is why it is off unless a policy names it.

@@ -43,7 +43,7 @@ class LoggedTurn:
         task_type: What kind of task it was.
         goal: What was asked for; empty where that is not known.
         steps: What it did, in order.
-        succeeded: Whether it came off.
+        succeeded: Whether it succeeded.
     """
 
     session_id: str
@@ -129,7 +129,7 @@ class ExperienceMemoryStore(ScopeStore):
     async def get_successful_traces(
         self, task_type: str, limit: int = 50, *, user_id: str
     ) -> list[list[StepExperience]]:
-        """Return the turns that came off, of a kind of task, the latest first.
+        """Return the turns that succeeded, of a kind of task, the latest first.
 
         Args:
             task_type: The kind of task; empty for any.

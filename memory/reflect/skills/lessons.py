@@ -42,7 +42,7 @@ def lessons(traces: Sequence[Trace]) -> list[Lesson]:
     """Find the lessons in turns for one kind of task, those that turns speak against as well.
 
     Args:
-        traces: The turns, whether they came off or not.
+        traces: The turns, whether they succeeded or not.
     """
     found: list[Lesson] = []
     for tool in sorted({step.tool for trace in traces for step in trace.steps if not step.success}):

@@ -56,7 +56,7 @@ class KnownSkill:
         """Return the skill that a draft makes, or the one that it is about, perhaps changed; None where it makes none.
 
         What somebody gave by hand, without sources, is never changed. An archived skill is taken up again, on
-        probation, only for turns that came off with its tools after it was last followed.
+        probation, only for turns that succeeded with its tools after it was last followed.
 
         Args:
             draft: The draft, checked.

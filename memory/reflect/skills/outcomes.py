@@ -46,7 +46,7 @@ async def record_turn(
         turn_id: What the turn answers: the id of the message's record, or of whatever else there is one of a turn.
         offered: The ids of the skills that the agent was shown.
         steps: What it did, in order: `action` and `error` each, as working memory has them.
-        success: Whether the turn came off; by default, whether its last step did.
+        success: Whether the turn succeeded; by default, whether its last step did.
         task_type: What kind of task it was.
         goal: What was asked for; needed only where `turn_id` is not a message that memory has.
 
@@ -98,7 +98,7 @@ def uses_of(skills: Sequence[Skill], steps: Sequence[Mapping[str, Any]], *, succ
     Args:
         skills: The skills.
         steps: What the agent did, in order: `action` and `error` each.
-        success: Whether the turn came off.
+        success: Whether the turn succeeded.
     """
     uses = {skill.id: use for skill in skills if (use := use_of(skill, steps, success=success)) is not None}
     went_through = [[step.tool for step in skill.tool_sops] for skill in skills if uses.get(skill.id)]
@@ -122,7 +122,7 @@ def use_of(skill: Skill, steps: Sequence[Mapping[str, Any]], *, success: bool) -
     Args:
         skill: The skill.
         steps: What the agent did, in order: `action` and `error` each.
-        success: Whether the turn came off.
+        success: Whether the turn succeeded.
     """
     due = [step.tool for step in skill.tool_sops]
     if not due:

@@ -1,4 +1,4 @@
-"""Procedures without a model: which tools, in which order, the turns that came off have in common."""
+"""Procedures without a model: which tools, in which order, the turns that succeeded have in common."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MIN_SHARE = 1 / 3
 common."""
 
 _MIN_SUCCESS = 2 / 3
-"""Of the turns that took its steps, how many must have come off: else something is missing in it."""
+"""Of the turns that took its steps, how many must have succeeded: else something is missing in it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def procedures(
     use a tool, and each part is looked at by itself.
 
     Args:
-        traces: The turns, whether they came off or not, the oldest first.
+        traces: The turns, whether they succeeded or not, the oldest first.
         shortest: How many tools a procedure has at least.
         needs: By tool, those without which it is known to fail.
     """

@@ -1,4 +1,4 @@
-"""Experience as traces: the steps of one turn, in order, what was asked for and whether it came off."""
+"""Experience as traces: the steps of one turn, in order, what was asked for and whether it succeeded."""
 
 from __future__ import annotations
 
