@@ -60,7 +60,7 @@ def look(page: Path, *how: str) -> str:
 def test_the_page_draws_the_memories_and_runs_nothing_of_theirs(page: Path) -> None:
     shown = look(page, "--dump-dom")
     assert 'data-drawn="78:' in shown
-    assert "<title>Memories and how they hang together</title>" in shown
+    assert "<title>Memories and their links</title>" in shown
     assert re.search(r"78 memories, \d+ links", shown)
     assert "onerror" not in re.sub(r"(?s)<script>.*</script>", "", shown)
     picture = page.with_name("graph.png")

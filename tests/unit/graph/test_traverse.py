@@ -1,4 +1,4 @@
-"""Going through the graph: what is around, what matters, and how two memories hang together."""
+"""Going through the graph: what is around, what matters, and how two memories are linked."""
 
 from __future__ import annotations
 
