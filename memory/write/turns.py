@@ -12,6 +12,7 @@ statements word for word, so that nothing said is lost.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +24,10 @@ from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.work.workers import worker_name
 from react_mem.memory.write.chain_upkeep import fold
-from react_mem.memory.write.claims import claim, offer_unread
+from react_mem.memory.write.claims import claim, offer_unread, release
 from react_mem.memory.write.drawing import draw
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.storing import AgentStep, store_turn
@@ -88,7 +90,7 @@ class Turns(Session):
         for _ in range(_MAX_CALLS):
             due, more, wishes = await claim(self, worker)
             if wishes and ungranted is None:
-                granted, ungranted = await self._grant(wishes)
+                granted, ungranted = await self._grant(wishes, due, worker)
                 total += granted
             if not due:
                 break
@@ -108,10 +110,16 @@ class Turns(Session):
             raise ungranted
         return total
 
-    async def _grant(self, wishes: Sequence[SearchItem]) -> tuple[TurnReport, Exception | None]:
+    async def _grant(
+        self, wishes: Sequence[SearchItem], due: Sequence[PendingTurn], worker: str
+    ) -> tuple[TurnReport, Exception | None]:
         """Forget for good what the user asked to forget before a crash; return why it could not be."""
         try:
             return TurnReport(problem=await grant_wishes(self.memory.store, self.user_id, wishes)), None
+        except asyncio.CancelledError:
+            # the turns that were claimed with it must not wait until the claim runs out
+            await asyncio.shield(release(self, due, worker))
+            raise
         except Exception as error:
             # it is tried again; what was said is read meanwhile
             log.warning("what the user asked to forget is still to be erased: %s", cause_of(error))

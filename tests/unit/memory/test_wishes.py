@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -156,3 +157,28 @@ async def test_a_turn_and_its_end_ask_for_wishes_only_beside_what_they_read_anyw
     with_wishes = [ops for ops in searched if any(op.namespace_prefix == meta for op in ops)]
     assert with_wishes, "what a crash left is looked for"
     assert not [ops for ops in with_wishes if all(op.namespace_prefix == meta for op in ops)]
+
+
+async def test_a_worker_that_is_stopped_while_it_forgets_leaves_the_turns_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = MortalStore()
+    await say(store, "I like green tea.", 0)
+    await turns(store, Labeller(Says("green tea"))).extract()
+    await say(store, "Forget that I like green tea!", 1)
+
+    async def stopped(*_: Any, **__: Any) -> Any:
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as stopping:
+        stopping.setattr("react_mem.memory.write.wishes.forget", stopped)
+        with pytest.raises(asyncio.CancelledError):
+            await turns(store, FORGETS).extract()
+        await say(store, "I have a boat.", 2)
+        with pytest.raises(asyncio.CancelledError):
+            await turns(store, FORGETS).extract()
+    [waiting] = await turns(store, None).memory.pending("ann")
+    assert not waiting["claimed_by"]
+    await turns(store, FORGETS).extract()
+    assert "green tea" not in await told(store)
+    assert "boat" in await told(store)
