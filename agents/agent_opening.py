@@ -75,7 +75,7 @@ async def open_agent(
         StorageError: If the database cannot be opened.
         StateSchemaError: If the state schema does not go with the manager's.
     """
-    config = await asyncio.to_thread(_load, agent)
+    config = await asyncio.to_thread(load_agent, agent)
     resolved = await asyncio.to_thread(
         resolve_agent,
         config,
@@ -109,7 +109,8 @@ async def open_agent(
             yield graph
 
 
-def _load(agent: str | Path | AgentConfig) -> AgentConfig:
+def load_agent(agent: str | Path | AgentConfig) -> AgentConfig:
+    """Return a config as it is, by the path of its YAML file, or by its name. Blocking."""
     if isinstance(agent, AgentConfig):
         return agent
     if isinstance(agent, Path) or str(agent).endswith((".yaml", ".yml")):

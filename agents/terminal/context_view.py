@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
 from langgraph.store.base import BaseStore
@@ -18,7 +18,6 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.memory_arguments import Subparsers
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.context import (
@@ -40,27 +39,13 @@ _NAMED = 5
 """Conversations that are named where the one asked for does not exist."""
 
 
-def add_context_parser(commands: Subparsers, user: Callable[[str], str], default_user: str) -> None:
-    """Add the subcommand to a command line.
-
-    Args:
-        commands: Where.
-        user: Checks a user's id.
-        default_user: Whose memory, if nobody is named.
-    """
-    context = commands.add_parser("context", help="see the prompt for a question, with the tokens of each part")
-    context.add_argument("--thread", required=True, help="the conversation")
-    context.add_argument("--query", help="the next question in it; by default the last one that was asked, once more")
-    context.add_argument("--user", type=user, default=default_user, help="whose memory (default: %(default)s)")
-    context.add_argument("--agent", default="assistant", help="the agent (default: %(default)s)")
-    context.add_argument("--json", action="store_true", help="print JSON")
-
-
-def run_context(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+async def run_context(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+) -> int:
     """Show a context.
 
     Args:
-        arguments: As `add_context_parser` read them.
+        arguments: As `command_line` read them.
         config: The agent.
         settings: The database.
         console: Where to draw.
@@ -78,12 +63,6 @@ def run_context(arguments: argparse.Namespace, config: AgentConfig, settings: St
             f"the agent {config.name} has the manager {config.manager}: its prompt is the system prompt and the whole "
             f"thread; name an agent with the manager {_MANAGER} by --agent"
         )
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    return asyncio.run(_run(arguments, config, settings, console))
-
-
-async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
     agent = await asyncio.to_thread(resolve_agent, config)
     async with open_storage(settings) as storage:
         graph = build_agent(agent, store=storage.memory, checkpointer=storage.checkpointer)

@@ -8,15 +8,15 @@ import dataclasses
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.config import AgentConfig
+from react_mem.agents.terminal.arguments import FORMATS
 from react_mem.agents.terminal.column import one_line
-from react_mem.agents.terminal.graph import draw
-from react_mem.agents.terminal.ordering import rank
 from react_mem.agents.terminal.output import CELL, Output, read_lines, write_lines
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import (
@@ -29,18 +29,26 @@ from react_mem.memory import (
     Receipt,
     StorageSettings,
 )
-from react_mem.memory.context import labelled
-from react_mem.memory.runtime import kind_named, open_storage, searched_scopes, title_of
+from react_mem.memory.context import is_over, labelled
+from react_mem.memory.language import is_question
+from react_mem.memory.runtime import KINDS, MESSAGE, kind_named, now, open_storage, searched_scopes, title_of
 
 SESSION = "terminal"
 """The conversation that a search from the command line counts as."""
 
+_MAX_DRAWN = 2_000
+"""Memories on a page, those with the most links: of more a browser draws nothing but a cloud, and takes its time."""
 
-def run_memory(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
+_ENDINGS = {".json": "json", ".graphml": "graphml", ".xml": "graphml"}
+
+
+async def run_memory(
+    arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console
+) -> int:
     """Carry out a subcommand.
 
     Args:
-        arguments: As `add_parser` read them.
+        arguments: As `command_line` read them.
         config: The agent.
         settings: The database.
         console: Where to draw.
@@ -53,34 +61,18 @@ def run_memory(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
         MemoryCommandError: If it cannot be carried out.
         StorageError: If the database cannot be opened.
     """
-    if config.models.embedding != "auto":
-        settings = settings.model_copy(update={"embedding": config.models.embedding})
-    return asyncio.run(_run(_Command(arguments, config, console), settings))
-
-
-async def _run(command: _Command, settings: StorageSettings) -> int:
-    verb = command.arguments.verb
+    command = _Command(arguments, config, console)
+    verb = arguments.verb
     if verb == "forget" and not command.is_sure():
         return 1
     # read before the database is opened: a file that does not exist is not a reason to start one
-    lines = await asyncio.to_thread(read_lines, command.arguments.file) if verb == "import" else []
+    lines = await asyncio.to_thread(read_lines, arguments.file) if verb == "import" else []
     async with open_storage(settings) as storage:
         memory = MemoryFacade(storage.memory, command.policy(), checkpointer=storage.checkpointer)
-        verbs: dict[str, Callable[[], Awaitable[int]]] = {
-            "list": lambda: command.list(memory),
-            "show": lambda: command.show(memory),
-            "correct": lambda: command.correct(memory),
-            "delete": lambda: command.delete(memory),
-            "threads": lambda: command.threads(memory),
-            "search": lambda: command.search(memory),
-            "history": lambda: command.history(memory),
-            "pending": lambda: command.pending(memory),
-            "export": lambda: command.export(memory),
-            "import": lambda: command.import_(memory, lines),
-            "graph": lambda: command.graph(memory),
-            "forget": lambda: command.forget(memory),
-        }
-        return await verbs[verb]()
+        if verb == "import":
+            return await command.import_(memory, lines)
+        carry_out: Callable[[MemoryFacade], Awaitable[int]] = getattr(command, verb)
+        return await carry_out(memory)
 
 
 class _Command:
@@ -238,12 +230,14 @@ class _Command:
     async def graph(self, memory: MemoryFacade) -> int:
         """Write the links between memories."""
         where = self.arguments.out
-        drawn = await draw(memory, self._user, where, self.arguments.format)
-        await asyncio.to_thread(write_lines, where, [drawn.text])
+        graph = await memory.graph.whole(self._user)
+        name = self.arguments.format or _ENDINGS.get(PurePath(where).suffix.lower(), "html")
+        shown = graph.largest(_MAX_DRAWN) if name == "html" else graph
+        await asyncio.to_thread(write_lines, where, [FORMATS[name](shown)])
         if where != "-":
-            nodes, links = len(drawn.graph.nodes), len(drawn.graph.links)
-            rest = f"; {drawn.left_out} more memories, with fewer links, are left out" if drawn.left_out else ""
-            data = {"memories": nodes, "links": links, "left_out": drawn.left_out, "file": where}
+            nodes, links, left_out = len(shown.nodes), len(shown.links), len(graph.nodes) - len(shown.nodes)
+            rest = f"; {left_out} more memories, with fewer links, are left out" if left_out else ""
+            data = {"memories": nodes, "links": links, "left_out": left_out, "file": where}
             self._out.report(data, f"{nodes} memories and {links} links are in {where}{rest}")
         return 0
 
@@ -267,6 +261,15 @@ class _Command:
 
 
 _ID = 8
+
+
+def rank(item: MemoryResultItem) -> tuple[int, int]:
+    """Return where a memory stands in a list, within which the order stays: facts first, questions last."""
+    payload = item.payload
+    past = payload.get("current") is False or is_over(payload, now())
+    asks = MESSAGE.matches(payload) and (payload.get("role") != "user" or is_question(str(payload.get("text", ""))))
+    place = [*KINDS].index(item.source) if item.source in KINDS and KINDS[item.source].listed else len(KINDS)
+    return (place, 1) if past or asks else (place, 0)
 
 
 def _short(id_: str) -> str:

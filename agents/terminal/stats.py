@@ -20,7 +20,6 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.model_errors import explain_model_error
 from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
-from react_mem.agents.terminal.memory_arguments import Subparsers
 from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import Statistics, connected, limited, load_embedding_model, statistics
@@ -29,31 +28,11 @@ _CHECK_TIMEOUT = 30.0
 """Seconds for a model to say a word: one that takes longer does not serve a conversation."""
 
 
-def add_stats_parser(commands: Subparsers, user: Callable[[str], str]) -> None:
-    """Add the subcommand to a command line.
-
-    Args:
-        commands: Where.
-        user: Checks a user's id.
-    """
-    stats = commands.add_parser("stats", help="what memory holds, and how database, models and server do")
-    stats.add_argument("--user", type=user, help="only this user's memory; by default everybody's, counted together")
-    stats.add_argument("--check", action="store_true", help="ask the models too: one text and one short answer")
-    stats.add_argument(
-        "--agent", default="assistant", help="whose models --check asks: a config's name or file (default: %(default)s)"
-    )
-    stats.add_argument("--url", help="read a running server's metrics instead, such as http://localhost:2024")
-    stats.add_argument(
-        "--header", action="append", default=[], type=_header, help="sent to it, as 'Authorization: Bearer TOKEN'"
-    )
-    stats.add_argument("--json", action="store_true", help="print JSON")
-
-
 def run_stats(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
     """Carry out the subcommand.
 
     Args:
-        arguments: As `add_stats_parser` read them.
+        arguments: As `command_line` read them.
         config: The agent, whose models `--check` asks.
         settings: The database.
         console: Where to draw.
@@ -107,8 +86,9 @@ class Probe:
 
 
 def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -> list[Callable[[], Awaitable[Probe]]]:
-    asked = config.models.embedding if config.models.embedding != "auto" else settings.embedding
-    embedder = found.embedding.name if asked == "auto" and found.embedding and found.embedding.name else asked
+    embedder = settings.embedding
+    if embedder == "auto" and found.embedding and found.embedding.name:
+        embedder = found.embedding.name
     spec = resolve_chat_spec(config.models.chat)
 
     async def embed() -> None:
@@ -280,10 +260,3 @@ def _duration(seconds: float) -> str:
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} seconds"
-
-
-def _header(value: str) -> tuple[str, str]:
-    name, colon, content = value.partition(":")
-    if not colon or not name.strip() or not value.isprintable():
-        raise argparse.ArgumentTypeError("a header looks like 'Authorization: Bearer TOKEN'")
-    return name.strip(), content.strip()

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
 
 from rich.console import Console
 from rich.text import Text
 
 from react_mem.agents.runners import configured_runners
-from react_mem.agents.terminal.memory_arguments import Subparsers
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import CLOSING_SECONDS, Worker, maintain_all, open_storage
 
 
-def add_worker_parsers(commands: Subparsers, user: Callable[[str], str]) -> None:
-    """Add the subcommands to a command line.
-
-    Args:
-        commands: Where.
-        user: Checks a user's id.
-    """
-    commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
-    maintain = commands.add_parser("maintain", help="do now what is done when a conversation has gone quiet, and end")
-    maintain.add_argument("--user", type=user, help="only this user's memory; everybody's by default")
-
-
-def run_worker(settings: StorageSettings, console: Console) -> int:
+async def run_worker(settings: StorageSettings, console: Console) -> int:
     """Work until the process is told to stop.
 
     Args:
@@ -43,11 +28,6 @@ def run_worker(settings: StorageSettings, console: Console) -> int:
         AgentConfigError: If the folder of the agents does not exist.
         StorageError: If the database cannot be opened.
     """
-    asyncio.run(_work(settings, console))
-    return 0
-
-
-async def _work(settings: StorageSettings, console: Console) -> None:
     stopped = asyncio.Event()
     for name in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
@@ -61,13 +41,14 @@ async def _work(settings: StorageSettings, console: Console) -> None:
         finally:
             # what is not finished by then is taken over by another worker
             await worker.close(CLOSING_SECONDS)
+    return 0
 
 
-def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, console: Console) -> int:
+async def run_maintain(user_id: str | None, settings: StorageSettings, console: Console) -> int:
     """Pick up what crashes left, conclude what has gone quiet, and reflect.
 
     Args:
-        arguments: As `add_worker_parsers` read them.
+        user_id: The one user whose memory to work on; None for everybody.
         settings: The database.
         console: Where to draw.
 
@@ -78,10 +59,6 @@ def run_maintain(arguments: argparse.Namespace, settings: StorageSettings, conso
         AgentConfigError: If the folder of the agents does not exist.
         StorageError: If the database cannot be opened.
     """
-    return asyncio.run(_maintain(arguments.user, settings, console))
-
-
-async def _maintain(user_id: str | None, settings: StorageSettings, console: Console) -> int:
     runners = await asyncio.to_thread(configured_runners)
     async with open_storage(settings) as storage:
         done = await maintain_all(storage.memory, runners, user_id)

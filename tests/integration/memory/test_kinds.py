@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from react_mem.agents.terminal.ordering import rank
+from react_mem.agents.terminal.memory import rank
 from react_mem.memory.context.memories import render_memories
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import Direction

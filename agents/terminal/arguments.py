@@ -1,0 +1,155 @@
+"""The arguments of `react-mem`."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import re
+from collections.abc import Callable
+from datetime import date, datetime, time
+
+from react_mem.memory import MemoryScope
+from react_mem.memory.runtime import Graph, to_graphml, to_html, to_json
+
+FORMATS: dict[str, Callable[[Graph], str]] = {"html": to_html, "json": to_json, "graphml": to_graphml}
+"""Forms of `react-mem memory graph`."""
+
+_MAX_USER = 512  # characters of a user's id that a run's context takes
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="react-mem", description="LangGraph agents that remember.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser("demo", help="watch an agent learn in one conversation and remember in the next")
+    demo.add_argument("--conversation", type=int, choices=(1, 2), help=argparse.SUPPRESS)
+    demo.add_argument("--user", default="demo", help=argparse.SUPPRESS)
+    owner = argparse.ArgumentParser(add_help=False)
+    owner.add_argument("--user", type=_user_id, default=_user_name(), help="whose memory (default: %(default)s)")
+    chat = commands.add_parser("chat", parents=[owner], help="talk to an agent; it remembers when you come back")
+    chat.add_argument("--agent", default="assistant", help="the name of an agent config, or the path of a YAML file")
+    chat.add_argument("--verbose", action="store_true", help="show what is retrieved, thought, done and stored")
+    _add_memory(commands.add_parser("memory", help="see, search, export, import and forget what is remembered"), owner)
+    context = commands.add_parser(
+        "context", parents=[owner], help="see the prompt for a question, with the tokens of each part"
+    )
+    context.add_argument("--thread", required=True, help="the conversation")
+    context.add_argument("--query", help="the next question in it; by default the last one that was asked, once more")
+    context.add_argument("--agent", default="assistant", help="the agent (default: %(default)s)")
+    context.add_argument("--json", action="store_true", help="print JSON")
+    _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
+    commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
+    maintain = commands.add_parser("maintain", help="do now what is done when a conversation has gone quiet, and end")
+    maintain.add_argument("--user", type=_user_id, help="only this user's memory; everybody's by default")
+    return parser
+
+
+def _add_stats(stats: argparse.ArgumentParser) -> None:
+    stats.add_argument(
+        "--user", type=_user_id, help="only this user's memory; by default everybody's, counted together"
+    )
+    stats.add_argument("--check", action="store_true", help="ask the models too: one text and one short answer")
+    stats.add_argument(
+        "--agent", default="assistant", help="whose models --check asks: a config's name or file (default: %(default)s)"
+    )
+    stats.add_argument("--url", help="read a running server's metrics instead, such as http://localhost:2024")
+    stats.add_argument(
+        "--header", action="append", default=[], type=_header, help="sent to it, as 'Authorization: Bearer TOKEN'"
+    )
+    stats.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_memory(memory: argparse.ArgumentParser, owner: argparse.ArgumentParser) -> None:
+    shared = argparse.ArgumentParser(add_help=False, parents=[owner])
+    shared.add_argument(
+        "--agent", default="assistant", help="the agent whose embedding model and policy to use (default: %(default)s)"
+    )
+    shared.add_argument("--json", action="store_true", help="print JSON")
+    scoped = argparse.ArgumentParser(add_help=False)
+    scoped.add_argument(
+        "--scope", action="append", type=MemoryScope, choices=list(MemoryScope), help="only this scope; may be repeated"
+    )
+    scoped.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
+
+    dated = argparse.ArgumentParser(add_help=False)
+    dated.add_argument(
+        "--as-of", type=_time, metavar="TIME", help="what was believed then: a date (its end), or a time, in ISO 8601"
+    )
+
+    verbs = memory.add_subparsers(dest="verb", required=True)
+    listing = verbs.add_parser(
+        "list", parents=[shared, scoped], help="what is remembered: facts first, then the rest, the latest first"
+    )
+    listing.add_argument(
+        "--all", action="store_true", help="what memory notes for itself too, such as chains of summaries"
+    )
+    show = verbs.add_parser("show", parents=[shared], help="one memory, whole")
+    show.add_argument("id", help="its id, or the beginning of it")
+    correct = verbs.add_parser("correct", parents=[shared], help="put your own words in the place of a fact")
+    correct.add_argument("id", help="its id, or the beginning of it")
+    correct.add_argument("text", help="what is true instead")
+    delete = verbs.add_parser("delete", parents=[shared], help="forget one memory, with what said it and came of it")
+    delete.add_argument("id", help="its id, or the beginning of it")
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+    verbs.add_parser("threads", parents=[shared], help="the conversations that were held, the latest first")
+    search = verbs.add_parser("search", parents=[shared, scoped, dated], help="what an agent would find")
+    search.add_argument("query", help="what to look for")
+    history = verbs.add_parser(
+        "history", parents=[shared, dated], help="facts that hold and that no longer do, with dates"
+    )
+    history.add_argument("query", nargs="?", default="", help="what to look for; everything by default")
+    history.add_argument("--limit", type=_count, default=50, help="how many, at most (default: %(default)s)")
+    verbs.add_parser("pending", parents=[shared], help="turns from which nothing has been drawn yet")
+    export = verbs.add_parser("export", parents=[shared], help="everything that is remembered, as JSON Lines")
+    export.add_argument("file", nargs="?", default="-", help="where to; by default, and for -, the standard output")
+    import_ = verbs.add_parser("import", parents=[shared], help="bring an export back; nothing is overwritten")
+    import_.add_argument("file", help="where from; - is the standard input")
+    graph = verbs.add_parser("graph", parents=[shared], help="links between memories: a page, JSON or GraphML")
+    graph.add_argument("--out", default="-", help="where to; by default, and for -, the standard output")
+    graph.add_argument(
+        "--format", choices=FORMATS, help="a page to look at, or for other programs (default: by the file's ending)"
+    )
+    forget = verbs.add_parser("forget", parents=[shared], help="forget one conversation, or everything about the user")
+    forget.add_argument("--session", help="only this conversation and what came of it")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _count(value: str) -> int:
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError("a limit is a whole number from 1 on")
+    return number
+
+
+def _time(value: str) -> datetime:
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+            return datetime.combine(date.fromisoformat(value), time.max).astimezone()
+        at = datetime.fromisoformat(value)
+        return at if at.tzinfo else at.astimezone()
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError("a time is an ISO 8601 date or time, such as 2026-03-03") from None
+
+
+def _user_id(value: str) -> str:
+    if not 1 <= len(value) <= _MAX_USER or not value.isprintable():
+        raise argparse.ArgumentTypeError(f"a user's id is 1 to {_MAX_USER} printable characters")
+    return value
+
+
+def _user_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        # a container may run under a number without a name
+        return "me"
+
+
+def _header(value: str) -> tuple[str, str]:
+    name, colon, content = value.partition(":")
+    if not colon or not name.strip() or not value.isprintable():
+        raise argparse.ArgumentTypeError("a header looks like 'Authorization: Bearer TOKEN'")
+    return name.strip(), content.strip()

@@ -1,3 +1,0 @@
-"""Errors of a turn, in words for the person who sees them."""
-
-from __future__ import annotations
