@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.types import StreamWriter
 
 from react_mem.graphs import events
-from react_mem.memory import MemoryResultItem, MemoryScope, telemetry
+from react_mem.memory import MemoryResultItem, MemoryScope, Profile, telemetry
 from react_mem.memory.context import WebAnswer
 from react_mem.memory.runtime import Recalled, Turns, cause_of, now
 
@@ -76,8 +76,9 @@ async def private_values(turns: Turns, recalled: Recalled) -> dict[str, str] | N
         except Exception as error:
             log.warning("the profile cannot be read: %s", cause_of(error))
             return None
-        return _values({} if profile is None else profile.to_value()["fields"])
-    return _values(next((item.payload["fields"] for item in recalled.results if _is_profile(item)), {}))
+        return {} if profile is None else profile.known_values()
+    found = next((item.payload for item in recalled.results if _is_profile(item)), None)
+    return {} if found is None else Profile.from_value(found).known_values()
 
 
 def not_searched(writer: StreamWriter) -> WebAnswer:
@@ -86,17 +87,6 @@ def not_searched(writer: StreamWriter) -> WebAnswer:
     missing = {"privacy": "memory cannot be read, so nobody knows what is private in the question"}
     events.search(writer, trigger="none", query="", urls=[], missing=missing)
     return WebAnswer(missing=missing)
-
-
-def _values(fields: dict[str, Any]) -> dict[str, str]:
-    """Return what the fields of a profile hold and have held, by what they are called."""
-    values = {}
-    for name, entry in fields.items():
-        values[name] = str(entry["value"])
-        for place, former in enumerate(entry.get("previous") or ()):
-            values[f"{name} former {place}"] = str(former["value"])
-    # what was cleared is not a value
-    return {name: value for name, value in values.items() if value}
 
 
 def _is_profile(item: MemoryResultItem) -> bool:

@@ -11,7 +11,6 @@ from langchain_core.tools import BaseTool, tool
 
 from react_mem.errors import ToolConfigError
 from react_mem.memory import MemoryPolicy
-from react_mem.memory.context import WebSettings
 from react_mem.tools.governed import under_policy
 from react_mem.tools.suggest import valid_names
 
@@ -85,7 +84,7 @@ def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list
         check_tool_name(name)
         found = _load(name, BUILT_IN.get(name, name))
         if policy is not None:
-            found = _web_search(policy.web) if name == "web_search" else under_policy(found, policy)
+            found = under_policy(found, policy)
         if found.name in loaded:
             raise ToolConfigError(
                 f"tools {origins[found.name]!r} and {name!r} are both called {found.name!r}; "
@@ -94,13 +93,6 @@ def load_tools(names: Sequence[str], policy: MemoryPolicy | None = None) -> list
         loaded[found.name] = found
         origins[found.name] = name
     return list(loaded.values())
-
-
-def _web_search(settings: WebSettings) -> BaseTool:
-    # here, as every tool's module is
-    from react_mem.tools.web_search import create_web_search
-
-    return create_web_search(settings)
 
 
 def _split(path: str) -> tuple[str, str]:

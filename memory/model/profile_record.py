@@ -38,6 +38,14 @@ class Profile(Record):
     kind: Literal["profile"] = "profile"
     fields: dict[str, ProfileField] = Field(default_factory=dict)
 
+    def known_values(self) -> dict[str, str]:
+        """Return what the fields hold and have held, by what they are called."""
+        values = {name: field.value for name, field in self.fields.items()}
+        for name, field in self.fields.items():
+            values |= {f"{name} former {place}": former.value for place, former in enumerate(field.previous)}
+        # what was cleared is not a value
+        return {name: value for name, value in values.items() if value}
+
     @classmethod
     def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
         """Return a profile as taken in from a file, with all that its fields hold and held."""

@@ -18,7 +18,7 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.tools.registry import load_tools
 from react_mem.tools.web import WebSearch
 from react_mem.tools.web.fetch import PageFetcher
-from react_mem.tools.web_search import create_web_search
+from react_mem.tools.web_search import web_search
 from tests.support.scripted_model import ScriptedModel, calls
 from tests.support.web_server import GOLD, Page, WebServer
 
@@ -32,22 +32,25 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebServer]:
     with WebServer() as server:
         monkeypatch.setenv("TAVILY_BASE_URL", server.base_url)
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-test")
+        monkeypatch.setattr(
+            "react_mem.tools.web_search.shared_search",
+            lambda settings: WebSearch(settings, fetcher=PageFetcher(server.network())),
+        )
         yield server
 
 
-async def call(web: WebServer, query: str, *, said: str = "please", store: Any = None) -> ToolMessage:
+async def call(query: str, *, said: str = "please", store: Any = None) -> ToolMessage:
     """Let an agent's model search for something, and return what it is told."""
-    search = WebSearch(SETTINGS, fetcher=PageFetcher(web.network()))
     agent = resolve_agent(
         AgentConfig(
             name="tester",
             manager="react",
             system_prompt="",
-            memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}}),
+            memory=MemoryPolicy.model_validate({"extraction": {"mode": "off"}, "web": SETTINGS}),
         ),
         model=ScriptedModel(script=[calls(("web_search", {"query": query})), "done"]),
         small_model=ScriptedModel(script=["never asked"]),
-        tools=[create_web_search(SETTINGS, search)],
+        tools=[web_search],
     )
     result = await build_agent(agent, store=store).ainvoke({"messages": [("user", said)]}, context=ANN)
     assert result["messages"][-1].text == "done"
@@ -65,7 +68,7 @@ async def known() -> InMemoryStore:
 
 async def test_it_returns_pages_with_their_addresses_that_cannot_end_their_block(web: WebServer) -> None:
     web.finds(web.page("/gold", GOLD), web.hostile("injection"))
-    told = await call(web, "gold price Hanoi")
+    told = await call("gold price Hanoi")
     assert told.status == "success"
     assert "rose to 150 million dong" in told.text
     assert web.url("/gold") in told.text
@@ -76,9 +79,9 @@ async def test_it_returns_pages_with_their_addresses_that_cannot_end_their_block
 async def test_who_the_user_is_or_was_called_is_not_searched_for_unless_they_ask(web: WebServer) -> None:
     store = await known()
     web.finds(web.page("/gold", GOLD))
-    await call(web, "gold price for Ann Lee, nguyen thi anh", said="What does gold cost?", store=store)
+    await call("gold price for Ann Lee, nguyen thi anh", said="What does gold cost?", store=store)
     assert web.queries[-1]["query"] == "gold price for"
-    await call(web, "Ann Lee", said="Search the web for Ann Lee", store=store)
+    await call("Ann Lee", said="Search the web for Ann Lee", store=store)
     assert web.queries[-1]["query"] == "Ann Lee"
 
 
@@ -87,17 +90,17 @@ async def test_where_the_profile_cannot_be_read_nothing_is_sent(web: WebServer) 
         async def abatch(self, ops: Any) -> Any:
             raise ConnectionError("no database")
 
-    told = await call(web, "gold price", store=Broken())
+    told = await call("gold price", store=Broken())
     assert (told.status, "the web is not searched now" in told.text) == ("error", True)
     assert web.queries == []
 
 
 async def test_what_failed_is_an_observation(web: WebServer) -> None:
     web.answers(Page(b"", "text/plain", 500))
-    told = await call(web, "gold price")
+    told = await call("gold price")
     assert told.status == "error"
     assert "nothing was found on the web (tavily: it failed" in told.text
-    assert "query is empty" in (await call(web, "  ")).text
+    assert "query is empty" in (await call("  ")).text
 
 
 def test_a_model_gives_a_query_and_nothing_else() -> None:
