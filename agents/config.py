@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -288,10 +288,12 @@ def _explain(details: ErrorDetails) -> str:
 
 
 def _fields_at(location: tuple[int | str, ...]) -> dict[str, Any] | None:
-    """Return the fields of the model at this key path; None where there is no model."""
+    """Return the fields that a file may give at this key path; None where there is no model."""
     model = _model_at(location)
-    # What the file gives; the name comes from the file itself.
-    return dict(_settable(model)) if model is not None else None
+    if model is None:
+        return None
+    # an agent's name comes from the file itself
+    return {name: field for name, field in model.model_fields.items() if (model, name) != (AgentConfig, "name")}
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel] | None:
@@ -326,7 +328,3 @@ def _below(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def _is_model(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def _settable(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
-    return ((name, field) for name, field in model.model_fields.items() if (model, name) != (AgentConfig, "name"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,41 +22,32 @@ class AgentContext(BaseModel):
     # a server passes other keys of `configurable` too
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    user_id: Annotated[
-        str | None,
-        Field(
-            min_length=1,
-            max_length=512,
-            description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
-        ),
-    ] = None
-    agent: Annotated[
-        str | None,
-        Field(description="The agent config to run: the name of a YAML file in agents/. Read by the graph `agent`."),
-    ] = None
-    model: Annotated[
-        str | None,
-        Field(
-            description="A chat model instead of the agent's, such as openai:gpt-4.1-mini.",
-            json_schema_extra={"langgraph_nodes": ["reason"]},
-        ),
-    ] = None
-    system_prompt: Annotated[
-        str | None,
-        Field(
-            description="Instructions instead of the agent's.",
-            json_schema_extra={"langgraph_nodes": ["reason"], "langgraph_type": "prompt"},
-        ),
-    ] = None
-    max_iterations: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=100,
-            description="How often the model may be called in one turn.",
-            json_schema_extra={"langgraph_nodes": ["reason"]},
-        ),
-    ] = None
+    user_id: str | None = Field(
+        None,
+        min_length=1,
+        max_length=512,
+        description="Whose memory to use. Ignored where the server authenticates users. Empty: no memory.",
+    )
+    agent: str | None = Field(
+        None, description="The agent config to run: the name of a YAML file in agents/. Read by the graph `agent`."
+    )
+    model: str | None = Field(
+        None,
+        description="A chat model instead of the agent's, such as openai:gpt-4.1-mini.",
+        json_schema_extra={"langgraph_nodes": ["reason"]},
+    )
+    system_prompt: str | None = Field(
+        None,
+        description="Instructions instead of the agent's.",
+        json_schema_extra={"langgraph_nodes": ["reason"], "langgraph_type": "prompt"},
+    )
+    max_iterations: int | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="How often the model may be called in one turn.",
+        json_schema_extra={"langgraph_nodes": ["reason"]},
+    )
 
     @classmethod
     def of(cls, context: Any, configurable: dict[str, Any] | None) -> AgentContext:

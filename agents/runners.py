@@ -12,14 +12,10 @@ from react_mem.memory.runtime import AgentRunner
 
 
 class ConfiguredRunners:
-    """The runners of agents by name, each built at its first work.
+    """The runners of every agent there is, each built at its first work. Blocking: it lists folders."""
 
-    Args:
-        names: The agents.
-    """
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
+    def __init__(self) -> None:
+        self._names = tuple(available_agents())
 
     def names(self) -> Sequence[str]:
         """Return the agents."""
@@ -42,8 +38,3 @@ def _runner(agent: str) -> AgentRunner | None:
     # a manager that remembers says how its work is done
     build_agent(resolved)
     return resolved.work.runner(agent)
-
-
-def configured_runners() -> ConfiguredRunners:
-    """Return the runners of every agent there is. Blocking: it lists folders."""
-    return ConfiguredRunners(available_agents())

@@ -83,19 +83,9 @@ def search(writer: StreamWriter, *, trigger: str, query: str, urls: Sequence[str
     writer({"type": "search", "trigger": trigger, "query": query, "urls": list(urls), "missing": dict(missing)})
 
 
-def switch(
-    writer: StreamWriter,
-    status: Literal["ok", "degraded"],
-    message: str,
-    *,
-    tools: Sequence[str] | None,
-    picked: Sequence[str],
-    layers: Sequence[str],
-    by: str,
-) -> None:
+def switch(writer: StreamWriter, status: ModelStatus, message: str, **choice: Any) -> None:
     """Report which tools a turn offers to the model, and what could not be asked for the choice."""
-    event = {"type": "switch", "status": status, "message": message, "tools": tools if tools is None else list(tools)}
-    writer({**event, "picked": list(picked), "layers": list(layers), "by": by})
+    writer({"type": "switch", "status": status, "message": message, **choice})
 
 
 def suggestion(writer: StreamWriter, *, tool: str, text: str, after: str, times: int) -> None:

@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse
 from langgraph.config import get_store
 
 from react_mem.agents.embedding import check_served_embeddings
-from react_mem.agents.runners import configured_runners
+from react_mem.agents.runners import ConfiguredRunners
 from react_mem.errors import AgentConfigError, ModelConfigError, ToolConfigError
 from react_mem.graphs.chat_summary import DEFAULT_AGENT, summarizer_for
 from react_mem.graphs.chat_summary_route import router as chat_summary
@@ -54,7 +54,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     if app.state.store is None:
         yield
         return
-    worker = Worker(app.state.store, await asyncio.to_thread(configured_runners))
+    worker = Worker(app.state.store, await asyncio.to_thread(ConfiguredRunners))
     try:
         yield
     finally:

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
-from react_mem.agents.runners import configured_runners
+from react_mem.agents.runners import ConfiguredRunners
 from react_mem.memory.runtime import TurnReport, identify, maintain_all
 
 
@@ -49,7 +49,7 @@ async def maintain(state: WorkDone, *, runtime: Runtime[MaintenanceContext]) -> 
     identity = identify(runtime, config)
     # where nobody is named, that means everybody with work to do
     named = identity is not None and not identity.development
-    runners = await asyncio.to_thread(configured_runners)
+    runners = await asyncio.to_thread(ConfiguredRunners)
     return _summed(await maintain_all(runtime.store, runners, identity.user_id if identity and named else None))
 
 

@@ -55,7 +55,6 @@ from react_mem.memory.runtime import (
     record_turn,
     taken_steps,
 )
-from react_mem.tools.routing.switch import Offer
 from react_mem.tools.working_memory_tools import recall_step
 
 if TYPE_CHECKING:
@@ -124,7 +123,9 @@ class MemoryNodes:
         if self._switching is None:
             recalled, answer = await retrieving
         else:
-            (recalled, answer), choice = await asyncio.gather(retrieving, self._choose(thread, memory))
+            (recalled, answer), choice = await asyncio.gather(
+                retrieving, self._switching.choose(thread, runtime, memory.turns)
+            )
             frame = replace(frame, tool_tokens=self._switching.tokens(choice) + self._task_tokens)
             chosen, favoured = self._switching.update(choice), choice.layers
         assembled = await memory.assemble(frame, recalled, answer.pages, favoured)
@@ -163,14 +164,6 @@ class MemoryNodes:
         assert self._tasks is not None  # noqa: S101 - narrows for the type checker
         tell = partial(events.task, runtime.stream_writer)
         return await self._tasks.begin(state["messages"], state.get("task"), identity, runtime.store, tell)
-
-    async def _choose(self, thread: Sequence[AnyMessage], memory: TurnMemory) -> Offer:
-        assert self._switching is not None  # noqa: S101 - narrows for the type checker
-        store, writer, turns = memory.runtime.store, memory.runtime.stream_writer, memory.turns
-        if turns is None:
-            return await self._switching.choose(thread, store, writer)
-        experience, user_id = turns.memory.experience, turns.user_id
-        return await self._switching.choose(thread, store, writer, experience=experience, user_id=user_id)
 
     async def _frame(self, thread: Sequence[AnyMessage], runtime: Runtime[AgentContext]) -> Frame:
         context = AgentContext.of(runtime.context, get_config().get("configurable"))

@@ -66,7 +66,7 @@ class _SwitchNodes:
     async def switch(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Choose the tools of the turn."""
         require_input(state["messages"])
-        choice = await self._switching.choose(state["messages"], runtime.store, runtime.stream_writer)
+        choice = await self._switching.choose(state["messages"], runtime)
         return self._switching.update(choice)
 
     async def reason(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:

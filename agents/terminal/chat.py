@@ -197,9 +197,8 @@ class Chat:
         for item in results:
             label = f"  {str(item.payload.get('created_at', ''))[:10]} {item.source}".ljust(_MEMORY_COLUMN)
             self._console.print(Text(label, style="dim"), end="")
-            column = Column(self._console, _MEMORY_COLUMN)
-            column.write(labelled(item.payload, str(item.payload.get("text", ""))))
-            column.close()
+            text = labelled(item.payload, str(item.payload.get("text", "")))
+            Column(self._console, _MEMORY_COLUMN).whole(text)
         if not results:
             self._console.print(Text("  nothing yet", style="dim"))
         if waiting := await facade.pending(self._user_id):

@@ -75,6 +75,11 @@ class Column:
                     self._breaking = True
         self._draw(out)
 
+    def whole(self, text: str) -> None:
+        """Draw a text that comes at once, and end the line."""
+        self.write(text)
+        self.close()
+
     def close(self) -> None:
         """Draw what is left and end the line."""
         self._draw(self._flush())

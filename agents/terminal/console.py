@@ -48,9 +48,7 @@ class Terminal(Console):
     def labelled(self, label: str, text: str) -> None:
         """Draw a line of the head of a conversation."""
         self.print(Text(label.ljust(_HEAD_COLUMN), style="dim"), end="")
-        column = Column(self, _HEAD_COLUMN, "dim")
-        column.write(text)
-        column.close()
+        Column(self, _HEAD_COLUMN, "dim").whole(text)
 
     def whereabouts(self, config: AgentConfig, settings: StorageSettings) -> None:
         """Draw what runs and where it remembers.

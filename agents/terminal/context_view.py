@@ -18,6 +18,7 @@ from rich.text import Text
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.agents.terminal.column import printable
+from react_mem.agents.terminal.output import print_json
 from react_mem.errors import MemoryCommandError
 from react_mem.memory import MemoryFacade, MemoryScope, StorageSettings
 from react_mem.memory.context import (
@@ -138,8 +139,7 @@ class _View:
             },
             "messages": [{"role": message.type, "content": _shown(message)} for message in self._prompt],
         }
-        # ASCII: nothing in it moves a cursor, and it survives any encoding
-        self._console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
+        print_json(self._console, data)
 
     def draw(self, *, searches: bool) -> None:
         """Draw the messages, then what each section takes."""

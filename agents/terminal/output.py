@@ -60,8 +60,12 @@ class Output:
 
     def json(self, data: Any) -> None:
         """Print data as JSON."""
-        # ASCII: nothing in it moves a cursor, and it survives any encoding
-        self.console.print(Text(json.dumps(data, indent=2)), soft_wrap=True)
+        print_json(self.console, data)
+
+
+def print_json(console: Console, data: Any) -> None:
+    """Print data as JSON, in ASCII: nothing in it moves a cursor, and it survives any encoding."""
+    console.print(Text(json.dumps(data, indent=2, default=str)), soft_wrap=True)
 
 
 def read_lines(where: str) -> list[str]:

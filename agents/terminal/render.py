@@ -39,7 +39,7 @@ class TurnView:
 
     def user(self, text: str) -> None:
         """Draw what the user said."""
-        self._say("you", "bold blue", text)
+        self._label("you", "bold blue").whole(text.strip())
 
     def waiting(self, what: str) -> None:
         """Show that something takes its time, until anything is drawn; on a terminal only."""
@@ -142,14 +142,7 @@ class TurnView:
     def _step(self, label: str, text: str, style: str = "dim") -> None:
         self._end_message()
         indent = "  " if self._verbose else ""
-        column = self._label(f"{indent}{label}", style, style if style != "dim" else "")
-        column.write(text.strip())
-        column.close()
-
-    def _say(self, who: str, style: str, text: str) -> None:
-        column = self._label(who, style)
-        column.write(text.strip())
-        column.close()
+        self._label(f"{indent}{label}", style, style if style != "dim" else "").whole(text.strip())
 
     def _speech(self) -> Column | MarkdownColumn:
         """Return where an answer is drawn: into a pipe or a file as it is, on a terminal as Markdown."""

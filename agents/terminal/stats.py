@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from langchain_core.messages import AIMessage
 from rich.console import Console
@@ -20,6 +18,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.model_errors import explain_model_error
 from react_mem.agents.models import load_chat_model, resolve_chat_spec
 from react_mem.agents.terminal.column import printable
+from react_mem.agents.terminal.output import print_json
 from react_mem.agents.terminal.scrape import Latency, Series, ServerMetrics, scrape
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import Statistics, connected, limited, load_embedding_model, statistics
@@ -47,7 +46,7 @@ def run_stats(arguments: argparse.Namespace, config: AgentConfig, settings: Stor
     if arguments.url:
         metrics = scrape(arguments.url, dict(arguments.header))
         if arguments.json:
-            _print_json(console, dataclasses.asdict(metrics))
+            print_json(console, dataclasses.asdict(metrics))
         else:
             _draw_metrics(console, metrics)
         return 0
@@ -59,7 +58,7 @@ async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: Sto
         found = await statistics(conn, arguments.user)
     checks = [await check() for check in _checks(config, settings, found)] if arguments.check else []
     if arguments.json:
-        _print_json(console, {**dataclasses.asdict(found), "checks": [dataclasses.asdict(check) for check in checks]})
+        print_json(console, {**dataclasses.asdict(found), "checks": [dataclasses.asdict(check) for check in checks]})
     else:
         _draw_statistics(console, found, arguments.user)
         _draw_checks(console, checks)
@@ -221,11 +220,6 @@ def _draw_table(
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console.print(table)
-
-
-def _print_json(console: Console, data: Mapping[str, Any]) -> None:
-    # ASCII: nothing in it moves a cursor, and it survives any encoding
-    console.print(Text(json.dumps(data, indent=2, default=str)), soft_wrap=True)
 
 
 def _size(count: float) -> str:

@@ -9,7 +9,7 @@ import signal
 from rich.console import Console
 from rich.text import Text
 
-from react_mem.agents.runners import configured_runners
+from react_mem.agents.runners import ConfiguredRunners
 from react_mem.memory import StorageSettings
 from react_mem.memory.runtime import CLOSING_SECONDS, Worker, maintain_all, open_storage
 
@@ -32,7 +32,7 @@ async def run_worker(settings: StorageSettings, console: Console) -> int:
     for name in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # on Windows Ctrl-C cancels us
             asyncio.get_running_loop().add_signal_handler(name, stopped.set)
-    runners = await asyncio.to_thread(configured_runners)
+    runners = await asyncio.to_thread(ConfiguredRunners)
     async with open_storage(settings) as storage:
         worker = Worker(storage.memory, runners)
         console.print(Text(f"working for {', '.join(runners.names())}; Ctrl-C stops", style="dim"), soft_wrap=True)
@@ -59,7 +59,7 @@ async def run_maintain(user_id: str | None, settings: StorageSettings, console: 
         AgentConfigError: If the folder of the agents does not exist.
         StorageError: If the database cannot be opened.
     """
-    runners = await asyncio.to_thread(configured_runners)
+    runners = await asyncio.to_thread(ConfiguredRunners)
     async with open_storage(settings) as storage:
         done = await maintain_all(storage.memory, runners, user_id)
     counts = f"new in memory: {len(done.stored)} · no longer believed: {len(done.retired)} · waiting: {done.waiting}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.store.base import BaseStore
+from langgraph.runtime import Runtime
 from langgraph.types import StreamWriter
 
 from react_mem.agents.resolve import ResolvedAgent
@@ -19,9 +20,9 @@ from react_mem.graphs.switching.prefetch import Prefetch
 from react_mem.memory import telemetry
 from react_mem.memory.context import text_of, tool_tokens
 from react_mem.memory.language import index_terms
-from react_mem.memory.runtime import ExperienceMemoryStore, cause_of, trace_of
+from react_mem.memory.runtime import Turns, cause_of, trace_of
 from react_mem.tools.routing.find_tools import FIND_TOOLS, FOUND, make_find_tools
-from react_mem.tools.routing.relations import Follows, Suggestion, what_followed
+from react_mem.tools.routing.relations import Follows, what_followed
 from react_mem.tools.routing.switch import Offer, Switch
 
 _STEPS = 100
@@ -77,33 +78,28 @@ class Switching:
     async def choose(
         self,
         thread: Sequence[AnyMessage],
-        store: BaseStore | None,
-        writer: StreamWriter,
-        *,
-        experience: ExperienceMemoryStore | None = None,
-        user_id: str = "",
+        runtime: Runtime[Any],
+        turns: Turns | None = None,
     ) -> Offer:
         """Choose the tools of a turn, and say so. Whatever fails, there is a choice: at worst all tools.
 
         Args:
             thread: The messages of the conversation, the request last.
-            store: Whose embedder to use.
-            writer: Where to say it.
-            experience: What the user's turns did before.
-            user_id: The user.
+            runtime: The run: its store's embedder is used, and its stream is told.
+            turns: Whose turns before say what follows what; None where nothing is remembered.
         """
         try:
             with telemetry.span("switch") as measured:
-                follows = self._follows(experience, user_id) if experience is not None and self._learn else None
+                follows = self._follows(turns) if turns is not None and self._learn else None
                 choice = await self._switch.choose(
-                    request_of(thread), store, follows=follows, recent=_called_before(thread)
+                    request_of(thread), runtime.store, follows=follows, recent=_called_before(thread)
                 )
                 measured.set(tools=len(self._switch.routes), selected=len(choice.tools or self._switch.routes))
         except Exception as error:
             # it has an answer to every failure it knows; this is one nobody has thought of
             log.warning("tools are not chosen for this turn: %s\n%s", cause_of(error), trace_of(error))
             choice = Offer(None, missing={"switch": f"it failed ({type(error).__name__})"})
-        self._report(choice, writer)
+        self._report(choice, runtime.stream_writer)
         return choice
 
     def update(self, choice: Offer) -> dict[str, Any]:
@@ -114,7 +110,7 @@ class Switching:
         """
         return {
             "selected_tools": None if choice.tools is None else list(choice.tools),
-            "suggestions": [_suggestion(one) for one in choice.suggestions],
+            "suggestions": [asdict(one) for one in choice.suggestions],
             "prefetched": None,
         }
 
@@ -169,8 +165,9 @@ class Switching:
         update, ready = await self._prefetch.beside(calls, answer)
         return {**update, "prefetched": ready or None}
 
-    async def _follows(self, experience: ExperienceMemoryStore, user_id: str) -> Follows:
-        return what_followed(await experience.latest_steps(user_id, self._agent.config.name, _STEPS))
+    async def _follows(self, turns: Turns) -> Follows:
+        experience = turns.memory.experience
+        return what_followed(await experience.latest_steps(turns.user_id, self._agent.config.name, _STEPS))
 
     def _report(self, choice: Offer, writer: StreamWriter) -> None:
         if choice.missing:
@@ -186,7 +183,7 @@ class Switching:
             by=choice.by,
         )
         for one in choice.suggestions:
-            events.suggestion(writer, **_suggestion(one))
+            events.suggestion(writer, **asdict(one))
 
 
 def request_of(thread: Sequence[AnyMessage]) -> str:
@@ -220,7 +217,3 @@ def _found(messages: Sequence[AnyMessage]) -> list[str]:
         elif isinstance(message, ToolMessage) and isinstance(message.artifact, dict):
             names += map(str, message.artifact.get(FOUND, ()))
     return names
-
-
-def _suggestion(one: Suggestion) -> dict[str, Any]:
-    return {"tool": one.tool, "text": one.description, "after": one.after, "times": one.times}

@@ -323,6 +323,7 @@ async def test_without_the_parser_an_engines_own_words_are_used(
 async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "google-key")
     monkeypatch.setenv("GOOGLE_CSE_ID", "engine-id")
+    monkeypatch.setattr("react_mem.tools.web.engines._GOOGLE_URL", web.base_url + "/customsearch/v1")
     item = {
         "link": web.page("/gold", GOLD),
         "title": "Gold",
@@ -330,7 +331,7 @@ async def test_google_and_retrievers(web: WebServer, monkeypatch: pytest.MonkeyP
         "pagemap": {"metatags": [{"article:published_time": "2026-04-30T01:02:03Z"}]},
     }
     web.answers(Page(json.dumps({"items": [item]}).encode(), "application/json"))
-    answer = await search(web, engines=[Google(web.base_url + "/customsearch/v1")])
+    answer = await search(web, engines=[Google()])
     assert [(page.engine, page.published) for page in answer.pages] == [("google", "2026-04-30")]
     (asked,) = web.queries
     assert (asked["q"], asked["cx"], asked["key"]) == (QUESTION, "engine-id", "google-key")

@@ -25,13 +25,13 @@ class Suggestion:
 
     Args:
         tool: The tool.
-        description: What it is for.
+        text: What it is for.
         after: What it follows.
         times: How often this user's turns went on with it; 0 where that is only declared.
     """
 
     tool: str
-    description: str
+    text: str
     after: str
     times: int
 

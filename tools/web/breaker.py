@@ -13,29 +13,25 @@ REST = 60.0
 
 
 class CircuitBreaker:
-    """Circuit breaker: holds calls back after failures.
+    """Circuit breaker: `FAILURES` in a row open it for `REST` seconds.
+
+    Then one call is let through, which closes it or opens it for as long again.
 
     Args:
-        failures: How many in a row open it.
-        rest: Seconds it stays open; then one call is let through, which closes it or opens it for as long again.
         clock: Returns the time in seconds.
 
     >>> now = 0.0
-    >>> breaker = CircuitBreaker(failures=2, rest=10, clock=lambda: now)
-    >>> breaker.failed(); breaker.admits(), breaker.failed(), breaker.admits()
+    >>> breaker = CircuitBreaker(lambda: now)
+    >>> breaker.failed(); breaker.failed(); breaker.admits(), breaker.failed(), breaker.admits()
     (True, None, False)
-    >>> now = 10.0
+    >>> now = 60.0
     >>> breaker.admits(), breaker.admits()
     (True, False)
     >>> breaker.succeeded(); breaker.admits()
     True
     """
 
-    def __init__(
-        self, *, failures: int = FAILURES, rest: float = REST, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._limit = failures
-        self._rest = rest
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._failures = 0
         self._opened_at: float | None = None
@@ -50,14 +46,14 @@ class CircuitBreaker:
         """Return whether a call may be made; its outcome must be told."""
         if self._opened_at is None:
             return True
-        if self._trying or self._clock() - self._opened_at < self._rest:
+        if self._trying or self._clock() - self._opened_at < REST:
             return False
         self._trying = True
         return True
 
     def seconds_left(self) -> float:
         """Return how long it stays open."""
-        return 0.0 if self._opened_at is None else max(0.0, self._opened_at + self._rest - self._clock())
+        return 0.0 if self._opened_at is None else max(0.0, self._opened_at + REST - self._clock())
 
     def succeeded(self) -> None:
         """Note that a call did what it should."""
@@ -68,7 +64,7 @@ class CircuitBreaker:
     def failed(self) -> None:
         """Note that a call failed."""
         self._failures += 1
-        if self._trying or self._failures >= self._limit:
+        if self._trying or self._failures >= FAILURES:
             self._opened_at = self._clock()
         self._trying = False
 

@@ -59,7 +59,7 @@ class Engine(Protocol):
     """
 
     name: str
-    is_shared: bool
+    is_shared: bool = True
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search.
@@ -77,11 +77,10 @@ class Engine(Protocol):
         """
 
 
-class Tavily:
+class Tavily(Engine):
     """Tavily, through its own client. It needs TAVILY_API_KEY; TAVILY_BASE_URL names another server."""
 
     name = "tavily"
-    is_shared = True
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
@@ -98,17 +97,13 @@ class Tavily:
                 raise EngineError("it has been asked too often (429)") from error
             except (errors.InvalidAPIKeyError, errors.ForbiddenError) as error:
                 raise EngineError("it refuses TAVILY_API_KEY") from error
-        return [
-            WebHit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "published_date"), _score(it))
-            for it in _results(answer, "results")
-        ]
+        return [_hit(it, "url", "title", "content", "published_date") for it in _results(answer, "results")]
 
 
-class DuckDuckGo:
+class DuckDuckGo(Engine):
     """DuckDuckGo, through ddgs, in a thread. It needs no key."""
 
     name = "duckduckgo"
-    is_shared = True
     _seconds = 5
     """ddgs can only be stopped by its own limit."""
 
@@ -138,20 +133,12 @@ class DuckDuckGo:
             raise EngineError("it cannot be reached") from error
 
 
-class Google:
-    """Google Programmable Search. It needs GOOGLE_API_KEY and GOOGLE_CSE_ID.
-
-    Args:
-        url: Where it is asked.
-    """
+class Google(Engine):
+    """Google Programmable Search. It needs GOOGLE_API_KEY and GOOGLE_CSE_ID."""
 
     name = "google"
-    is_shared = True
     _most = 10
     """Results to a request, by its documentation."""
-
-    def __init__(self, url: str = _GOOGLE_URL) -> None:
-        self._url = url
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
@@ -159,7 +146,7 @@ class Google:
         answer = await _ask(
             httpx.Request(
                 "GET",
-                self._url,
+                _GOOGLE_URL,
                 params={"q": query, "cx": engine, "num": min(limit, self._most)},
                 # not in the address: those are logged on the way
                 headers={"x-goog-api-key": key},
@@ -172,11 +159,10 @@ class Google:
         ]
 
 
-class SearXNG:
+class SearXNG(Engine):
     """A SearXNG server. It needs SEARXNG_URL."""
 
     name = "searxng"
-    is_shared = True
 
     async def find(self, query: str, limit: int) -> list[WebHit]:
         """Search (see `Engine`)."""
@@ -185,13 +171,11 @@ class SearXNG:
             httpx.Request("POST", f"{url}/search", data={"q": query, "format": "json"}),
             refused="it refuses JSON; add json to search.formats in its settings.yml",
         )
-        return [
-            WebHit(_text(it, "url"), _text(it, "title"), _text(it, "content"), _text(it, "publishedDate"), _score(it))
-            for it in _results(answer, "results")[:limit]
-        ]
+        found = _results(answer, "results")[:limit]
+        return [_hit(it, "url", "title", "content", "publishedDate") for it in found]
 
 
-class Retriever:
+class Retriever(Engine):
     """A LangChain retriever by its path.
 
     Args:
@@ -225,23 +209,16 @@ class Retriever:
         return found
 
 
+_ENGINES = {engine.name: engine for engine in (Tavily, DuckDuckGo, Google, SearXNG)}
+
+
 def engine_named(name: str) -> Engine:
     """Return an engine by the name in a config.
 
     >>> engine_named("google").name, engine_named("my_package.search:retriever").name
     ('google', 'my_package.search:retriever')
     """
-    match name:
-        case "tavily":
-            return Tavily()
-        case "duckduckgo":
-            return DuckDuckGo()
-        case "google":
-            return Google()
-        case "searxng":
-            return SearXNG()
-        case _:
-            return Retriever(name)
+    return _ENGINES[name]() if name in _ENGINES else Retriever(name)
 
 
 async def _ask(request: httpx.Request, *, refused: str) -> Any:
@@ -302,6 +279,11 @@ def _text(item: Mapping[str, Any], key: str) -> str:
 def _score(item: Mapping[str, Any]) -> float | None:
     value = item.get("score")
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _hit(item: Mapping[str, Any], *names: str) -> WebHit:
+    url, title, text, published = (_text(item, name) for name in names)
+    return WebHit(url, title, text, published, _score(item))
 
 
 def _google_date(item: Mapping[str, Any]) -> str:

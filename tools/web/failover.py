@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from react_mem.memory import telemetry
 from react_mem.tools.web.attempt import Attempt
@@ -20,12 +19,6 @@ _SHARE = 0.5
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class _Guarded:
-    engine: Engine
-    breaker: CircuitBreaker
-
-
 class Engines:
     """Engines in the order that they are asked in.
 
@@ -35,7 +28,7 @@ class Engines:
     """
 
     def __init__(self, engines: Sequence[Engine], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._guarded = [_Guarded(engine, CircuitBreaker(clock=clock)) for engine in engines]
+        self._guarded = [(engine, CircuitBreaker(clock)) for engine in engines]
 
     async def find(self, attempt: Attempt, limit: int) -> tuple[list[WebHit], Engine | None]:
         """Ask one engine after the other until one finds something.
@@ -47,21 +40,19 @@ class Engines:
         Returns:
             What was found, and by whom; nothing, and nobody, where none finds anything.
         """
-        for guarded in self._guarded:
-            engine, breaker = guarded.engine, guarded.breaker
+        for engine, breaker in self._guarded:
             if not breaker.admits():
                 attempt.missing[engine.name] = f"left alone for {breaker.seconds_left():.0f} s: it failed before"
                 continue
-            hits = await _ask(guarded, attempt, limit)
+            hits = await _ask(engine, breaker, attempt, limit)
             if hits:
                 return hits, engine
             telemetry.count("degradations", part="web_engine")
         return [], None
 
 
-async def _ask(guarded: _Guarded, attempt: Attempt, limit: int) -> list[WebHit]:
+async def _ask(engine: Engine, breaker: CircuitBreaker, attempt: Attempt, limit: int) -> list[WebHit]:
     """Return what an engine finds; nothing where it fails, which is noted."""
-    engine, breaker = guarded.engine, guarded.breaker
     seconds = _SHARE * attempt.left()
     outcome = breaker.abandoned
     # an attribute's name: a path may be longer than telemetry's names

@@ -56,12 +56,10 @@ class PageFetcher:
 
     Args:
         network: Where pages may be fetched from.
-        max_bytes: How much of one, unpacked.
     """
 
-    def __init__(self, network: Network | None = None, *, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, network: Network | None = None) -> None:
         self._network = network or Network()
-        self._max_bytes = max_bytes
 
     async def fetch(self, url: str, *, seconds: float) -> FetchedPage:
         """Fetch a page.
@@ -115,28 +113,27 @@ class PageFetcher:
             kind, charset = _content_type(headers.get(b"content-type", b""))
             if kind and kind not in _PAGES:
                 raise PageError("type", f"it is {kind}, not a page of text")
-            body = await self._read(response, headers)
+            body = await _read(response, headers)
         return await asyncio.to_thread(_page, str(url), kind, charset, body)
 
-    async def _read(self, response: httpcore.Response, headers: dict[bytes, bytes]) -> bytes:
-        announced = headers.get(b"content-length", b"")
-        if announced.isdigit() and int(announced[:20]) > self._max_bytes:
-            raise self._too_large()
-        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
-        if encoding not in (b"identity", b"", b"gzip", b"x-gzip"):
-            raise PageError("type", "it is packed in a way that was not asked for")
-        body = bytearray()
-        # each of these closes what it reads from
-        stream = response.aiter_stream()
-        chunks = _unpacked(stream, self._max_bytes) if encoding.endswith(b"gzip") else stream
-        async for chunk in chunks:
-            body += chunk
-            if len(body) > self._max_bytes:
-                raise self._too_large()
-        return bytes(body)
 
-    def _too_large(self) -> PageError:
-        return PageError("size", f"it is larger than {self._max_bytes / 1_000_000:g} MB")
+async def _read(response: httpcore.Response, headers: dict[bytes, bytes]) -> bytes:
+    too_large = PageError("size", f"it is larger than {MAX_BYTES / 1_000_000:g} MB")
+    announced = headers.get(b"content-length", b"")
+    if announced.isdigit() and int(announced[:20]) > MAX_BYTES:
+        raise too_large
+    encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+    if encoding not in (b"identity", b"", b"gzip", b"x-gzip"):
+        raise PageError("type", "it is packed in a way that was not asked for")
+    body = bytearray()
+    # each of these closes what it reads from
+    stream = response.aiter_stream()
+    chunks = _unpacked(stream, MAX_BYTES) if encoding.endswith(b"gzip") else stream
+    async for chunk in chunks:
+        body += chunk
+        if len(body) > MAX_BYTES:
+            raise too_large
+    return bytes(body)
 
 
 async def _unpacked(stream: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:

@@ -126,19 +126,6 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
                 failure = error
         raise PageError("network", f"{host} cannot be reached") from failure
 
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Refuse: no page is there."""
-        raise PageRefused("address", "a socket of this machine is not a page")
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
     async def _checked(self, host: str, port: int) -> list[str]:
         if not self._network.allows_port(port):
             raise PageRefused("address", f"port {port} is not one that pages are fetched from")

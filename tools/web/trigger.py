@@ -101,9 +101,7 @@ def _is_personal(read: str) -> bool:
     plain = re.sub(r"[\s,.;:!?]+", " ", unicodedata.normalize("NFC", read).casefold().replace("’", "'")).strip()
     folded = " ".join(index_words(plain))
     courteous = _COURTESY.search(folded)
-    if courteous is None:
-        return bool(_ONESELF.search(plain))
-    return bool(_ONESELF.search(_without(plain, courteous)))
+    return bool(_ONESELF.search(_without(plain, courteous) if courteous else plain))
 
 
 def _without(plain: str, courteous: re.Match[str]) -> str:

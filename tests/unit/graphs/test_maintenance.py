@@ -19,7 +19,7 @@ from pydantic import Field
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.extractive import ExtractiveChatModel
-from react_mem.agents.runners import configured_runners
+from react_mem.agents.runners import ConfiguredRunners
 from react_mem.graphs.maintenance import MaintenanceContext, build_maintenance
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.ending import conclude_soon
@@ -194,7 +194,7 @@ async def test_a_turn_that_a_crash_left_open_is_read_though_nobody_comes_back() 
 
 async def test_every_config_that_remembers_has_somebody_to_do_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHAT_MODEL", "extractive")
-    runners = configured_runners()
+    runners = ConfiguredRunners()
     assert await runners.get("assistant") is not None
     assert await runners.get("plain") is None
 
