@@ -240,9 +240,9 @@ class MemoryNodes:
         thread, task, notes = state["messages"], state.get("task"), state.get("working_memory")
         if self._tasks is not None and task is not None:
             done["task"] = self._tasks.finish(task)
-        if runtime.store is not None and runtime.server_info is None:
+        if memory.turns is not None and runtime.server_info is None:
             # a server has a worker for all agents
-            self._agent.work.ensure(runtime.store)
+            self._agent.work.ensure(memory.turns.memory.store)
         steps = notes["steps"] if notes else ()
 
         async def keep(turns: Turns) -> None:

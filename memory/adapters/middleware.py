@@ -140,7 +140,8 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         told: list[dict[str, Any]] = []
         memory = TurnMemory.of(self._memory, runtime, told.append, blocking=True)
         try:
-            update = run_blocking(lambda: work(state, memory), runtime.store)
+            # of nobody the store is not asked
+            update = run_blocking(lambda: work(state, memory), runtime.store if memory.identity else None)
         except Exception as error:
             memory.degrade(operation, error)
             update = {"memory_layout": None}
@@ -170,9 +171,9 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
     async def _end(self, state: MemoryState, memory: TurnMemory) -> dict[str, Any]:
         thread, mark = state["messages"], state.get("memory_mark")
         done: dict[str, Any] = {"memory_layout": None}
-        if not thread or memory.runtime.store is None:
+        if not thread or memory.turns is None:
             return done
-        self._work.ensure(memory.runtime.store)
+        self._work.ensure(memory.turns.memory.store)
         said = as_said(thread, mark)
         stored = await memory.end(lambda turns: turns.close(said, mark and mark["id"], steps_of(thread)))
         return done | {"memory_mark": mark_of(said)} if stored else done

@@ -197,6 +197,16 @@ async def test_on_the_loop_of_the_store_a_sync_call_answers_and_says_what_to_do(
     assert seen[-1][1]["messages"][-1].text == "hello"
 
 
+async def test_on_the_loop_of_the_store_a_sync_call_of_nobody_is_off_and_not_degraded(
+    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "_ANSWERS_WITHIN", 0.1)
+    model = ScriptedModel(script=["hello"])
+    seen = list(agent(model, memory_store).stream({"messages": [("user", "hi")]}, thread(), stream_mode="custom"))
+    assert [(event["operation"], event["status"]) for event in seen] == [("retrieve", "off")]
+    assert "Memory is off" in system(model, 0)
+
+
 async def test_it_streams_tokens_as_create_agent_does_and_nothing_of_its_own_model() -> None:
     small = ScriptedModel(script=["SECRET"])
     graph = agent(ScriptedModel(script=["hello there"]), memory_store(), memory={"small_model": small})
