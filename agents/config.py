@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from react_mem.agents.managers import MANAGERS
@@ -32,10 +32,8 @@ _NOT_IN_THE_FILE = ("[key]", "endpoint")
 ModelSpec = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class ModelsConfig(BaseModel):
+class ModelsConfig(BaseModel, extra="forbid", frozen=True):
     """Models of an agent: `auto`, a built-in name or a LangChain init string such as `openai:gpt-4.1-mini`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     chat: ModelSpec = Field(default="auto", description="Reasons and answers.")
     small: ModelChoice = Field(
@@ -85,7 +83,7 @@ def _default_prompt() -> str:
     return load_prompt("system")
 
 
-class AgentConfig(BaseModel):
+class AgentConfig(BaseModel, extra="forbid", frozen=True):
     """One agent.
 
     Args:
@@ -101,8 +99,6 @@ class AgentConfig(BaseModel):
         dialect: How the model calls tools: by its own interface, or in text; `auto` asks the model.
         switching: Which of many tools a turn offers to the model: `off`, `semantic`, `model`, or their settings.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, StringConstraints(pattern=rf"^{_NAME.pattern}$")]
     description: str = ""

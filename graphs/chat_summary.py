@@ -14,7 +14,7 @@ from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from typing_extensions import TypedDict
 
 from react_mem.agents.config import load_agent_config
@@ -25,15 +25,13 @@ from react_mem.memory.runtime import ChatSummarizer, ChatSummary, ChatSummaryReq
 DEFAULT_AGENT = "assistant"
 
 
-class ChatSummaryContext(BaseModel):
+class ChatSummaryContext(BaseModel, extra="ignore", frozen=True):
     """Context of a summary: the conversation's owner, and the agent whose model and policy to use.
 
     Args:
         user_id: The owner of the profile; ignored where the server authenticates users. Empty: no profile is read.
         agent: The agent.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     user_id: str | None = Field(
         None,

@@ -13,21 +13,19 @@ from langgraph.config import get_config
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from react_mem.agents.runners import ConfiguredRunners
 from react_mem.memory.runtime import TurnReport, identify, maintain_all
 
 
-class MaintenanceContext(BaseModel):
+class MaintenanceContext(BaseModel, extra="ignore", frozen=True):
     """Context of maintenance: the owner whose memory to work on.
 
     Args:
         user_id: The owner; ignored where the server authenticates users. Empty: everybody with work to do.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     user_id: str | None = Field(None, description="Whose memory to work on. Empty: everybody with work to do.")
 

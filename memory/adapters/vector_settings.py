@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from react_mem.memory.adapters.vector_notes import KNOWN
 from react_mem.memory.adapters.vectorstore import SEARCHED, VectorIndexedStore, with_vector_index
@@ -22,7 +22,7 @@ from react_mem.memory.model.interface import MemoryScope
 log = logging.getLogger(__name__)
 
 
-class VectorIndexSettings(BaseModel):
+class VectorIndexSettings(BaseModel, extra="forbid", frozen=True):
     """Vector store in which memory is searched; a text alone is its `factory`.
 
         {"factory": "langchain_milvus:Milvus", "options": {"connection_args": {"uri": "./milvus.db"}}}
@@ -33,8 +33,6 @@ class VectorIndexSettings(BaseModel):
         options: What is handed to it, beside the embedding model.
         scopes: The scopes of memory that are searched in it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     factory: str = Field(pattern=r"^[\w.]+:[\w.]+$")
     # an address may hold a password

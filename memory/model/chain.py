@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Message, Record, SummaryLevel, imported, origin_of_role, record_id
@@ -18,7 +18,7 @@ _LATEST = 16
 """Ids that tell what has joined last: eight turns, as many as are drawn from at once."""
 
 
-class ChainEntry(BaseModel):
+class ChainEntry(BaseModel, extra="forbid", frozen=True):
     """One link of a chain.
 
     Args:
@@ -33,8 +33,6 @@ class ChainEntry(BaseModel):
         covers: How many messages it stands for.
         origin: Who vouches for it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     kind: Literal["message", "summary"] = "summary"

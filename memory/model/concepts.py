@@ -68,7 +68,7 @@ class Alias(BaseModel):
         )
 
 
-class Merge(BaseModel):
+class Merge(BaseModel, extra="forbid", frozen=True):
     """Merge of two concepts whose names do not tell: what moved, so that it can be undone.
 
     Args:
@@ -78,8 +78,6 @@ class Merge(BaseModel):
         at: When.
         source_ids: These facts.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kept: str
     moved: tuple[str, ...]

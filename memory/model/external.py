@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from react_mem.memory.model.model_spec import ModelChoice
 from react_mem.memory.model.origins import Origin
@@ -34,10 +34,8 @@ def origin_of_result(tool: str) -> Origin:
     return Origin.WEB if tool == WEB_SEARCH else Origin.TOOL
 
 
-class WebSettings(BaseModel):
+class WebSettings(BaseModel, extra="forbid", frozen=True):
     """Web search before an answer: the `web:` block of an agent's `memory:`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     enabled: bool = Field(False, description="Whether the web is searched at all.")
     engines: tuple[Engine, ...] = Field(
@@ -67,7 +65,7 @@ class WebSettings(BaseModel):
     fetch_pages: bool = Field(True, description="Whether pages are read whole, not only what the engine shows of them.")
 
 
-class WebPage(BaseModel):
+class WebPage(BaseModel, frozen=True):
     """A page of the web, as text: data, never instructions.
 
     Args:
@@ -80,8 +78,6 @@ class WebPage(BaseModel):
         score: The engine's own relevance, or its rank as one: higher is better.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     url: str
     title: str = ""
     text: str
@@ -91,7 +87,7 @@ class WebPage(BaseModel):
     score: float = 0.0
 
 
-class WebAnswer(BaseModel):
+class WebAnswer(BaseModel, frozen=True):
     """Result of a search.
 
     Args:
@@ -101,8 +97,6 @@ class WebAnswer(BaseModel):
         missing: What failed, with the cause: by engine, or by a page's address; `decision`, where the model cannot be
             asked; `query`, where nothing was left to search for; `pages`, where a package to read them is missing.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     pages: tuple[WebPage, ...] = ()
     query: str = ""

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.records import with_zone
@@ -33,7 +33,7 @@ class MemoryScope(StrEnum):
     EXPERIENCE = "experience"
 
 
-class MemoryQuery(BaseModel):
+class MemoryQuery(BaseModel, extra="forbid"):
     """One read, over any number of scopes: one embedding call and one round trip to the database.
 
     Args:
@@ -49,8 +49,6 @@ class MemoryQuery(BaseModel):
         as_of: The time as of which to answer: with what was believed then, and nothing that came later; None for now.
             Without a zone it is in UTC.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     user_id: OwnerId
     session_id: OwnerId
@@ -156,10 +154,8 @@ class MemoryResults(list[MemoryResultItem]):
         self.forgotten = frozenset(forgotten)
 
 
-class MemoryWriteEvent(BaseModel):
+class MemoryWriteEvent(BaseModel, extra="forbid"):
     """One write. `data` is a record of the scope (see `memory.model.records`); `meta` says how it came about."""
-
-    model_config = ConfigDict(extra="forbid")
 
     user_id: OwnerId
     session_id: OwnerId

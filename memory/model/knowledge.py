@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.records import Record, record_id
@@ -15,15 +15,13 @@ MIN_SOURCES = 2
 """Fewer say nothing beyond themselves."""
 
 
-class Reference(BaseModel):
+class Reference(BaseModel, extra="forbid", frozen=True):
     """A summary of a conversation in which this was said; the meta graph links with it.
 
     Args:
         to: The summary.
         kind: The kind of the link.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     to: str
     kind: Literal["summarization"] = "summarization"

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    AliasChoices,
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    SecretStr,
-    StringConstraints,
-    Tag,
-    model_validator,
-)
+from pydantic import AliasChoices, BaseModel, Discriminator, Field, SecretStr, StringConstraints, Tag, model_validator
 
 ModelName = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
-class ModelEndpoint(BaseModel):
+class ModelEndpoint(BaseModel, extra="forbid", frozen=True):
     """A chat model with what it is reached by.
 
     Args:
@@ -29,8 +19,6 @@ class ModelEndpoint(BaseModel):
         api_key: The key itself, where it has to stand in a file.
         base_url: The address of its server.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
         validation_alias=AliasChoices("model", "name")

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.external import WebSettings
@@ -27,10 +27,8 @@ _REMOVED = frozenset({"keywords"})
 """Settings of earlier versions."""
 
 
-class RecallSettings(BaseModel):
+class RecallSettings(BaseModel, extra="forbid", frozen=True):
     """Reads of a turn: the `recall:` block of an agent's `memory:`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     dialog: bool = Field(True, description="What was said in this and other conversations.")
     semantic: bool = Field(True, description="Facts.")
@@ -59,10 +57,8 @@ class RecallSettings(BaseModel):
     )
 
 
-class ContextSettings(BaseModel):
+class ContextSettings(BaseModel, extra="forbid", frozen=True):
     """Shares of the prompt: the `context:` block of an agent's `memory:`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     dialog_turns: int = Field(20, ge=1, le=1000, description="Turns of this thread in the prompt, verbatim.")
     message_chars: int = Field(
@@ -80,10 +76,8 @@ class ContextSettings(BaseModel):
     keep_raw_steps: int = Field(3, ge=1, le=1000, description="The latest steps of a turn, which are never compressed.")
 
 
-class ExtractionSettings(BaseModel):
+class ExtractionSettings(BaseModel, extra="forbid", frozen=True):
     """Extraction of facts and episodes: the `extraction:` block of an agent's `memory:`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Annotated[Literal["inline", "background", "agent", "off"], _Off] = Field(
         "background",
@@ -100,10 +94,8 @@ class ExtractionSettings(BaseModel):
     timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
 
 
-class LearningSettings(BaseModel):
+class LearningSettings(BaseModel, extra="forbid", frozen=True):
     """Learning from many turns, by `maintenance`: the `learning:` block of an agent's `memory:`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     experience: bool = Field(True, description="Log the agent's steps and how they went.")
     skills: Annotated[Literal["off", "model", "traces"], _Off] = Field(
@@ -128,10 +120,8 @@ class LearningSettings(BaseModel):
     )
 
 
-class TaskSettings(BaseModel):
+class TaskSettings(BaseModel, extra="forbid", frozen=True):
     """Planning of requests: the `tasks:` block of an agent's `memory:`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     enabled: bool = Field(
         False,
@@ -140,7 +130,7 @@ class TaskSettings(BaseModel):
     )
 
 
-class MemoryPolicy(BaseModel):
+class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     """Memory policy of an agent: the `memory:` block of its YAML. Every field has a default that works.
 
     The flat form of earlier versions is read with a warning that names the new places.
@@ -149,8 +139,6 @@ class MemoryPolicy(BaseModel):
     >>> policy.recall.semantic, policy.recall.dialog, policy.extraction.mode
     (False, True, 'background')
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     recall: RecallSettings = Field(RecallSettings(), description="What a turn reads from memory.")
     context: ContextSettings = Field(ContextSettings(), description="How much of what stands in the prompt.")

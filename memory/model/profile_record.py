@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, imported, now
@@ -15,10 +15,8 @@ PROFILE_KEY = "profile"
 """The key of a user's one profile document."""
 
 
-class ProfileValue(BaseModel):
+class ProfileValue(BaseModel, extra="forbid", frozen=True):
     """Former value of a profile's field, when it was last said, and its provenance."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     value: str
     source_ids: tuple[str, ...] = ()

@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator
 
 
-class ProfileFieldSpec(BaseModel):
+class ProfileFieldSpec(BaseModel, extra="forbid", frozen=True):
     """Declaration of a profile's field.
 
     Args:
@@ -17,8 +17,6 @@ class ProfileFieldSpec(BaseModel):
         type: Its JSON type; `integer`, `number` and `boolean` are checked, anything else is text.
         options: The values it may have; empty for any.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     description: str = ""
     type: str = "string"

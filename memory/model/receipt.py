@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from react_mem.memory.model.records import now
 
 
-class Check(BaseModel):
+class Check(BaseModel, extra="forbid", frozen=True):
     """One look at what could still have it.
 
     Args:
@@ -19,15 +19,13 @@ class Check(BaseModel):
         problem: Why it could not be looked at; empty where it was.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     name: str
     hits: int = 0
     ids: tuple[str, ...] = ()
     problem: str = ""
 
 
-class Receipt(BaseModel):
+class Receipt(BaseModel, extra="forbid", frozen=True):
     """Receipt of what was forgotten, by ids and without a word of it, and of the checks afterwards.
 
     The thread keeps its messages: that of the conversation is the application's to delete.
@@ -39,8 +37,6 @@ class Receipt(BaseModel):
         messages: How many messages of the user's said it.
         checks: What was read again.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     at: datetime = Field(default_factory=now)
     removed: dict[str, tuple[str, ...]] = Field(default_factory=dict)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.origins import Origin, lowest
@@ -51,7 +51,7 @@ class Level(StrEnum):
     CONVERSATION = "conversation"
 
 
-class Record(BaseModel):
+class Record(BaseModel, extra="forbid", frozen=True):
     """Base of all records.
 
     Args:
@@ -66,8 +66,6 @@ class Record(BaseModel):
         importance: 0 to 1.
         alike: Memories that say something like it, with how similar they are; of a pair one of the two says so.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     kind: str
@@ -171,7 +169,7 @@ class Summary(Record):
     doubts: tuple[str, ...] = Field((), description="Names and numbers in it that its sources do not have.")
 
 
-class Wording(BaseModel):
+class Wording(BaseModel, extra="ignore", frozen=True):
     """Earlier or other wording of a fact.
 
     Args:
@@ -180,14 +178,12 @@ class Wording(BaseModel):
         source_ids: The messages that say it in these words.
     """
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
     text: str
     said_at: datetime
     source_ids: tuple[str, ...]
 
 
-class Ending(BaseModel):
+class Ending(BaseModel, extra="forbid", frozen=True):
     """An end of a fact.
 
     Args:
@@ -197,8 +193,6 @@ class Ending(BaseModel):
         ended_by: The messages that say so, where no other fact took its place.
         end_said_at: When they were said, where they name an earlier time.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     valid_to: datetime | None = None
     retired_at: datetime | None = None
@@ -212,15 +206,13 @@ class Ending(BaseModel):
         return self.end_said_at or self.valid_to
 
 
-class Lapse(BaseModel):
+class Lapse(BaseModel, extra="forbid", frozen=True):
     """A time in which a fact that is believed again was not.
 
     Args:
         since: When it began.
         until: Since when it is believed again.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     since: datetime
     until: datetime

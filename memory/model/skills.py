@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Record, record_id
 
 
-class ToolUse(BaseModel):
+class ToolUse(BaseModel, extra="forbid", frozen=True):
     """One step of a skill: a tool, and what to do with it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     tool: str
     action: str

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from react_mem.memory.model.model_spec import ModelChoice
 
 
-class SummarySettings(BaseModel):
+class SummarySettings(BaseModel, extra="forbid", frozen=True):
     """The shape of a conversation's summaries: the `summaries:` block of an agent's `memory:`.
 
     Raises:
         ValueError: If more messages or summaries are to be folded at once than there may be.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     enabled: bool = Field(
         True, description="Whether older parts of a conversation are summed up behind the turns, level by level."

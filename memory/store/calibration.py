@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Annotated, Self
 
 from langchain_core.embeddings import Embeddings
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 
@@ -46,7 +46,7 @@ _APART = 0.001
 """Least distance of two points' cosines, so that the scale rises everywhere, even for an embedder without sense."""
 
 
-class Calibration(BaseModel):
+class Calibration(BaseModel, frozen=True, extra="forbid"):
     """Calibration of one embedder's cosines: a scale from 0 to 1 that rises with them.
 
     It is for the cosine of a question's vector (`embed_query`) and a text's (`embed_documents`), and says:
@@ -68,8 +68,6 @@ class Calibration(BaseModel):
     >>> scale == Calibration.model_validate_json(scale.model_dump_json())
     True
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     points: tuple[tuple[Cosine, Similarity], ...]
     separation: Mapping[str, Share]

@@ -25,7 +25,7 @@ from string import Formatter
 from typing import Any
 
 from langgraph.store.base import BaseStore, PutOp
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from react_mem.errors import PromptError
 from react_mem.memory.model.records import now
@@ -55,7 +55,7 @@ _PLACEHOLDER = re.compile(r"(?<!{){(\w+)}(?!})")
 log = logging.getLogger(__name__)
 
 
-class PromptVersion(BaseModel):
+class PromptVersion(BaseModel, frozen=True):
     """One version of a prompt.
 
     Args:
@@ -65,8 +65,6 @@ class PromptVersion(BaseModel):
         created_at: When it was put; None for the file.
         active: Whether it is in use.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     version: int = Field(ge=FILE)
     text: str

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from react_mem.errors import StorageNotConfigured
 
@@ -28,7 +28,7 @@ _FIELDS_BY_VARIABLE = {
 }
 
 
-class StorageSettings(BaseModel):
+class StorageSettings(BaseModel, extra="forbid", frozen=True):
     """Settings to open storage with.
 
     Args:
@@ -44,8 +44,6 @@ class StorageSettings(BaseModel):
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     database_url: SecretStr | None = None
     db_schema: str | None = None

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from react_mem.errors import PriceError
 
@@ -30,15 +30,13 @@ _VERSION = re.compile(r"[-@:](\d[\d.-]*|latest)")
 log = logging.getLogger(__name__)
 
 
-class Price(BaseModel):
+class Price(BaseModel, extra="forbid", frozen=True):
     """Price of a million tokens of a model.
 
     Args:
         input: Those of the prompt.
         output: Those of the answer.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: float = Field(ge=0, allow_inf_nan=False)
     output: float = Field(ge=0, allow_inf_nan=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self
 
 from langgraph.store.base import BaseStore, PutOp
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from react_mem.memory.model.namespaces import Namespace, work_namespace
 from react_mem.memory.model.records import record_id
@@ -20,7 +20,7 @@ _ALL = 100_000
 """No owner has more items of work: there are three at most for each of their conversations that is going on."""
 
 
-class Work(BaseModel):
+class Work(BaseModel, extra="ignore", frozen=True):
     """One item of work.
 
     Times are whole milliseconds since 1970: LangGraph's own PostgreSQL store compares them as text, which is right for
@@ -36,8 +36,6 @@ class Work(BaseModel):
         attempts: How often it has failed.
         last_error: The type of the last failure; never its text, which may quote the user.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     kind: Kind
     agent: str

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Protocol, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, StringConstraints, ValidationError
 
 from react_mem.errors import CustomerLookupError
 from react_mem.memory.language.cues import listed
@@ -47,7 +47,7 @@ def _one_line(value: Any) -> Any:
 _Value = Annotated[str, BeforeValidator(_one_line), StringConstraints(max_length=MAX_VALUE_CHARS)]
 
 
-class Customer(BaseModel):
+class Customer(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
     """Customer, as far as known; empty where not.
 
     Args:
@@ -58,8 +58,6 @@ class Customer(BaseModel):
         gender: The gender.
         form_of_address: How to address them, such as `anh`, `chị` or `Dr.`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     name: _Value = ""
     phone: _Value = ""

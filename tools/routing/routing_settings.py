@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 
-class RouteSettings(BaseModel):
+class RouteSettings(BaseModel, extra="forbid", frozen=True):
     """Description of a tool in a config, beside its own `metadata` of the same names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     examples: tuple[str, ...] = Field((), description="What people say who need it, in any language.")
     after: tuple[str, ...] = Field((), description="Tools after which it is often the next.")
@@ -21,10 +19,8 @@ class RouteSettings(BaseModel):
     )
 
 
-class SwitchSettings(BaseModel):
+class SwitchSettings(BaseModel, extra="forbid", frozen=True):
     """Selection of a turn's tools."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Literal["off", "semantic", "model"] = Field(
         "off",

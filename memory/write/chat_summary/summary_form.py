@@ -45,15 +45,13 @@ _CUSTOMER_WRITES = {
 }
 
 
-class RecentMessage(BaseModel):
+class RecentMessage(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
     """One message of the conversation.
 
     Args:
         role: Who says it: `user` is the customer.
         content: What it says.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     role: Role = Field(description="Who says it: `user` is the customer, `assistant` the business's assistant.")
     content: _Text = Field(description="What it says.")
@@ -90,17 +88,15 @@ class ChatSummaryRequest(BaseModel):
     )
 
 
-class Usage(BaseModel):
+class Usage(BaseModel, extra="ignore", frozen=True):
     """The tokens of the model call, as the provider counted them."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     input_tokens: int
     output_tokens: int
     total_tokens: int
 
 
-class Degradation(BaseModel):
+class Degradation(BaseModel, frozen=True):
     """Something that a result had to do without.
 
     Args:
@@ -108,13 +104,11 @@ class Degradation(BaseModel):
         message: Why, and what stands in its place.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     part: Literal["model", "customer", "prompt", "messages"]
     message: str
 
 
-class ChatSummary(BaseModel):
+class ChatSummary(BaseModel, frozen=True):
     """The state of a conversation after its newest message.
 
     Args:
@@ -124,8 +118,6 @@ class ChatSummary(BaseModel):
         usage: The tokens of the model call.
         degraded: What the result had to do without.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     sum_history: str = Field(description="The new summary, with what is known of the customer in its first line.")
     full_question: str = Field(description="The newest message, so that it can be understood by itself.")

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from langchain_core.utils.json_schema import dereference_refs
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from react_mem.memory.llm.schema import strict
 from react_mem.memory.model.operations import Relation
@@ -26,10 +26,8 @@ MAX_LESSONS = 5
 Kind = Literal["question", "request", "maybe", "chat"]
 
 
-class ProposedFact(BaseModel):
+class ProposedFact(BaseModel, coerce_numbers_to_str=True):
     """A fact, by the clauses that state it."""
-
-    model_config = ConfigDict(coerce_numbers_to_str=True)
 
     c: list[int] = Field(default_factory=list)
     about: str = "user"
