@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from react_mem.memory.model.records import record_id as record_id
     from react_mem.memory.model.skills import StepExperience as StepExperience
     from react_mem.memory.opening import open_storage as open_storage
-    from react_mem.memory.reflect.skills import record_turn as record_turn
+    from react_mem.memory.reflect.skills.outcomes import record_turn as record_turn
     from react_mem.memory.reflect.tasks.turn_tasks import TASK_TOKENS as TASK_TOKENS
     from react_mem.memory.reflect.tasks.turn_tasks import TaskNotes as TaskNotes
     from react_mem.memory.reflect.tasks.turn_tasks import TurnTasks as TurnTasks
@@ -77,9 +77,9 @@ if TYPE_CHECKING:
     from react_mem.memory.store.stored_text import storable as storable
     from react_mem.memory.write.by_agent import ToolMemory as ToolMemory
     from react_mem.memory.write.by_agent import Unclear as Unclear
-    from react_mem.memory.write.chat_summary import ChatSummarizer as ChatSummarizer
-    from react_mem.memory.write.chat_summary import ChatSummary as ChatSummary
-    from react_mem.memory.write.chat_summary import ChatSummaryRequest as ChatSummaryRequest
+    from react_mem.memory.write.chat_summary.summarizer import ChatSummarizer as ChatSummarizer
+    from react_mem.memory.write.chat_summary.summary_form import ChatSummary as ChatSummary
+    from react_mem.memory.write.chat_summary.summary_form import ChatSummaryRequest as ChatSummaryRequest
     from react_mem.memory.write.lifecycle import AgentMemory as AgentMemory
     from react_mem.memory.write.lifecycle import Recalled as Recalled
     from react_mem.memory.write.lifecycle import TurnMemory as TurnMemory

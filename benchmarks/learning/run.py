@@ -16,7 +16,8 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.records import record_id
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills import Learning, record_turn
+from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skills.outcomes import record_turn
 from react_mem.memory.scopes import steps_to_experience
 
 AGENT = "benchmark"

@@ -17,7 +17,7 @@ from react_mem.memory.reflect.deduplication import Deduplication
 from react_mem.memory.reflect.driver import Strategy, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
-from react_mem.memory.reflect.skills import Learning
+from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.retrieval.alike import note_new_alike
 from react_mem.memory.store.vectors import MakesUpVectors
 from react_mem.memory.write.conversations import end_conversation, quiet_conversations

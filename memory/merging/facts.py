@@ -8,7 +8,7 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
-from react_mem.memory.merging.concepts import concept_changes
+from react_mem.memory.merging.concepts.concept_store import concept_changes
 from react_mem.memory.merging.reconcile import doubted, reconcile, wanted
 from react_mem.memory.merging.standing_knowledge import stale_knowledge
 from react_mem.memory.model.changes import Change, put

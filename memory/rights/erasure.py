@@ -16,7 +16,7 @@ from langgraph.store.base import BaseStore, Item, PutOp
 from react_mem.memory.branches.beliefs import part_of
 from react_mem.memory.branches.marks import forgotten_branches
 from react_mem.memory.graph.dependents import fall
-from react_mem.memory.merging.concepts import concepts_without
+from react_mem.memory.merging.concepts.concept_store import concepts_without
 from react_mem.memory.merging.speakers import forget_speakers, silenced
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.kinds import CONCEPT, FACT, MESSAGE, PROFILE, kind_of

@@ -13,7 +13,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import Direction
 from react_mem.memory.graph.links import LinkKind
 from react_mem.memory.graph.wording import name_of
-from react_mem.memory.merging.concepts import refresh_concepts
+from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, Kind, declare, searched_scopes
 from react_mem.memory.model.origins import Origin

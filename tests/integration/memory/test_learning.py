@@ -22,7 +22,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import run
-from react_mem.memory.reflect.skills import Learning
+from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from tests.contract.conftest import memory_store as in_memory

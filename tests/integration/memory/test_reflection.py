@@ -14,7 +14,7 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import Reflecting, reflect
-from react_mem.memory.merging.concepts import find_concepts
+from react_mem.memory.merging.concepts.concept_store import find_concepts
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.standing_knowledge import load_knowledge
 from react_mem.memory.model.changes import put, write

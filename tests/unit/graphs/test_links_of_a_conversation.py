@@ -10,7 +10,7 @@ from langchain_core.tools import tool
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.links import Node
-from react_mem.memory.merging.concepts import refresh_concepts
+from react_mem.memory.merging.concepts.concept_store import refresh_concepts
 from react_mem.memory.model.kinds import CONCEPT, EPISODE, EXPERIENCE, FACT
 from tests.contract.conftest import memory_store
 from tests.support.labels import Says, episode, labelled

@@ -12,7 +12,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
-from react_mem.memory.reflect.tasks import proven
+from react_mem.memory.reflect.tasks.proof import proven
 from react_mem.memory.rights.erasure import delete_session, forget_user
 from tests.contract.conftest import Graph, memory_store
 from tests.contract.test_loop import ANN, thread

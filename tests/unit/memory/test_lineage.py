@@ -26,7 +26,7 @@ from react_mem.memory.model.records import Message, record_id
 from react_mem.memory.model.summary_settings import SummarySettings
 from react_mem.memory.reflect.driver import run
 from react_mem.memory.reflect.knowledge.consolidator import Consolidation
-from react_mem.memory.reflect.skills import Learning
+from react_mem.memory.reflect.skills.learner import Learning
 from react_mem.memory.scopes import steps_to_experience
 from react_mem.memory.store.owned import everything
 from react_mem.memory.summaries.summarise import EXTRACTIVE

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from react_mem.memory.reflect.tasks import Plan, Step, TaskGraph, evidence_in, parse, proven
-from react_mem.memory.reflect.tasks.proof import TaskEvidence
+from react_mem.memory.reflect.tasks.plan_reading import Plan, parse
+from react_mem.memory.reflect.tasks.proof import TaskEvidence, evidence_in, proven
+from react_mem.memory.reflect.tasks.task_steps import Step, TaskGraph
 
 
 def plan(*quotes: str, tool: str = "") -> Plan:

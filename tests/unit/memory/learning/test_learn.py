@@ -17,7 +17,8 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import Report, run
-from react_mem.memory.reflect.skills import Learning, record_turn
+from react_mem.memory.reflect.skills.learner import Learning
+from react_mem.memory.reflect.skills.outcomes import record_turn
 from react_mem.memory.scopes import steps_to_experience
 from tests.support.imported import but_for_origin
 from tests.support.learning import AGENT, TOOLS, did, lessons, skills
