@@ -98,7 +98,8 @@ def derived(
     """
     records = {node.id: (node, links_of(value)) for scope, value in values if (node := node_of(scope, value))}
     documents = {id_: LinkDocument(node) for id_, (node, _) in records.items()}
-    for link in (*_said(records.values()), *_in_line(records.values()), *_came_up(records)):
+    said = (link for _, links in records.values() for link in links)
+    for link in (*said, *_in_line(records.values()), *_came_up(records)):
         if wanted is not None and link.source not in wanted and link.target not in wanted:
             continue
         source, target = documents.get(link.source), documents.get(link.target)
@@ -113,11 +114,6 @@ def _add(document: LinkDocument, edge: Edge) -> None:
     key = (edge.to, edge.kind, edge.direction)
     if key not in document.edges or document.edges[key].weight < edge.weight:
         document.edges[key] = edge
-
-
-def _said(records: Iterable[_Record]) -> Iterator[Link]:
-    for _, links in records:
-        yield from links
 
 
 def _in_line(records: Iterable[_Record]) -> Iterator[Link]:

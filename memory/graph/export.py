@@ -1,11 +1,10 @@
-"""A user's graph for other programs: JSON, GraphML, networkx, and a page that draws it.
+"""A user's graph for other programs: JSON, GraphML, and a page that draws it.
 
 What is in a memory was written by anybody: it is escaped for where it goes, and never markup or code.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections import Counter
@@ -14,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.graph.links import Link
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot hold, escaped or not."""
@@ -46,23 +45,11 @@ class GraphNode:
 
 
 @dataclass(frozen=True)
-class GraphLink:
-    """A link from one memory to another, or both ways."""
-
-    source: str
-    target: str
-    kind: LinkKind
-    weight: float
-    at: str
-    mutual: bool = False
-
-
-@dataclass(frozen=True)
 class Graph:
     """Memories and links."""
 
     nodes: tuple[GraphNode, ...]
-    links: tuple[GraphLink, ...]
+    links: tuple[Link, ...]
 
     def largest(self, limit: int) -> Graph:
         """Return the graph of the memories that have the most links, so many of them at most."""
@@ -79,7 +66,7 @@ class Graph:
 def to_json(graph: Graph) -> str:
     """Return a graph as {"nodes": [...], "links": [...]}, the node-link form that networkx and D3 read."""
     nodes = [asdict(node) for node in graph.nodes]
-    return json.dumps({"nodes": nodes, "links": [asdict(link) for link in graph.links]}, ensure_ascii=False, indent=1)
+    return json.dumps({"nodes": nodes, "links": [link._asdict() for link in graph.links]}, ensure_ascii=False, indent=1)
 
 
 def to_graphml(graph: Graph) -> str:
@@ -105,27 +92,6 @@ def to_graphml(graph: Graph) -> str:
         for source, target in [(link.source, link.target), *([(link.target, link.source)] if link.mutual else ())]:
             lines.append(f"<edge source={_attribute(source)} target={_attribute(target)}>{data}</edge>")
     return "\n".join([*lines, "</graph>", "</graphml>", ""])
-
-
-def to_networkx(graph: Graph) -> Any:
-    """Return a graph as networkx's `MultiDiGraph`; a link both ways is two.
-
-    Raises:
-        ImportError: If networkx is not installed.
-    """
-    try:
-        networkx = importlib.import_module("networkx")
-    except ImportError as error:
-        raise ImportError("networkx is not installed: pip install networkx") from error
-    made = networkx.MultiDiGraph()
-    for node in graph.nodes:
-        made.add_node(node.id, type=node.type, name=node.name, text=node.text, **node.metadata)
-    for link in graph.links:
-        held = {"kind": str(link.kind), "weight": link.weight, "at": link.at}
-        made.add_edge(link.source, link.target, **held)
-        if link.mutual:
-            made.add_edge(link.target, link.source, **held)
-    return made
 
 
 def to_html(graph: Graph) -> str:

@@ -37,8 +37,11 @@ after that does not change an order that matters."""
 MAX_NODES = 150
 """Memories of an expansion, at most: reading and ranking them takes some 50 ms in a memory of 10,000 records."""
 
-MAX_HOPS = 6
-"""Links of an explanation, at most: beyond, anything explains anything."""
+_LEAST = 0.05
+"""How strongly a memory must be bound to the seeds of an expansion: links multiply along a way."""
+
+_MAX_HOPS, _MAX_SEEN = 6, 500
+"""Links of an explanation, at most: beyond, anything explains anything; and memories that are looked at for it."""
 
 
 @dataclass
@@ -91,7 +94,6 @@ async def expand(
     *,
     hops: int = 2,
     max_nodes: int = MAX_NODES,
-    min_strength: float = 0.05,
     kinds: Collection[LinkKind] = frozenset(LinkKind),
 ) -> Subgraph:
     """Return what is around some memories, the most strongly bound; one round trip for them and one a hop.
@@ -101,7 +103,6 @@ async def expand(
         seeds: Where to begin, with how much each counts, up to 1.
         hops: How far.
         max_nodes: How many memories, at most.
-        min_strength: How strongly a memory must be bound to the seeds: links multiply along a way.
         kinds: The links to follow.
     """
     part = Subgraph()
@@ -123,7 +124,7 @@ async def expand(
         for id_ in sorted(found):
             for edge in found[id_].edges.values():
                 bound = reached.get(id_, 0.0) * strength(edge)
-                if edge.kind in kinds and bound >= min_strength and bound > reached.get(edge.to, 0.0):
+                if edge.kind in kinds and bound >= _LEAST and bound > reached.get(edge.to, 0.0):
                     reached[edge.to] = bound
         for id_ in part.documents:
             part.reached[id_] = reached[id_]
@@ -195,9 +196,7 @@ def _passed(ways: _Ways, ranks: Sequence[float]) -> list[float]:
     return passed
 
 
-async def shortest(
-    read: Reader, source: str, target: str, *, max_hops: int = MAX_HOPS, max_nodes: int = 500
-) -> list[Hop] | None:
+async def shortest(read: Reader, source: str, target: str) -> list[Hop] | None:
     """Return the path between two memories: by as few links as possible, and of those by the strongest.
 
     It goes from both ends at once, a round trip a step.
@@ -206,8 +205,6 @@ async def shortest(
         read: Reads documents.
         source: Where to begin.
         target: Where to end.
-        max_hops: Links, at most.
-        max_nodes: Memories to look at, at most.
 
     Returns:
         The links in order; none where the two are one; None where no way was found.
@@ -219,7 +216,7 @@ async def shortest(
     sides: list[dict[str, tuple[int, float, str]]] = [{source: (0, -1.0, "")}, {target: (0, -1.0, "")}]
     edges_of = [[source], [target]]
     meeting: set[str] = {source} & {target}
-    for hop in range(max_hops):
+    for hop in range(_MAX_HOPS):
         if meeting:
             break
         side = hop % 2 if edges_of[hop % 2] else 1 - hop % 2
@@ -230,7 +227,7 @@ async def shortest(
                 way = (depth + 1, bound * strength(edge), id_)
                 if edge.to not in sides[side] and way < frontier.get(edge.to, (depth + 2, 0.0, "")):
                     frontier[edge.to] = way
-        ordered = sorted(frontier, key=lambda id_: frontier[id_])[: max(max_nodes - len(documents), 0)]
+        ordered = sorted(frontier, key=lambda id_: frontier[id_])[: max(_MAX_SEEN - len(documents), 0)]
         documents |= await read([id_ for id_ in ordered if id_ not in documents])
         # what has gone meanwhile explains nothing
         edges_of[side] = [id_ for id_ in ordered if id_ in documents]

@@ -62,8 +62,3 @@ class TurnOutcome(Record):
     followed: dict[str, bool] = Field(
         default_factory=dict, description="The skills whose steps the agent took, and whether that went well."
     )
-
-    @staticmethod
-    def identity(session_id: str, turn_id: str) -> str:
-        """Return the id of what became of a turn."""
-        return record_id("outcome", session_id, turn_id)

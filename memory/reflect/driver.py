@@ -36,8 +36,6 @@ class Report:
     Args:
         stored: The texts that are new, have changed, or are taken up again.
         retired: The texts that are no longer believed or followed.
-        confirmed: How many known records have new sources.
-        dropped: How many records are gone: part of others, or without enough to stand on.
         calls: How many model calls it took.
         refused: Why proposals of the model were not taken.
         problem: What went wrong, for the user; empty when nothing did.
@@ -45,8 +43,6 @@ class Report:
 
     stored: list[str] = field(default_factory=list)
     retired: list[str] = field(default_factory=list)
-    confirmed: int = 0
-    dropped: int = 0
     calls: int = 0
     refused: list[str] = field(default_factory=list)
     problem: str = ""

@@ -109,8 +109,7 @@ class EntityResolution(Strategy[Verdict]):
         if not drafts:
             return []
         before = await load_concepts(self.store, self.user_id)
-        report.dropped, changes = await asyncio.to_thread(judged, self.user_id, before, drafts)
-        return changes
+        return await asyncio.to_thread(judged, self.user_id, before, drafts)
 
 
 async def _up_to_date(store: BaseStore, user_id: str) -> Collection[Concept]:

@@ -10,9 +10,9 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, GetOp, Item
 
 from react_mem.memory.graph.derived import Direction, Edge, derived
-from react_mem.memory.graph.export import Graph, GraphLink, GraphNode
+from react_mem.memory.graph.export import Graph, GraphNode
 from react_mem.memory.graph.link_reading import reader
-from react_mem.memory.graph.links import LinkKind, Node
+from react_mem.memory.graph.links import Link, LinkKind, Node
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.graph.wording import name_of, reason
 from react_mem.memory.model.interface import MemoryScope
@@ -150,7 +150,7 @@ def _graph(items: Sequence[Item]) -> Graph:
     values = {str(item.value.get("id")): item.value for item in items}
     nodes = [_graph_node(document.node, values[id_]) for id_, document in documents.items()]
     links = [
-        GraphLink(id_, edge.to, edge.kind, edge.weight, edge.at, edge.direction is Direction.BOTH)
+        Link(id_, edge.to, edge.kind, edge.weight, edge.at, edge.direction is Direction.BOTH)
         for id_, document in documents.items()
         for edge in document.edges.values()
         if edge.direction is Direction.OUT or (edge.direction is Direction.BOTH and id_ < edge.to)

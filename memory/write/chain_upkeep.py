@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
@@ -21,6 +21,7 @@ from react_mem.memory.summaries.extracts import MADE_BY
 from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from react_mem.memory.summaries.summary_groups import MAX_WAITING, Fold, applied, next_fold, without
+from react_mem.memory.write.session import TurnReport
 
 MAX_FOLDS = 20
 """Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
@@ -114,24 +115,9 @@ def _write(user_id: str, before: ContextChain | None, after: ContextChain) -> li
     return [put(user_id, after)] if after != before and after.entries else []
 
 
-@dataclass(frozen=True)
-class Folded:
-    """Result of one fold.
-
-    Args:
-        summarised: How many summaries were written.
-        extractive: How many of them no model made.
-        calls: How many model calls it took.
-        problem: What went wrong, for the user; empty when nothing did.
-    """
-
-    summarised: int = 0
-    extractive: int = 0
-    calls: int = 0
-    problem: str = ""
-
-
-async def fold(memory: MemoryFacade, summariser: Summariser, *, user_id: str, session_id: str, agent_id: str) -> Folded:
+async def fold(
+    memory: MemoryFacade, summariser: Summariser, *, user_id: str, session_id: str, agent_id: str
+) -> TurnReport:
     """Sum up what is due of a conversation, as far as one go takes it.
 
     Args:
@@ -145,8 +131,7 @@ async def fold(memory: MemoryFacade, summariser: Summariser, *, user_id: str, se
         What was done.
     """
     making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
-    summarised = extractive = calls = 0
-    problems: dict[str, None] = {}
+    done, problems = TurnReport(), dict[str, None]()
     for _ in range(MAX_FOLDS):
         chain = await _current(memory, user_id, session_id, agent_id)
         due = next_fold(chain, memory.policy.summaries) if chain else None
@@ -156,12 +141,11 @@ async def fold(memory: MemoryFacade, summariser: Summariser, *, user_id: str, se
         if task is None:
             continue
         made = await making.make(task)
-        calls += made.calls
+        kept = await _commit(memory, user_id, agent_id, due, made, session_id)
+        extractive = kept and made.made_by == MADE_BY
         problems |= dict.fromkeys(filter(None, [made.problem]))
-        if await _commit(memory, user_id, agent_id, due, made, session_id):
-            summarised += 1
-            extractive += made.made_by == MADE_BY
-    return Folded(summarised, extractive, calls, "; ".join(problems))
+        done += TurnReport(calls=made.calls, summarised=int(kept), extractive=int(extractive))
+    return replace(done, problem="; ".join(problems))
 
 
 async def _current(memory: MemoryFacade, user_id: str, session_id: str, agent_id: str) -> ContextChain | None:

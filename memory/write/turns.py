@@ -131,7 +131,7 @@ class Turns(Session):
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
-            done = await fold(
+            return await fold(
                 self.memory,
                 self.summariser,
                 user_id=self.user_id,
@@ -142,6 +142,3 @@ class Turns(Session):
             log.warning("the conversation could not be summed up: %s", cause_of(error))
             telemetry.count("degradations", part="summary")
             return TurnReport(problem=f"the conversation could not be summed up: {cause_of(error)}")
-        return TurnReport(
-            calls=done.calls, problem=done.problem, summarised=done.summarised, extractive=done.extractive
-        )

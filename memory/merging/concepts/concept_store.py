@@ -174,8 +174,8 @@ class Verdict:
     source_ids: tuple[()] = ()
 
 
-def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> tuple[int, list[Change]]:
-    """Return how many concepts become part of others by verdicts, and the writes. Compute only.
+def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdict]) -> list[Change]:
+    """Return the writes that follow when concepts become one, or are kept apart, by verdicts. Compute only.
 
     A verdict about what there is no longer, or that another one speaks against, is passed over.
 
@@ -187,7 +187,6 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
     names = Names.of(before.values())
     known = {alias.id: concept for concept in before.values() for alias in concept.aliases}
     changed: set[str] = set()
-    merged = 0
     for verdict in verdicts:
         one, other = (known.get(concept.aliases[0].id) for concept in (verdict.one, verdict.other))
         if one is None or other is None or one.id == other.id:
@@ -197,12 +196,12 @@ def judged(user_id: str, before: Mapping[str, Concept], verdicts: Iterable[Verdi
             names.apart |= _pairs({one.aliases[0].id}, {other.aliases[0].id})
         elif may_be_one(one, other):
             names.merges.append(_merge(one, other, verdict.by))
-            parts, merged = [one.aliases + other.aliases], merged + 1
+            parts = [one.aliases + other.aliases]
         for aliases in parts:
             now_ = Concept.of(aliases, names.merges, names.apart)
             known |= {alias.id: now_ for alias in aliases}
             changed |= {alias.id for alias in aliases}
-    return merged, _changes(user_id, before, names, changed)
+    return _changes(user_id, before, names, changed)
 
 
 def _merge(kept: Concept, moved: Concept, by: Decider) -> Merge:

@@ -92,18 +92,15 @@ class Names:
             changed |= self._unsay({fact.id})
         return changed
 
-    def forget(self, gone: Collection[str]) -> set[str]:
+    def forget(self, gone: Collection[str]) -> None:
         """Take out what only these facts say.
 
         Args:
             gone: Ids of facts, and of whatever else is deleted.
-
-        Returns:
-            The ids of the aliases that have changed, or that there are no longer.
         """
-        changed = self._leave(gone) | self._unsay(gone)
+        self._leave(gone)
+        self._unsay(gone)
         self.prune()
-        return changed
 
     def prune(self) -> None:
         """Take out decisions about names that there are no longer."""

@@ -66,7 +66,6 @@ class Consolidation(Strategy[Drawn]):
         changed = [one for id_, one in after.items() if one != known.get(id_)]
         gone = [id_ for id_ in known if id_ not in after]
         report.stored += [one.text for one in changed]
-        report.dropped += len(gone)
         changes = [put(self.user_id, one) for one in changed]
         return [*changes, *(delete(self.user_id, KNOWLEDGE, id_) for id_ in gone)]
 

@@ -112,5 +112,3 @@ def _tell(report: Report, before: Skill | None, after: Skill) -> None:
         report.stored.append(after.text)
     elif was and not is_:
         report.retired.append(after.text)
-    elif before is not None and before.source_ids != after.source_ids:
-        report.confirmed += 1

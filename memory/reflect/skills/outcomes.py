@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from react_mem.memory.merging.skill_life import after_use
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import OUTCOME
 from react_mem.memory.model.records import now
 from react_mem.memory.model.skills import Skill, TurnOutcome
 from react_mem.memory.reflect.skills.traces import match
@@ -58,7 +59,7 @@ async def record_turn(
     came_off = success if success is not None else not steps[-1]["error"]
 
     async def step() -> tuple[list[Skill], list[Change]]:
-        id_ = TurnOutcome.identity(session_id, turn_id)
+        id_ = OUTCOME.id(session_id, turn_id)
         if await memory.records(user_id, MemoryScope.EXPERIENCE, [id_]):
             return [], []
         found = await memory.records(user_id, MemoryScope.PROCEDURAL, offered)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from react_mem.memory.language import LANGUAGES, UNSPACED, denial_of, known_language, languages_of, length
 from react_mem.memory.language.comparison import Vocabulary, content_words, missing, share, words
-from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed, takes_back
+from react_mem.memory.language.lowering import contrasts, ends_as_question, is_condition, is_supposed
 from react_mem.memory.write.extraction.evidence import without_user
 from react_mem.memory.write.extraction.parting import before_question
 
@@ -104,11 +104,6 @@ def drops_condition(sentence: str, clause: str, before: str) -> bool:
     """
     follows = is_condition(before) and not contrasts(clause)
     return (is_supposed(clause) or follows) and not is_supposed(sentence)
-
-
-def is_taken_back(behind: str) -> bool:
-    """Return whether the clause behind another one takes it back, as a joke or a slip."""
-    return takes_back(behind)
 
 
 def drops_question(sentence: str, clause: str) -> bool:

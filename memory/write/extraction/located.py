@@ -9,6 +9,7 @@ from typing import Any
 
 from react_mem.memory.language.clauses import joined
 from react_mem.memory.language.comparison import Vocabulary, missing, share
+from react_mem.memory.language.lowering import takes_back
 from react_mem.memory.language.own_words import parts as parts_of
 from react_mem.memory.language.statements import is_question, is_request
 from react_mem.memory.model.operations import Relation
@@ -19,7 +20,6 @@ from react_mem.memory.write.extraction.consistency import (
     drops_condition,
     drops_question,
     is_from_quotation,
-    is_taken_back,
     reads_stranger,
     says_nothing_of,
     speaks_of_user,
@@ -187,7 +187,7 @@ class Locator:
             return "its clause only supposes it"
         if drops_question(sentence, quote):
             return "its clause asks or quotes"
-        if last is not None and last.message == one.message and is_taken_back(last.clause.text):
+        if last is not None and last.message == one.message and takes_back(last.clause.text):
             return "it is taken back"
         if is_from_quotation(sentence, quote) or speaks_of_user(quote):
             return "its clause asks or quotes"

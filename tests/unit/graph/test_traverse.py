@@ -119,7 +119,7 @@ async def test_an_expansion_keeps_what_is_bound_most_strongly() -> None:
     assert {node.id for node in part.nodes} == {"m1", "likes-tea"}
     alone = await graph.expand("ann", {"m1": 1.0}, kinds={LinkKind.TIMELINE})
     assert {node.id for node in alone.nodes} == {"m0", "m1", "m2"}
-    weak = await expand(reader(store, "ann"), {"m1": 1.0}, min_strength=0.6)
+    weak = await graph.expand("ann", {"m1": 0.08})
     assert {node.id for node in weak.nodes} == {"m1", "likes-tea"}
     assert (await graph.expand("ann", {"nobody": 1.0, "m1": 0.0})).nodes == []
 
