@@ -291,23 +291,10 @@ class Fact(Record):
     @property
     def ending(self) -> Ending:
         """Return how it ended; of a fact that has."""
-        return Ending(
-            valid_to=self.valid_to,
-            retired_at=self.retired_at,
-            superseded_by=self.superseded_by,
-            ended_by=self.ended_by,
-            end_said_at=self.end_said_at,
-        )
+        return Ending(**{name: getattr(self, name) for name in Ending.model_fields})
 
 
-BELIEVED: dict[str, Any] = {
-    "current": True,
-    "retired_at": None,
-    "valid_to": None,
-    "superseded_by": None,
-    "ended_by": (),
-    "end_said_at": None,
-}
+BELIEVED: dict[str, Any] = {"current": True, **Ending().model_dump()}
 """Fields of a fact that is believed again, in place of its end."""
 
 
@@ -338,11 +325,6 @@ class Document(Record):
     uri: str = ""
     metadata: dict[str, Any] = Field(default_factory=dict)
     current: Literal[True] = Field(True, description="As with a fact, so that one filter finds both.")
-
-    @staticmethod
-    def identity(uri: str, text: str) -> str:
-        """Return the id of the document that has this text and comes from there."""
-        return record_id("document", uri, text)
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)

@@ -20,11 +20,6 @@ class FlowState(Record):
     flow_id: str
     state: dict[str, Any]
 
-    @staticmethod
-    def identity(flow_id: str, session_id: str) -> str:
-        """Return the id of a flow's state in a conversation."""
-        return record_id("state", flow_id, session_id)
-
 
 TaskStatus = Literal["pending", "running", "done", "failed", "skipped"]
 

@@ -183,13 +183,13 @@ class SemanticMemoryStore(ScopeStore):
         """Derive a document's id."""
         if not DOCUMENT.matches(data):
             return data
-        return {"id": Document.identity(str(data.get("uri", "")), str(data.get("text", ""))), **data}
+        return {"id": DOCUMENT.id(str(data.get("uri", "")), str(data.get("text", ""))), **data}
 
 
 def _document(doc: LangChainDocument, session_id: str, agent_id: str) -> Document:
     uri = str(doc.metadata.get("source", ""))
     return Document(
-        id=doc.id or Document.identity(uri, doc.page_content),
+        id=doc.id or DOCUMENT.id(uri, doc.page_content),
         text=doc.page_content,
         title=str(doc.metadata.get("title", "")),
         uri=uri,

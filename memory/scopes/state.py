@@ -32,7 +32,7 @@ class StateMemoryStore(ScopeStore):
         """Look the flow's state up; a query without a flow has none."""
         if not query.flow_id:
             return []
-        return [GetOp(self.namespace(query.user_id), FlowState.identity(query.flow_id, query.session_id))]
+        return [GetOp(self.namespace(query.user_id), STATE.id(query.flow_id, query.session_id))]
 
     async def get_state(self, flow_id: str, session_id: str, *, user_id: str) -> dict[str, Any] | None:
         """Return the state of a flow in a conversation, None where none was saved.
@@ -42,7 +42,7 @@ class StateMemoryStore(ScopeStore):
             session_id: The conversation.
             user_id: The owner.
         """
-        id_ = FlowState.identity(flow_id, session_id)
+        id_ = STATE.id(flow_id, session_id)
         found = await self._get(user_id, [id_])
         return FlowState.from_value(found[id_]).state if found else None
 
@@ -183,7 +183,7 @@ class StateMemoryStore(ScopeStore):
         kind = data.get("kind", TASK_STEP.name if "task_id" in data else STATE.name)
         if kind == STATE.name:
             named = data.get("flow_id") is not None
-            return {"id": FlowState.identity(data["flow_id"], data["session_id"]), **data} if named else data
+            return {"id": STATE.id(data["flow_id"], data["session_id"]), **data} if named else data
         data = {name: value for name, value in data.items() if name != "flow_id"}
         text = str(data.get("text", ""))
         if kind == TASK.name:

@@ -28,7 +28,7 @@ from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.rights.forgetting import Forgotten, forget, forget_said
 from react_mem.memory.write.extraction.evidence import are_linked, is_borne_out
-from react_mem.memory.write.gate import Support
+from react_mem.memory.write.gate import Support, may_be_lost, support, wishes_to_forget
 from react_mem.memory.write.heard import Heard
 from react_mem.memory.write.meant_facts import meant_facts
 from react_mem.memory.write.related import related_facts
@@ -92,14 +92,15 @@ class ToolMemory:
             The facts that are new or changed; which may be meant to be replaced, where that is not clear; None where
             the user did not say it.
         """
-        said = await asyncio.to_thread(self.heard.support, text)
+        heard = self.heard
+        said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
         if said is None:
             return None
         known = await related_facts(self.memory.store, self.user_id, replaces) if replaces.strip() else []
         replaced = meant_facts(replaces, known) if known else []
         if replaces.strip() and not replaced:
             return Unclear(tuple(known))
-        operations = _operations(text, about, said, replaced, self.heard)
+        operations = _operations(text, about, said, replaced, heard)
         return await write_facts(
             self.memory.store,
             self.user_id,
@@ -152,10 +153,13 @@ class ToolMemory:
         if not meant:
             return Unclear(tuple(known))
         texts = [fact.text for fact in meant]
-        if self.heard.tainted and not await asyncio.to_thread(self.heard.may_lose, texts):
+        asked, before = self.heard.asked, self.heard.own[:-1]
+        if self.heard.tainted and not await asyncio.to_thread(
+            lambda: all(may_be_lost(text, asked, before) for text in texts)
+        ):
             return None
         # the words that ask for it say it too
-        said = await asyncio.to_thread(self.heard.telling_of, texts)
+        said = await asyncio.to_thread(wishes_to_forget, texts, asked)
         receipt = await forget(self.memory.store, self.user_id, ids=[fact.id for fact in meant], said=said)
         return receipt, [*texts, *said, what]
 
@@ -229,9 +233,7 @@ def _operations(text: str, about: str, said: Support, replaced: Sequence[Fact], 
         reading=text.strip() if text.strip() != said.text and is_borne_out(text, [said.quote]) else "",
         source_ids=(heard.ids[said.said],),
         origin=said.origin,
-        event_at=when.event_at,
-        valid_from=when.valid_from,
-        valid_to=when.valid_to,
+        **vars(when),
     )
     operations = []
     for fact in replaced:

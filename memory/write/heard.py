@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from react_mem.memory.merging.transcript import is_said, message_record_id, text_of
 from react_mem.memory.model.external import OWN_TOOLS, origin_of_result
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.write.gate import Support, may_be_lost, shows_something, support, wishes_to_forget
+from react_mem.memory.write.gate import shows_something
 
 _TURNS = 3
 """Turns that are looked at, the current one included: what the user said a moment ago may be stored now."""
@@ -77,27 +77,3 @@ class Heard:
                 [Origin.ASSISTANT, *(origin_of_result(m.name or "") for m in results), *([Origin.WEB] if pages else [])]
             ),
         )
-
-    def support(self, text: str) -> Support | None:
-        """Return the user's words that bear something out, None where they did not say it; not for an event loop.
-
-        Args:
-            text: What a model wants to store.
-        """
-        return support(text, self.own, self.assistant, self.tainted)
-
-    def may_lose(self, texts: Sequence[str]) -> bool:
-        """Return whether the user may have asked to forget all of some facts; not for an event loop.
-
-        Args:
-            texts: What they say.
-        """
-        return all(may_be_lost(text, self.asked, self.own[:-1]) for text in texts)
-
-    def telling_of(self, texts: Sequence[str]) -> list[str]:
-        """Return the clauses with which the user asks to forget some facts; not for an event loop.
-
-        Args:
-            texts: What these say.
-        """
-        return wishes_to_forget(texts, self.asked)

@@ -74,7 +74,10 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
     changes = checker.each(payload.get("profile"), ProposedProfileChange, checker.profile, MAX_PROFILE_CHANGES)
     composer = Composer(briefing, locator.endings, checker.rejected, checker.covered)
     ops = composer.operations(facts)
-    profile = checker.one_each(changes, lambda change: change.field, "a second value for one profile field")
+    profile: dict[str, ProfileChange] = {}
+    for change in changes:
+        if profile.setdefault(change.field, change) != change:
+            checker.rejected.append("a second value for one profile field")
     episodes = [payload["episode"]] if payload.get("episode") else []
     episode = checker.each(episodes, ProposedEpisode, lambda proposed: check_episode(proposed, briefing), 1)
     summary = checker.summary(payload.get("summary"))
@@ -84,7 +87,7 @@ def check(answer: Answer, briefing: Briefing) -> Extraction:
         ops=tuple(ops),
         unread=tuple(checker.unread()),
         episode=episode[0] if episode else None,
-        profile_changes=tuple(profile),
+        profile_changes=tuple(profile.values()),
         summary=summary,
         rejected=tuple(checker.rejected),
         complete=briefing.whole and not answer.broken_off and not checker.rejected,
@@ -125,15 +128,6 @@ class _Checker:
             except Refused as refused:
                 self.rejected.append(str(refused))
         return kept
-
-    def one_each(self, items: Sequence[Any], key: Callable[[Any], str], reason: str) -> list[Any]:
-        """Keep the first item of each key."""
-        kept: dict[str, Any] = {}
-        for item in items:
-            if key(item) in kept and kept[key(item)] != item:
-                self.rejected.append(reason)
-            kept.setdefault(key(item), item)
-        return list(kept.values())
 
     def profile(self, proposed: ProposedProfileChange) -> ProfileChange:
         cited = self.locator.cited(proposed.c)

@@ -166,9 +166,7 @@ class Composer:
             reading=reading if reading != text and self._reads(reading, quote, shown) else "",
             source_ids=(message.id,),
             origin=origin,
-            event_at=when.event_at,
-            valid_from=when.valid_from,
-            valid_to=when.valid_to,
+            **vars(when),
         )
 
     def _said(self, fact: Located, part: str) -> tuple[str, Origin]:
