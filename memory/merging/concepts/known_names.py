@@ -30,7 +30,8 @@ class Names:
 
     def __post_init__(self) -> None:
         for id_, alias in self.aliases.items():
-            self._index(id_, alias)
+            for fact in alias.source_ids:
+                self._using[fact].add(id_)
 
     @classmethod
     def of(cls, concepts: Iterable[Concept]) -> Names:
@@ -143,10 +144,6 @@ class Names:
                 self.merges[place] = merge.model_copy(update={"source_ids": left})
         self.merges = [merge for merge in self.merges if merge.by != "said" or merge.source_ids]
         return changed
-
-    def _index(self, id_: str, alias: Alias) -> None:
-        for fact in alias.source_ids:
-            self._using[fact].add(id_)
 
 
 def _heard(fact: Fact) -> dict[str, Alias]:

@@ -57,15 +57,12 @@ def lessons(traces: Sequence[Trace]) -> list[Lesson]:
             Lesson(tool, first, tuple(helped), holds=_always_before(first, tool, traces))
             for first, helped in remedies.items()
         ]
-        known = [lesson for lesson in of_the_tool if lesson.holds and len(lesson.traces) >= _support(lesson)]
+        held = [lesson for lesson in of_the_tool if lesson.holds]
+        known = [lesson for lesson in held if len(lesson.traces) >= (MIN_SUPPORT if lesson.first else _HOPELESS)]
         # of what came before, only what helped most often
         found += sorted(known, key=lambda lesson: (-len(lesson.traces), lesson.first))[:1]
         found += [lesson for lesson in of_the_tool if not lesson.holds]
     return found
-
-
-def _support(lesson: Lesson) -> int:
-    return MIN_SUPPORT if lesson.first else _HOPELESS
 
 
 def _remedies(tool: str, trace: Trace) -> Iterable[str]:

@@ -78,9 +78,7 @@ async def record_turn(
             source_ids=(turn_id,),
         )
         used = [after_use(skill, followed[skill.id]) for skill in skills if skill.id in followed]
-        changes = [put(user_id, outcome)]
-        changes.append(put_work(user_id, learning))
-        return used, [*changes, *(put(user_id, skill) for skill in used)]
+        return used, [put(user_id, outcome), put_work(user_id, learning), *(put(user_id, skill) for skill in used)]
 
     # what was done is learnt from once it is quiet; a flow has no conversation that would be concluded then
     due_at = int((now().timestamp() + memory.policy.extraction.quiet_after) * 1000)
