@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from react_mem.memory.merging.transcript import record_of
+from react_mem.memory.model.kinds import MESSAGE
 
 _CHECKPOINTER = "__pregel_checkpointer"
 """Key of the checkpointer in a run's config: LangGraph offers nodes no other way to their thread's history."""
@@ -53,4 +53,4 @@ def _holds(found: CheckpointTuple, session_id: str, tip: str) -> bool:
     values = found.checkpoint["channel_values"]
     marks = [values.get(name) for name in _MARKS]
     ids = [mark["id"] if isinstance(mark, Mapping) else mark for mark in marks if mark]
-    return any(record_of(session_id, str(id_)) == tip for id_ in ids)
+    return any(MESSAGE.id(session_id, str(id_)) == tip for id_ in ids)

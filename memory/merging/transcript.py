@@ -125,12 +125,7 @@ def _said_at(message: BaseMessage) -> datetime | None:
 
 def message_record_id(session_id: str, message: BaseMessage) -> str:
     """Return the id of a message's record: the ids of messages are unique within their conversation only."""
-    return record_of(session_id, str(message.id))
-
-
-def record_of(session_id: str, message_id: str) -> str:
-    """Return the id of the record of the message with this id in a conversation."""
-    return MESSAGE.id(session_id, message_id)
+    return MESSAGE.id(session_id, str(message.id))
 
 
 def is_said(message: BaseMessage) -> bool:

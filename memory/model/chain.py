@@ -96,15 +96,10 @@ class ContextChain(Record):
         """Return a chain as taken in from a file, with its links."""
         return super().as_imported({**value, "entries": [*map(imported, value.get("entries", ()))]})
 
-    @staticmethod
-    def identity(session_id: str) -> str:
-        """Return the id of a conversation's chain."""
-        return record_id("chain", session_id)
-
     @classmethod
     def begin(cls, session_id: str, agent_id: str) -> Self:
         """Return the empty chain of a conversation."""
-        return cls(id=cls.identity(session_id), session_id=session_id, agent_id=agent_id)
+        return cls(id=record_id("chain", session_id), session_id=session_id, agent_id=agent_id)
 
     @property
     def waiting(self) -> int:

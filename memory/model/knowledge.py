@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from react_mem.memory.language.text import normalise
-from react_mem.memory.model.records import Record, record_id
+from react_mem.memory.model.records import Record
 
 Form = Literal["pattern", "rule", "preference", "generalisation"]
 
@@ -50,11 +49,6 @@ class Knowledge(Record):
     made_by: str
     links: tuple[Reference, ...] = ()
     current: Literal[True] = True
-
-    @staticmethod
-    def identity(about: str, text: str) -> str:
-        """Return the id of what is said, in these words, of someone or something."""
-        return record_id("knowledge", about, normalise(text))
 
 
 def confidence(proofs: int, against: int) -> float:

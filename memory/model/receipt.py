@@ -45,11 +45,6 @@ class Receipt(BaseModel, extra="forbid", frozen=True):
     checks: tuple[Check, ...] = ()
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Return how many records are gone, by kind."""
-        return {kind: len(ids) for kind, ids in self.removed.items()}
-
-    @property
     def problems(self) -> tuple[str, ...]:
         """Return what is left of it, or could not be looked at; empty where it is gone."""
         return tuple(

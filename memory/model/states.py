@@ -51,11 +51,6 @@ class TaskStep(Record):
     depends_on: tuple[str, ...] = Field((), description="The records of the steps that come first.")
     tool: str = Field("", description="The tool that takes it, if one does.")
 
-    @staticmethod
-    def identity(session_id: str, task_id: str, step: str) -> str:
-        """Return the id of a step of a task in a conversation."""
-        return record_id("task_step", session_id, task_id, normalise(step))
-
 
 MAX_FAILURES = 5
 """A turn that fails this often, not for an outage, is parked: it stays visible among the pending, with its error."""

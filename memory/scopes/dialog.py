@@ -15,7 +15,6 @@ from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.merging.transcript import misdated, to_records
-from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, PENDING, SUMMARY
@@ -101,7 +100,7 @@ class DialogMemoryStore(ScopeStore):
             asked.append(SearchOp(PENDING.namespace(query.user_id), new, MAX_FRESH))
         if self._policy.summaries.enabled:
             namespace = scope_namespace(query.user_id, MemoryScope.STATE)
-            asked.append(GetOp(namespace, ContextChain.identity(query.session_id)))
+            asked.append(GetOp(namespace, CHAIN.id(query.session_id)))
         return asked
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:

@@ -189,7 +189,7 @@ class StateMemoryStore(ScopeStore):
         if kind == TASK.name:
             return {"id": Task.identity(data["session_id"], text), **data}
         if kind == TASK_STEP.name and "task_id" in data:
-            id_ = TaskStep.identity(data["session_id"], str(data["task_id"]), text)
+            id_ = TASK_STEP.id(data["session_id"], str(data["task_id"]), normalise(text))
             # it goes with its task
             return {"kind": kind, "id": id_, "source_ids": (data["task_id"],), **data}
         return data

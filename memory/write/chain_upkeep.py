@@ -11,7 +11,7 @@ from react_mem.memory.index.entries import whole_text
 from react_mem.memory.model.chain import ChainEntry, ContextChain
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.kinds import MESSAGE
+from react_mem.memory.model.kinds import CHAIN, MESSAGE
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.records import Message, Summary
 from react_mem.memory.model.states import PendingTurn
@@ -39,7 +39,7 @@ async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> Con
         user_id: The owner.
         session_id: The conversation.
     """
-    found = await memory.records(user_id, MemoryScope.STATE, [ContextChain.identity(session_id)])
+    found = await memory.records(user_id, MemoryScope.STATE, [CHAIN.id(session_id)])
     return next((ContextChain.from_value(value) for value in found.values()), None)
 
 

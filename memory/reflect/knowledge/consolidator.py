@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from react_mem.memory.language.text import normalise
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.standing_knowledge import SCOPES, load_knowledge, sources_of, without
 from react_mem.memory.model.changes import Change, delete, put
@@ -76,7 +77,7 @@ def _record(
     """Return what was drawn as a record; None where some of it stands no longer."""
     if not set(drawn.source_ids) <= set(standing):
         return None
-    id_ = Knowledge.identity(drawn.about, drawn.key or drawn.text)
+    id_ = KNOWLEDGE.id(drawn.about, normalise(drawn.key or drawn.text))
     before = known.get(id_)
     cited = {*drawn.source_ids}
     sources = [one for one in (*memories.facts, *memories.episodes) if one.id in cited]

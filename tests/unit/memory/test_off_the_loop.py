@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.transcript import record_of
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.rights import erasure, forgetting, portability, receipts
 from react_mem.memory.write import following, noticing
@@ -41,7 +41,7 @@ async def delete(one: Turns) -> None:
 
 
 async def fork(one: Turns) -> None:
-    await following.follow(one.memory.store, "ann", "1", record_of("1", "a0"), [])
+    await following.follow(one.memory.store, "ann", "1", MESSAGE.id("1", "a0"), [])
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from typing_extensions import TypedDict
 from react_mem.agents.context import AgentContext
 from react_mem.graphs.hooks import Remember, with_memory
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.merging.transcript import record_of
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.operations import EpisodeDraft, Extraction, ProfileChange
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.policy import MemoryPolicy
@@ -34,7 +34,7 @@ from react_mem.memory.write.turns import Turns
 
 HERE: dict[str, Any] = {"session_id": "monday", "agent_id": "tester"}
 ANN: dict[str, Any] = {"user_id": "ann", **HERE}
-ASKED, ANSWERED = record_of("monday", "q"), record_of("monday", "a")
+ASKED, ANSWERED = MESSAGE.id("monday", "q"), MESSAGE.id("monday", "a")
 WEB = {"action": "web_search", "arguments": {"query": "kettle"}, "observation": "3 found", "error": ""}
 FAILED = {"action": "order", "arguments": {"id": 1}, "observation": "", "error": "sold out"}
 

@@ -70,7 +70,8 @@ Erase = Callable[[MemoryFacade], Awaitable[Receipt]]
 async def test_what_is_erased_as_a_whole_has_a_receipt(erase: Erase, each: int) -> None:
     memory, _ = await held(InMemoryStore())
     receipt = await erase(memory)
-    assert (receipt.counts, receipt.messages, receipt.problems) == ({"fact": each, "message": each}, each, ())
+    gone = {kind: len(ids) for kind, ids in receipt.removed.items()}
+    assert (gone, receipt.messages, receipt.problems) == ({"fact": each, "message": each}, each, ())
     looked = {check.name.split()[0] for check in receipt.checks}
     assert {"scope", "arm", "links", "cache", "export", "threads", "work", "bookmarks"} <= looked
 
@@ -114,7 +115,7 @@ async def test_the_receipt_of_a_user_names_what_is_written_behind_it(monkeypatch
 async def test_a_conversation_that_somebody_else_held_is_not_touched() -> None:
     memory, threads = await held(InMemoryStore())
     receipt = await memory.delete_session("bob", "monday")
-    assert (receipt.counts, receipt.rewritten, receipt.problems) == ({}, {}, ())
+    assert (receipt.removed, receipt.rewritten, receipt.problems) == ({}, {}, ())
     assert await threads.aget_tuple({"configurable": {"thread_id": "monday"}}) is not None
 
 
