@@ -280,52 +280,34 @@ class _File:
 def _load(code: str, data: Mapping[str, Any]) -> Language:
     file = _File(data)
     single = file.groups("one_at_a_time")
-    return Language(
-        code=code,
-        called=frozenset(data.get("called") or ()),
-        unspaced=bool(data.get("unspaced")),
-        writes=re.compile(data["writes"]),
-        letters=re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
-        words=file.any_word("words"),
-        asks=file.one_of("asks"),
-        unasked=file.one_of("unasked"),
-        first_person=file.any_word("first_person"),
-        second_person=file.any_word("second_person"),
-        small_words=file.listed("words"),
-        hollow=file.listed("hollow"),
-        unfinished=file.one_of("unfinished"),
-        tells_own=file.one_of("tells_own"),
-        tells=file.one_of("tells"),
-        finite=file.one_of("finite"),
-        denies=file.one_of("denies"),
-        pleasantries=file.listed("pleasantries"),
-        chatter=file.one_of("chatter"),
-        requests=file.one_of("requests"),
-        forgets=tuple(file.patterns("forgets")),
-        forgets_last=file.one_of("forgets_last"),
-        totality=file.one_of("totality"),
-        forgets_all=file.one_of("forgets_all"),
-        overview=file.one_of("overview"),
-        small_talk=file.one_of("small_talk"),
-        asks_time=file.one_of("asks_time"),
-        sum_words=tuple(data.get("sum_words") or ()),
-        number_words=tuple(number_words(data)),
+    own: dict[str, Any] = {
+        "code": code,
+        "called": frozenset(data.get("called") or ()),
+        "unspaced": bool(data.get("unspaced")),
+        "writes": re.compile(data["writes"]),
+        "letters": re.compile(data["letters"], re.IGNORECASE) if data.get("letters") else None,
+        "words": file.any_word("words"),
+        "first_person": file.any_word("first_person"),
+        "second_person": file.any_word("second_person"),
+        "small_words": file.listed("words"),
+        "forgets": tuple(file.patterns("forgets")),
+        "sum_words": tuple(data.get("sum_words") or ()),
+        "number_words": tuple(number_words(data)),
         # a ? marks those of questions only, a * those of searches only
-        stop=frozenset(word.rstrip("?") for word in file.listed("stop") if not word.endswith("*")),
-        unsearched=frozenset(word.rstrip("*") for word in file.listed("stop") if not word.endswith("?")),
-        abbreviations=file.listed("abbreviations"),
-        abbreviations_before_numbers=file.listed("abbreviations_before_numbers"),
-        endings=tuple(str(data.get("endings") or "").split()),
-        stemmer=str(data.get("stemmer") or ""),
-        same={word: group[0] for group in (*file.groups("same"), *single) for word in group},
-        single=frozenset(group[0] for group in single),
-        times=data.get("times") or {},
-        cues=data.get("cues") or {},
-        web=data.get("web") or {},
-        fields=data.get("fields") or {},
-        customer=data.get("customer") or {},
-        wording=data["wording"],
-    )
+        "stop": frozenset(word.rstrip("?") for word in file.listed("stop") if not word.endswith("*")),
+        "unsearched": frozenset(word.rstrip("*") for word in file.listed("stop") if not word.endswith("?")),
+        "endings": tuple(str(data.get("endings") or "").split()),
+        "stemmer": str(data.get("stemmer") or ""),
+        "same": {word: group[0] for group in (*file.groups("same"), *single) for word in group},
+        "single": frozenset(group[0] for group in single),
+    }
+    as_listed = {"re.Pattern[str]": file.one_of, "frozenset[str]": file.listed}
+    others: dict[str, Any] = {
+        name: as_listed[field.type](name) if field.type in as_listed else data.get(name) or {}
+        for name, field in Language.__dataclass_fields__.items()
+        if name not in own
+    }
+    return Language(**own, **others)
 
 
 def number_words(data: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
