@@ -37,7 +37,7 @@ from react_mem.memory.adapters.blocking import home_of, run_blocking
 from react_mem.memory.adapters.conditions import matches
 from react_mem.memory.adapters.vector_index import Dialect, Namespace, VectorEntry, VectorHit, VectorIndex
 from react_mem.memory.adapters.vector_notes import FIELDS, NOTES, PAGE, WHOLE, Place, VectorNotes, is_note
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.changes import write
@@ -268,7 +268,7 @@ class VectorIndexedStore(BaseStore):
                 if item is None or not hit.is_of(item.value):
                     stale[namespace, hit.key] = hit.fields
                 elif hit.key not in found and hit.key not in without and matches(item.value, conditions):
-                    found[hit.key] = (_scored(item, hit.score), hit)
+                    found[hit.key] = (scored(item, hit.score), hit)
             if len(found) >= limit:
                 break
         nearest = sorted(found.values(), key=lambda pair: -(pair[0].score or 0.0))
@@ -325,7 +325,3 @@ def _without_notes(op: Op, answer: Result) -> Result:
 def _plain(puts: Sequence[PutOp], covered: Any) -> list[PutOp]:
     """Return the writes for the inner store, which indexes nothing of what the vector store has."""
     return [put._replace(index=False) if covered(put.namespace) else put for put in puts]
-
-
-def _scored(item: Item, score: float) -> SearchItem:
-    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from langgraph.store.base import Op, Result, SearchItem
+from langgraph.store.base import Item, Op, Result, SearchItem
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.model.arms import ALL_ARMS, Arm
@@ -37,6 +37,11 @@ class RecallOp(NamedTuple):
     similarity: float = 0.0
     arms: frozenset[Arm] = ALL_ARMS
     pairs: bool = False
+
+
+def scored(item: Item, score: float | None) -> SearchItem:
+    """Return an item as a search returns it, with how well it was found."""
+    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem
+from langgraph.store.base import BaseStore, GetOp, Item, Op, Result
 
 from react_mem.memory.graph.derived import LinkDocument
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import LinkKind, Node
 from react_mem.memory.graph.traverse import Subgraph, page_rank, received
 from react_mem.memory.index.fusion import GRAPH
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import Namespace, decode
@@ -77,7 +77,11 @@ async def _linked(
     others = await _others(store, asked, found, shares, part)
     merged = list(answers)
     for place, op, answer in asked:
-        brought = [_brought(item) for item in others if item.namespace == op.namespace and _meets(item.value, op)]
+        brought = [
+            RecallHit(scored(item, 0.0), arms={}, similarity=None)
+            for item in others
+            if item.namespace == op.namespace and _meets(item.value, op)
+        ]
         ranked = [_with(one, shares.get(one.item.key, 0.0)) for one in [*answer.found, *brought]]
         ranked.sort(key=lambda one: (-(one.item.score or 0.0), one.item.key))
         merged[place] = Recall(ranked[: op.limit], answer.missing)
@@ -129,14 +133,6 @@ def _meets(value: Mapping[str, Any], op: RecallOp) -> bool:
     )
 
 
-def _brought(item: Item) -> RecallHit:
-    return RecallHit(_scored(item, 0.0), arms={}, similarity=None)
-
-
 def _with(one: RecallHit, share: float) -> RecallHit:
-    item = _scored(one.item, (one.item.score or 0.0) + share)
+    item = scored(one.item, (one.item.score or 0.0) + share)
     return RecallHit(item, {**one.arms, Arm.GRAPH: share}, one.similarity, one.passage, one.partner)
-
-
-def _scored(item: Item, score: float) -> SearchItem:
-    return SearchItem(item.namespace, item.key, item.value, item.created_at, item.updated_at, score)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -289,10 +290,6 @@ def _by_session(messages: Iterable[Item]) -> dict[str, list[str]]:
 def _with(item: Item, value: Mapping[str, object] | None) -> Item:
     if value is None or value == item.value:
         return item
-    return Item(
-        value=dict(value),
-        key=item.key,
-        namespace=item.namespace,
-        created_at=item.created_at,
-        updated_at=item.updated_at,
-    )
+    changed = copy(item)
+    changed.value = dict(value)
+    return changed

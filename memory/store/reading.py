@@ -8,14 +8,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
-from langgraph.store.base import GetOp, Item, Result, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Item, Result, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 
+from react_mem.memory.index.recall import scored
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
-from react_mem.memory.store.searches import Searches, Target
+from react_mem.memory.store.searches import Target, search_statement
 
 _GET = """
     SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes
@@ -70,11 +71,6 @@ class Reader:
     exact_scan_limit: int
     omit_expired: bool
 
-    @property
-    def searches(self) -> Searches:
-        """The statements of searches."""
-        return Searches(self.exact_scan_limit, self.omit_expired)
-
     async def read(
         self,
         conn: AsyncConnection[DictRow],
@@ -109,12 +105,12 @@ class Reader:
         if got is not None:
             for row in await got.fetchall():
                 index, get = gets[row["place"]]
-                results[index] = _item(row)
+                results[index] = item_of(row)
                 refreshed += [row] if get.refresh_ttl else []
         if found is not None:
             rows = await self._search_rows(conn, targets, await found.fetchall())
             for (index, op), hits in zip(searches, rows, strict=True):
-                results[index] = [_search_item(row) for row in hits]
+                results[index] = [scored(item_of(row), row["score"]) for row in hits]
                 refreshed += hits if op.refresh_ttl else []
         for index, cursor in zip(reads.lists, listed, strict=True):
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
@@ -129,12 +125,15 @@ class Reader:
         return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self.omit_expired))
 
     async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
-        statement = self.searches.statement(targets, bounded=True)
+        statement = self._statement(targets, bounded=True)
         if not any(target.indexed for target in targets):
             return await conn.execute(*statement)
         async with conn.pipeline(), conn.transaction():
             await conn.execute(_INDEX_SCAN)
             return await conn.execute(*statement)
+
+    def _statement(self, targets: Sequence[Target], *, bounded: bool) -> tuple[bytes, dict[str, Any]]:
+        return search_statement(targets, self.exact_scan_limit, bounded=bounded, omit_expired=self.omit_expired)
 
     def _target(self, number: int, op: SearchOp, vector: Binary | None) -> Target:
         if vector is None:
@@ -155,31 +154,21 @@ class Reader:
                 self.indexes.outgrown(".".join(target.op.namespace_prefix))
         again = [target for target in targets if not target.is_complete(rows[target.number])]
         if again:
-            cursor = await conn.execute(*self.searches.statement(again, bounded=False))
+            cursor = await conn.execute(*self._statement(again, bounded=False))
             more = await cursor.fetchall()
             for target in again:
                 rows[target.number] = [row for row in more if row["search"] == target.number]
         return [sorted(hits, key=_rank) for hits in rows]
 
 
-def _item(row: DictRow) -> Item:
+def item_of(row: DictRow) -> Item:
+    """Return the item that a row of `store` holds."""
     return Item(
         namespace=tuple(row["prefix"].split(".")),
         key=row["key"],
         value=row["value"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
-    )
-
-
-def _search_item(row: DictRow) -> SearchItem:
-    return SearchItem(
-        namespace=tuple(row["prefix"].split(".")),
-        key=row["key"],
-        value=row["value"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        score=row["score"],
     )
 
 

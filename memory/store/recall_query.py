@@ -15,7 +15,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, LiteralString
 
-from langgraph.store.base import SearchItem
 from psycopg.rows import DictRow
 
 from react_mem.memory.index import fusion
@@ -29,10 +28,11 @@ from react_mem.memory.index.entries import (
     term_number,
     whole_text,
 )
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.reading import item_of
 from react_mem.memory.store.stored_text import storable
 
 _PARTNER_PIECES = 2 * MAX_CHUNKS
@@ -91,14 +91,6 @@ def to_recall(op: RecallOp, rows: Sequence[DictRow], calibration: Calibration) -
 
 
 def _recalled(row: DictRow, calibration: Calibration) -> RecallHit:
-    item = SearchItem(
-        namespace=tuple(row["prefix"].split(".")),
-        key=row["key"],
-        value=row["value"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        score=row["score"],
-    )
     vector = row["score"] - row["lexical"] - row["around"] - row["speaker"] - row["said"]
     arms = {
         Arm.VECTOR: vector,
@@ -108,7 +100,7 @@ def _recalled(row: DictRow, calibration: Calibration) -> RecallHit:
         Arm.TIME: row["said"],
     }
     return RecallHit(
-        item,
+        scored(item_of(row), row["score"]),
         arms=arms,
         similarity=None if row["cosine"] is None else calibration.similarity(row["cosine"]),
         passage=_passage(row["field_name"], row["value"]),

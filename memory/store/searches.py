@@ -111,62 +111,47 @@ class Target(NamedTuple):
         return not self.op.filter and not self.op.offset
 
 
-class Statement(NamedTuple):
-    """A statement and its parameters."""
+def search_statement(
+    targets: Sequence[Target], limit: int, *, bounded: bool, omit_expired: bool
+) -> tuple[bytes, dict[str, Any]]:
+    """Return one statement for all searches, and its parameters.
 
-    query: bytes
-    parameters: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Searches:
-    """Context that all searches of a store share.
+    Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (what made the vectors),
+    `score` and the item's columns.
 
     Args:
+        targets: The searches.
         limit: Vectors of a namespace up to which every one is compared.
+        bounded: Whether the nearest few are enough to choose from; see `Target.is_complete`.
         omit_expired: Whether expired items are left out.
     """
-
-    limit: int
-    omit_expired: bool
-
-    def statement(self, targets: Sequence[Target], *, bounded: bool) -> Statement:
-        """Return one statement for all searches.
-
-        Its rows, in no order, have `search`, `more` and `taken` (see `Target`), `model` (what made the vectors),
-        `score` and the item's columns.
-
-        Args:
-            targets: The searches.
-            bounded: Whether the nearest few are enough to choose from; see `Target.is_complete`.
-        """
-        parameters = Parameters()
-        vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
-        parts = []
-        for target in targets:
-            op, path = target.op, ".".join(target.op.namespace_prefix)
-            common = {
-                "number": target.number,
-                "columns": _COLUMNS,
-                "limit": parameters.add(op.limit),
-                "offset": parameters.add(op.offset),
-            }
-            conditions = _conditions(op, parameters, omit_expired=self.omit_expired)
-            if target.vector is None:
-                of_namespace = in_namespace("s", path, parameters)
-                parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions))
-                continue
-            vector = vectors[id(target.vector)]
-            of_namespace = in_namespace("v", path, parameters)
-            found = _EVERY_ONE.format(in_namespace=of_namespace)
-            if bounded:
-                found = _nearest(target, path, vector, conditions, parameters)
-            more = "FALSE"
-            if target.measured:
-                more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(self.limit))
-            join = f"JOIN store s ON s.prefix = near.prefix AND s.key = near.key {conditions}" if conditions else ""
-            parts.append(_BY_DISTANCE.format(**common, found=found, vector=vector, join=join, more=more))
-        return Statement(" UNION ALL ".join(parts).encode(), parameters.values)
+    parameters = Parameters()
+    vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
+    parts = []
+    for target in targets:
+        op, path = target.op, ".".join(target.op.namespace_prefix)
+        common = {
+            "number": target.number,
+            "columns": _COLUMNS,
+            "limit": parameters.add(op.limit),
+            "offset": parameters.add(op.offset),
+        }
+        conditions = _conditions(op, parameters, omit_expired=omit_expired)
+        if target.vector is None:
+            of_namespace = in_namespace("s", path, parameters)
+            parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions))
+            continue
+        vector = vectors[id(target.vector)]
+        of_namespace = in_namespace("v", path, parameters)
+        found = _EVERY_ONE.format(in_namespace=of_namespace)
+        if bounded:
+            found = _nearest(target, path, vector, conditions, parameters)
+        more = "FALSE"
+        if target.measured:
+            more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(limit))
+        join = f"JOIN store s ON s.prefix = near.prefix AND s.key = near.key {conditions}" if conditions else ""
+        parts.append(_BY_DISTANCE.format(**common, found=found, vector=vector, join=join, more=more))
+    return " UNION ALL ".join(parts).encode(), parameters.values
 
 
 def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
