@@ -54,16 +54,16 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class EmbeddedServer:
-    """An embedded server that is in use.
+class DatabaseServer:
+    """A database server that is in use.
 
     Args:
         url: The connection URL.
-        revive: Starts the server again if it has died.
+        revive: Starts the server again if it has died; None for one that somebody else runs.
     """
 
     url: str
-    revive: Callable[[], Awaitable[None]]
+    revive: Callable[[], Awaitable[None]] | None = None
 
 
 @asynccontextmanager
@@ -84,7 +84,7 @@ async def embedded_database(data_dir: Path) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def embedded_server(data_dir: Path) -> AsyncIterator[EmbeddedServer]:
+async def embedded_server(data_dir: Path) -> AsyncIterator[DatabaseServer]:
     """Run the PostgreSQL of a folder, started if nobody else uses it, stopped when nobody else does.
 
     Args:
@@ -103,7 +103,7 @@ async def embedded_server(data_dir: Path) -> AsyncIterator[EmbeddedServer]:
     cluster = await asyncio.to_thread(_Cluster.locate, data_dir)
     user = await asyncio.to_thread(cluster.enter)
     try:
-        yield EmbeddedServer(cluster.url, lambda: asyncio.to_thread(cluster.revive))
+        yield DatabaseServer(cluster.url, lambda: asyncio.to_thread(cluster.revive))
     finally:
         await asyncio.to_thread(cluster.leave, user)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -15,7 +14,7 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable
 from react_mem.memory.llm.causes import scrub
-from react_mem.memory.store.embedded import EmbeddedServer, embedded_server
+from react_mem.memory.store.embedded import DatabaseServer, embedded_server
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.failures import not_available, place_of, translated
 from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
@@ -76,17 +75,9 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
         yield store
 
 
-@dataclass(frozen=True)
-class _GivenServer:
-    """A database server that somebody else runs."""
-
-    url: str
-    revive: None = None
-
-
-async def _server(settings: StorageSettings, stack: AsyncExitStack) -> _GivenServer | EmbeddedServer:
+async def _server(settings: StorageSettings, stack: AsyncExitStack) -> DatabaseServer:
     if settings.database_url is not None:
-        return _GivenServer(settings.database_url.get_secret_value())
+        return DatabaseServer(settings.database_url.get_secret_value())
     return await stack.enter_async_context(embedded_server(settings.data_dir))
 
 
