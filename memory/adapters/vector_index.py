@@ -152,24 +152,16 @@ class VectorIndex:
         gone = [id_ for id_ in present if id_ not in kept]
         new = [id_ for id_ in ids if id_ in wanted and id_ not in kept]
         # several refuse or double an id that they have
-        if gone and await self._delete(gone) is False:
+        if gone and await self._call("delete", ids=gone) is False:
             raise RuntimeError(f"the vector store could not delete {len(gone)} entries; its own log says why")
         if new:
-            documents = [wanted[id_] for id_ in new]
-            if self._dialect.in_threads:
-                await asyncio.to_thread(self._vectors.add_documents, documents, ids=new)
-            else:
-                await self._vectors.aadd_documents(documents, ids=new)
+            await self._call("add_documents", [wanted[id_] for id_ in new], ids=new)
 
-    async def _delete(self, ids: list[str]) -> bool | None:
+    async def _call(self, method: str, *given: Any, **named: Any) -> Any:
+        """Call a method of the vector store, by its async form where that can be relied on."""
         if self._dialect.in_threads:
-            return await asyncio.to_thread(self._vectors.delete, ids)
-        return await self._vectors.adelete(ids=ids)
-
-    async def _found(self, query: str, number: int, where: Mapping[str, Any]) -> list[tuple[Document, float]]:
-        if self._dialect.in_threads:
-            return await asyncio.to_thread(self._vectors.similarity_search_with_score, query, k=number, **where)
-        return await self._vectors.asimilarity_search_with_score(query, k=number, **where)
+            return await asyncio.to_thread(getattr(self._vectors, method), *given, **named)
+        return await getattr(self._vectors, f"a{method}")(*given, **named)
 
     async def _present(self, ids: Sequence[str]) -> dict[str, Document | None]:
         """Return what the vector store has of these, or may have."""
@@ -194,7 +186,7 @@ class VectorIndex:
         seen: set[tuple[str, str]] = set()
         while True:
             number = min(number, self._dialect.most)
-            found = await self._found(query, number, where)
+            found = await self._call("similarity_search_with_score", query, k=number, **where)
             if found:
                 similarity = self._dialect.similarity or self._vectors._select_relevance_score_fn()
                 # the bound was the vector store's to keep

@@ -102,11 +102,11 @@ class WorkQueue:
         Returns:
             The item, leased; None if it has changed meanwhile, as when another worker was faster.
         """
-        return await self._swap(held, replace_work(held.work, due_at=self._lease_end(), lease_by=worker))
+        return await self._change(held, due_at=self._lease_end(), lease_by=worker)
 
     async def renew(self, held: Held) -> Held | None:
         """Prolong a lease; None if the item is not ours any more."""
-        return await self._swap(held, replace_work(held.work, due_at=self._lease_end()))
+        return await self._change(held, due_at=self._lease_end())
 
     def is_leased(self, held: Held) -> bool:
         """Return whether somebody is at work on an item."""
@@ -114,18 +114,18 @@ class WorkQueue:
 
     async def again(self, held: Held, due_at: int) -> Held | None:
         """End a lease on an item that is due again; None if it has changed meanwhile."""
-        return await self._swap(held, replace_work(held.work, due_at=due_at, lease_by="", attempts=0, last_error=""))
+        return await self._change(held, due_at=due_at, lease_by="", attempts=0, last_error="")
 
     async def failed(self, held: Held, error: str, not_before: int = 0) -> Held | None:
         """End a lease on an item that failed: it is due again after a while; None if it has changed meanwhile."""
         wait = min(_FIRST_RETRY * 2 ** min(held.work.attempts, 10), _LAST_RETRY)
         due_at = max(self.now() + int(wait * 1000), not_before)
-        work = replace_work(held.work, due_at=due_at, lease_by="", attempts=held.work.attempts + 1, last_error=error)
-        return await self._swap(held, work)
+        attempts = held.work.attempts + 1
+        return await self._change(held, due_at=due_at, lease_by="", attempts=attempts, last_error=error)
 
     async def release(self, held: Held) -> None:
         """End a lease on an item that was not finished: anybody may take it at once."""
-        await self._swap(held, replace_work(held.work, due_at=self.now(), lease_by=""))
+        await self._change(held, due_at=self.now(), lease_by="")
 
     async def finish(self, held: Held) -> bool:
         """Remove an item, unless it has changed meanwhile; tell whether it was removed."""
@@ -147,17 +147,15 @@ class WorkQueue:
     def _lease_end(self) -> int:
         return self.now() + int(self.lease_seconds * 1000)
 
+    async def _change(self, held: Held, **changes: object) -> Held | None:
+        return await self._swap(held, held.work.model_copy(update=changes))
+
     async def _swap(self, held: Held, work: Work | None) -> Held | None:
         guard = Guard(*held.place, held.work.to_value())
         after = work.to_value() if work is not None else None
         if not await compare_and_set(self._store, guard, after):
             return None
         return replace(held, work=work or held.work)
-
-
-def replace_work(work: Work, **changes: object) -> Work:
-    """Return an item with some fields changed."""
-    return work.model_copy(update=changes)
 
 
 def _held(item: Item) -> Held:

@@ -81,7 +81,8 @@ async def import_user(store: BaseStore, user_id: str, lines: Iterable[str] | Asy
     Raises:
         ValueError: If a line is not one of an export; the message names it, and nothing has been imported.
     """
-    numbered = [(number, line) async for number, line in _numbered(lines) if line.strip()]
+    given = [line async for line in lines] if isinstance(lines, AsyncIterable) else lines
+    numbered = [(number, line) for number, line in enumerate(given, start=1) if line.strip()]
     if not numbered or _object(*numbered[0]) != _HEADER:
         raise ValueError(f"line 1: is not the first line of an export, {_line(_HEADER)}")
     records = [_record(number, line) for number, line in numbered[1:]]
@@ -113,18 +114,6 @@ def _lines(items: Iterable[Item]) -> list[str]:
 
 def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-
-
-async def _numbered(lines: Iterable[str] | AsyncIterable[str]) -> AsyncIterator[tuple[int, str]]:
-    number = 0
-    if isinstance(lines, AsyncIterable):
-        async for line in lines:
-            number += 1
-            yield number, line
-    else:
-        for line in lines:
-            number += 1
-            yield number, line
 
 
 def _object(number: int, line: str) -> dict[str, Any]:

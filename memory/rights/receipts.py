@@ -159,12 +159,11 @@ async def _arm(
 
 async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
     items = await everything(store, user_id)
-    yield check("links", await asyncio.to_thread(_naming, items, gone))
 
+    def naming() -> list[str]:
+        return [item.key for item in items if any(link.target in gone for link in links_of(item.value))]
 
-def _naming(items: Iterable[Item], gone: Collection[str]) -> list[str]:
-    """Return which records name one that is gone."""
-    return [item.key for item in items if any(link.target in gone for link in links_of(item.value))]
+    yield check("links", await asyncio.to_thread(naming))
 
 
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:

@@ -20,7 +20,7 @@ from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Record, now
 from react_mem.memory.model.skills import StepExperience, TurnOutcome
-from react_mem.memory.scopes.scope import ScopeStore
+from react_mem.memory.scopes.scope import ScopeStore, created_at
 from react_mem.memory.store.owned import WHOLE
 
 MAX_OUTPUT_CHARS = 4_000
@@ -188,7 +188,7 @@ class ExperienceMemoryStore(ScopeStore):
         # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
         room = WHOLE if isinstance(self.store, InMemoryStore) else limit
         found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
-        return sorted((item.value for item in found), key=_taken_at)[-limit:]
+        return sorted((item.value for item in found), key=created_at)[-limit:]
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         if self._policy.learning.experience:
@@ -222,7 +222,7 @@ def steps_to_experience(
                 {
                     # steps are told in order by when they were taken
                     "created_at": at + place * _A_STEP,
-                    "id": step_id(session_id, turn_id, place),
+                    "id": EXPERIENCE.id(session_id, turn_id, str(place)),
                     "task_type": task_type,
                     "tool": step["action"],
                     "input": dict(step["arguments"]),
@@ -268,31 +268,12 @@ def to_turns(
     return sorted(turns, key=lambda turn: turn.at)
 
 
-def step_id(session_id: str, turn_id: str, place: int) -> str:
-    """Return the id of a step of a turn.
-
-    Args:
-        session_id: The conversation.
-        turn_id: The message that the turn answers.
-        place: Which of the turn's steps, from 0.
-    """
-    return EXPERIENCE.id(session_id, turn_id, str(place))
-
-
-def _taken_at(value: Mapping[str, Any]) -> datetime:
-    return datetime.fromisoformat(str(value["created_at"]))
-
-
-def _text(tool: str, arguments: Any) -> str:
-    return f"{tool}({json.dumps(arguments, ensure_ascii=False, sort_keys=True, default=str)})"[:500]
-
-
 def _complete(data: dict[str, Any]) -> dict[str, Any]:
     """Derive a step's id, text, success and origin: the same step of the same conversation is one, unless it says when
     it was.
     """
     tool = str(data.get("tool", ""))
-    text = _text(tool, data.get("input", {}))
+    text = f"{tool}({json.dumps(data.get('input', {}), ensure_ascii=False, sort_keys=True, default=str)})"[:500]
     said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))
     told = {name: data[name] for name in ("output", "error") if name in data}
     cut: dict[str, Any] = {name: "" if value is None else str(value)[:MAX_OUTPUT_CHARS] for name, value in told.items()}

@@ -80,7 +80,7 @@ class ScopeStore:
             value: The record as it is stored.
             at: The time.
         """
-        return dict(value) if _created_at(value) <= at else None
+        return dict(value) if created_at(value) <= at else None
 
     def answers_as_of(self, answers: Sequence[Any], at: datetime) -> list[Any]:
         """Return the answers to `operations` without what was not so at a time."""
@@ -103,7 +103,7 @@ class ScopeStore:
                 return Recall([one for one in map(recalled, found.found) if one], found.missing)
             if isinstance(found, list):
                 kept = [one for one in map(then, found) if one]
-                return sorted(kept, key=lambda item: _created_at(item.value), reverse=True)
+                return sorted(kept, key=lambda item: created_at(item.value), reverse=True)
             return None if found is None else then(found)
 
         return [answer(found) for found in answers]
@@ -291,7 +291,8 @@ def checked(place: str, data: Mapping[str, Any]) -> Record:
         raise ValueError(f"{where}{explain(error, record)}") from None
 
 
-def _created_at(value: Mapping[str, Any]) -> datetime:
+def created_at(value: Mapping[str, Any]) -> datetime:
+    """Return when a record was made, as it is stored."""
     return with_zone(datetime.fromisoformat(str(value["created_at"])))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langgraph.store.base import BaseStore, Item, SearchOp
+from langgraph.store.base import BaseStore, Item
 
 from react_mem.memory.model.namespaces import (
     ABANDONED,
@@ -29,9 +29,8 @@ async def everything(store: BaseStore, user_id: str) -> list[Item]:
     Returns:
         The items, in the order of their namespaces and keys.
     """
-    [found] = await store.abatch([SearchOp(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)])
-    assert isinstance(found, list)  # noqa: S101 - narrows for the type checker
-    items = [item for item in found if isinstance(item, Item) and item.namespace[2] not in (ABANDONED, LINKS, META)]
+    found = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    items = [item for item in found if item.namespace[2] not in (ABANDONED, LINKS, META)]
     return sorted(items, key=lambda item: (item.namespace, item.key))
 
 
@@ -43,6 +42,4 @@ async def set_aside(store: BaseStore, user_id: str) -> list[Item]:
 
 async def bookmarks(store: BaseStore, user_id: str) -> list[Item]:
     """Return which conversations the terminal would go on with for a user."""
-    [found] = await store.abatch([SearchOp(terminal_namespace(user_id), limit=WHOLE, refresh_ttl=False)])
-    assert isinstance(found, list)  # noqa: S101 - narrows for the type checker
-    return [item for item in found if isinstance(item, Item)]
+    return list(await store.asearch(terminal_namespace(user_id), limit=WHOLE, refresh_ttl=False))

@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -126,14 +125,8 @@ _FORGET_LEFTOVERS = """
 """
 
 Connection = AsyncConnection[DictRow]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Cursor of a pass over all items."""
-
-    prefix: str = ""
-    key: str = ""
+_Place = tuple[str, str]
+"""Cursor of a pass over all items: a prefix and a key."""
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
@@ -196,7 +189,7 @@ async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
 async def _pass(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> int:
     """Embed every item that is still to be done; return how many vectors that made."""
     total = 0
-    place: _Place | None = _Place()
+    place: _Place | None = ("", "")
     while place is not None:
         made, place = await _embed_batch(conn, model, types, place)
         total += made
@@ -209,7 +202,7 @@ async def _embed_batch(
     conn: Connection, model: EmbeddingModel, types: Types, place: _Place
 ) -> tuple[int, _Place | None]:
     """Embed the next items that are still to be done; return how many vectors that made, and where it ended."""
-    items = await (await conn.execute(_PENDING, (place.prefix, place.key, _BATCH))).fetchall()
+    items = await (await conn.execute(_PENDING, (*place, _BATCH))).fetchall()
     entries = [
         (item["prefix"], item["key"], entry)
         for item in items
@@ -226,7 +219,7 @@ async def _embed_batch(
         await conn.execute(_CLEAR, _identities(items)[:2])
         await conn.execute(_INSERT, [*index_columns(rows, types), *_identities(items)])
         await conn.execute(_MARK, _identities(empty))
-    last = _Place(items[-1]["prefix"], items[-1]["key"]) if len(items) == _BATCH else None
+    last = (items[-1]["prefix"], items[-1]["key"]) if len(items) == _BATCH else None
     return len(rows), last
 
 

@@ -95,7 +95,7 @@ class _Recorder:
                 name, unit, description, explicit_bucket_boundaries_advisory=list(ours.buckets)
             ).record
         meter.create_observable_gauge(name, [self._observations], unit, description)
-        return _nothing
+        return lambda value, attributes: None  # a gauge is asked, not told
 
     def _observations(self, _: CallbackOptions) -> Iterator[Observation]:
         totals = self._kept.copy()
@@ -105,10 +105,6 @@ class _Recorder:
                 totals[attributes] = totals.get(attributes, 0) + value
         for attributes, total in totals.items():
             yield Observation(total, dict(attributes))
-
-
-def _nothing(value: float, attributes: Attributes) -> None:
-    """A gauge is asked, not told."""
 
 
 _RECORDERS = {instrument.name: _Recorder(instrument) for instrument in INSTRUMENTS}
@@ -274,11 +270,8 @@ def _refuse(what: str) -> None:
         log.error("not recorded: %s", what)
 
 
-def _listen_globally() -> None:
-    # a proxy until the deployment sets a provider, which may be at any time
-    meter = metrics.get_meter(SCOPE)
-    for recorder in _RECORDERS.values():
-        recorder.listen(meter)
+_global_meter = metrics.get_meter(SCOPE)
+"""A proxy until the deployment sets a provider, which may be at any time."""
 
-
-_listen_globally()
+for _recorder in _RECORDERS.values():
+    _recorder.listen(_global_meter)

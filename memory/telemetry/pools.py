@@ -35,14 +35,6 @@ def _connections() -> Iterator[tuple[float, Attributes]]:
         yield stats.get("pool_size", 0) - idle, {"state": "used"}
 
 
-def _limit() -> Iterator[tuple[float, Attributes]]:
-    yield from ((stats.get("pool_max", 0), {}) for stats in _stats())
-
-
-def _waiting() -> Iterator[tuple[float, Attributes]]:
-    yield from ((stats.get("requests_waiting", 0), {}) for stats in _stats())
-
-
 def _failures() -> Iterator[tuple[float, Attributes]]:
     for stats in _stats():
         yield stats.get("requests_errors", 0), {"failure": "requests"}
@@ -51,6 +43,6 @@ def _failures() -> Iterator[tuple[float, Attributes]]:
 
 
 observe("pool.connections", _connections)
-observe("pool.limit", _limit)
-observe("pool.waiting", _waiting)
+observe("pool.limit", lambda: ((stats.get("pool_max", 0), {}) for stats in _stats()))
+observe("pool.waiting", lambda: ((stats.get("requests_waiting", 0), {}) for stats in _stats()))
 observe("pool.failures", _failures)
