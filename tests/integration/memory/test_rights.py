@@ -90,7 +90,7 @@ class TestExport:
         ("garbage", "cause"),
         [
             ("not json", "line 3: is not JSON"),
-            ("[1]", "line 3: is not JSON object"),
+            ("[1]", "line 3: is not a JSON object"),
             ('{"in": "semantic"}', 'line 3: must be {"in": scope'),
             ('{"in": "semantics", "record": {}}', "line 3: there is no memory scope 'semantics'"),
             ('{"in": "semantic", "record": {"kind": "episode"}}', "line 3: memory scope semantic: kind: 'episode'"),
