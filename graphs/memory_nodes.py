@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NotRequired, cast
+from typing import TYPE_CHECKING, Any, NotRequired
 
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import BaseTool
@@ -20,7 +20,7 @@ from langgraph.types import StreamWriter
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import ResolvedAgent
 from react_mem.graphs import events
-from react_mem.graphs.agent_state import AgentState, current_turn
+from react_mem.graphs.agent_state import current_turn
 from react_mem.graphs.reason import Reason, is_empty, require_input
 from react_mem.graphs.retrieve import not_searched, private_values, search_web
 from react_mem.graphs.switching import Switching, SwitchState
@@ -200,10 +200,7 @@ class MemoryNodes:
 
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Call the model; tools that only read may run ahead beside it."""
-
-        async def answer() -> dict[str, Any]:
-            return await self._reason(cast("AgentState", state), runtime=runtime)
-
+        answer = partial(self._reason, state, runtime=runtime)
         return await (self._switching.beside(state, answer) if self._switching else answer())
 
     def offer(self, state: MemState) -> tuple[BaseTool, ...]:

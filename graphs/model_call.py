@@ -20,8 +20,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -142,19 +141,13 @@ class ModelCall:
                 yield model
             else:
                 resting.append(model)
-                self._note_resting(model)
-        if self._quotes is not None and self._is_out_of_order():
+                if failure := self._agent.health.last_failure(model.name):
+                    self._failed.append(_Failed(model, failure))
+        out_of_order = any(failed.model is self._own and failed.failure.passes for failed in self._failed)
+        if self._quotes is not None and out_of_order:
             yield self._quotes
         # nothing else is left: better to wait for a model that has failed than to fail without asking
         yield from resting
-
-    def _is_out_of_order(self) -> bool:
-        return any(failed.model is self._own and failed.failure.passes for failed in self._failed)
-
-    def _note_resting(self, model: NamedModel) -> None:
-        failure = self._agent.health.last_failure(model.name)
-        if failure is not None:
-            self._failed.append(_Failed(model, failure))
 
     async def _attempt(self, model: NamedModel, prompt: Sequence[BaseMessage]) -> AIMessage | None:
         self._tell(model)
@@ -162,7 +155,9 @@ class ModelCall:
         heard = None
         try:
             with telemetry.model_call(self._purpose, model.model) as call:
-                async with _patience(self._agent.config.models.fallback_after) as heard:
+                patience = self._agent.config.models.fallback_after
+                async with asyncio.timeout(patience) as limit:
+                    heard = _TokenWatch(limit, patience)
                     bound = self._bind(model.model)
                     message = await _asked(bound, prompt, self._config(heard))
                 call.answered(message)
@@ -266,17 +261,6 @@ class _TokenWatch(AsyncCallbackHandler):
     def _wait_on(self) -> None:
         if not self._limit.expired():
             self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
-
-
-@asynccontextmanager
-async def _patience(seconds: float) -> AsyncIterator[_TokenWatch]:
-    """Bound the time without a word.
-
-    Raises:
-        TimeoutError: If it is over.
-    """
-    async with asyncio.timeout(seconds) as limit:
-        yield _TokenWatch(limit, seconds)
 
 
 def _stood_in(thread: Sequence[AnyMessage]) -> str | None:

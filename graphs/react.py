@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.graph import END, START, StateGraph
@@ -71,10 +72,7 @@ class _SwitchNodes:
 
     async def reason(self, state: SwitchState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Call the model; tools that only read may run ahead beside it."""
-
-        async def answer() -> dict[str, Any]:
-            return await self._reason(cast("AgentState", state), runtime=runtime)
-
+        answer = partial(self._reason, state, runtime=runtime)
         return await self._switching.beside(state, answer)
 
 

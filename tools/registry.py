@@ -104,15 +104,14 @@ def _load(name: str, path: str) -> BaseTool:
     module_name, attribute = _split(path)
     try:
         module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
+    except Exception as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
         # Only the tool's own path is a wrong name; anything else is an import that fails inside the module.
-        if error.name is not None and f"{module_name}.".startswith(f"{error.name}."):
+        if missing is not None and f"{module_name}.".startswith(f"{missing}."):
             raise ToolConfigError(
-                f"tool {name!r}: there is no module {error.name!r}; install its package or put its folder on "
+                f"tool {name!r}: there is no module {missing!r}; install its package or put its folder on "
                 f"PYTHONPATH ({valid_names(name, BUILT_IN)})"
             ) from error
-        raise ToolConfigError(f"tool {name!r}: importing {module_name!r} failed: {_cause(error)}") from error
-    except Exception as error:
         raise ToolConfigError(f"tool {name!r}: importing {module_name!r} failed: {_cause(error)}") from error
     try:
         found = getattr(module, attribute)

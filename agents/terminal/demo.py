@@ -6,14 +6,14 @@ import asyncio
 import subprocess
 import sys
 import uuid
-from typing import Any
 
 from react_mem.agents.agent_opening import open_agent
 from react_mem.agents.config import load_agent_config
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.render import TurnView
-from react_mem.agents.terminal.turn import Agent, TurnProgress, run_turn
-from react_mem.memory import MemoryFacade, StorageSettings
+from react_mem.agents.terminal.sessions import Sessions
+from react_mem.agents.terminal.turn import TurnProgress, run_turn
+from react_mem.memory import StorageSettings
 
 CONVERSATIONS = [
     [
@@ -90,7 +90,15 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
     memory = config.memory.model_copy(update={"extraction": {"mode": "inline"}})
     async with open_agent(config.model_copy(update={"memory": memory}), settings=settings) as agent:
         try:
-            await _talk(agent, CONVERSATIONS[number - 1], user_id, f"{user_id}-{number}", console, outcome)
+            for text in CONVERSATIONS[number - 1]:
+                if console.abandoned:
+                    break
+                TurnView(console, verbose=True).user(text)
+                thread_id = f"{user_id}-{number}"
+                await run_turn(
+                    agent, text, user_id=user_id, thread_id=thread_id, console=console, verbose=True, outcome=outcome
+                )
+                console.print()
             code = 1 if console.abandoned or (last and not outcome.recalled) else 0
         except Exception as error:
             console.failure(error)
@@ -99,24 +107,5 @@ async def hold_conversation(number: int, user_id: str, settings: StorageSettings
                 console.print("[red]Nothing of the first conversation was remembered.[/]")
         finally:
             if last or code:
-                await _forget(agent, user_id)
+                await Sessions(agent, AGENT, user_id).forget()
     return code
-
-
-async def _talk(
-    agent: Agent, messages: list[str], user_id: str, thread_id: str, console: Terminal, outcome: TurnProgress
-) -> None:
-    for text in messages:
-        if console.abandoned:
-            return
-        TurnView(console, verbose=True).user(text)
-        await run_turn(
-            agent, text, user_id=user_id, thread_id=thread_id, console=console, verbose=True, outcome=outcome
-        )
-        console.print()
-
-
-async def _forget(agent: Agent, user_id: str) -> None:
-    assert agent.store is not None  # noqa: S101 - narrows for the type checker
-    checkpointer: Any = agent.checkpointer
-    await MemoryFacade(agent.store, checkpointer=checkpointer).forget_user(user_id)

@@ -164,11 +164,10 @@ class _Command:
     async def threads(self, memory: MemoryFacade) -> int:
         """Show the conversations that were held."""
         held = await memory.dialog.conversations(self._user)
-        if self._out.as_json:
-            self._out.json([dataclasses.asdict(one) for one in held])
-            return 0
         rows = [(one.last[:16].replace("T", " "), one.agent, str(one.messages), one.id, one.about) for one in held]
-        return self._out.table(("last said", "agent", "messages", "thread", "began with"), rows)
+        return self._out.table(
+            ("last said", "agent", "messages", "thread", "began with"), rows, [dataclasses.asdict(one) for one in held]
+        )
 
     async def _named(self, memory: MemoryFacade) -> MemoryResultItem:
         """Return the memory that the command line names."""
@@ -190,23 +189,17 @@ class _Command:
         facts = await memory.semantic.history(
             self.arguments.query, user_id=self._user, as_of=self.arguments.as_of, limit=self.arguments.limit
         )
-        if self._out.as_json:
-            self._out.json([fact.to_value() for fact in facts])
-            return 0
         rows = [(_day(f.valid_from or f.said_at), _end(f), _short(f.id), labelled(f.to_value(), f.text)) for f in facts]
-        return self._out.table(("since", "until", "id", "fact"), rows)
+        return self._out.table(("since", "until", "id", "fact"), rows, [fact.to_value() for fact in facts])
 
     async def pending(self, memory: MemoryFacade) -> int:
         """Show the turns that wait, and why."""
         waiting = await memory.pending(self._user)
-        if self._out.as_json:
-            self._out.json(waiting)
-            return 0
         rows = [
             (_day(turn["created_at"]), turn["session_id"], str(turn["attempts"]), turn["last_error"])
             for turn in waiting
         ]
-        return self._out.table(("since", "conversation", "tries", "last error"), rows)
+        return self._out.table(("since", "conversation", "tries", "last error"), rows, waiting)
 
     async def export(self, memory: MemoryFacade) -> int:
         """Write everything as JSON Lines."""
@@ -250,12 +243,10 @@ class _Command:
         return self._forgotten(sessions, sessions.receipt, f", {len(sessions)} conversations included")
 
     def _show_items(self, items: Sequence[MemoryResultItem], total: int) -> int:
-        if self._out.as_json:
-            self._out.json([item.model_dump(mode="json") for item in items])
-            return 0
+        data = [item.model_dump(mode="json") for item in items]
         rows = [(_day(item.payload["created_at"]), item.source, _short(item.id), _text(item)) for item in items]
-        code = self._out.table(("date", "kind", "id", "memory"), rows)
-        if total > len(items):
+        code = self._out.table(("date", "kind", "id", "memory"), rows, data)
+        if total > len(items) and not self._out.as_json:
             self._out.console.print(Text(f"and {total - len(items)} more; --limit shows them", style="dim"))
         return code
 

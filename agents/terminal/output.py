@@ -31,8 +31,11 @@ class Output:
         self.console = console
         self.as_json = as_json
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-        """Print rows, in a pipe or a file without cutting any; return the exit code."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], data: Any) -> int:
+        """Print rows, in a pipe or a file without cutting any, or what they show as JSON; return the exit code."""
+        if self.as_json:
+            self.json(data)
+            return 0
         if not rows:
             self.console.print(Text("nothing", style="dim"))
             return 0

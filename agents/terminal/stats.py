@@ -56,7 +56,7 @@ def run_stats(arguments: argparse.Namespace, config: AgentConfig, settings: Stor
 async def _run(arguments: argparse.Namespace, config: AgentConfig, settings: StorageSettings, console: Console) -> int:
     async with connected(settings) as conn:
         found = await statistics(conn, arguments.user)
-    checks = [await check() for check in _checks(config, settings, found)] if arguments.check else []
+    checks = await _checks(config, settings, found) if arguments.check else []
     if arguments.json:
         print_json(console, {**dataclasses.asdict(found), "checks": [dataclasses.asdict(check) for check in checks]})
     else:
@@ -84,7 +84,7 @@ class Probe:
     problem: str = ""
 
 
-def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -> list[Callable[[], Awaitable[Probe]]]:
+async def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -> list[Probe]:
     embedder = settings.embedding
     if embedder == "auto" and found.embedding and found.embedding.name:
         embedder = found.embedding.name
@@ -101,8 +101,8 @@ def _checks(config: AgentConfig, settings: StorageSettings, found: Statistics) -
             raise TypeError(f"it answered with {type(said).__name__}")
 
     return [
-        lambda: _check("embedder", embedder, embed, str),
-        lambda: _check("chat model", spec, answer, lambda error: explain_model_error(error, spec).message),
+        await _check("embedder", embedder, embed, str),
+        await _check("chat model", spec, answer, lambda error: explain_model_error(error, spec).message),
     ]
 
 

@@ -6,7 +6,6 @@ import asyncio
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from langchain_core.embeddings import Embeddings
 from langgraph.store.base import BaseStore
@@ -24,13 +23,6 @@ Chosen with the requests that are kept for it (`benchmarks.routing`), where 1 to
 
 _LAYER_STANDS_OUT = 1.6
 """Standard deviations from which a layer is what a request asks for: nine in ten requests for a tool stay below."""
-
-
-@runtime_checkable
-class Embedding(Protocol):
-    """A store that embeds, as LangGraph's own do."""
-
-    embeddings: Embeddings | None
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,8 @@ class Router:
         return Ranking(self._sorted(words), missing={VECTOR: cause})
 
     async def _compare(self, text: str, store: BaseStore | None, seconds: float) -> list[float]:
-        embeddings = _embeddings_of(store)
+        # a store that embeds says with what, as those of LangGraph do
+        embeddings: Embeddings | None = getattr(store, "embeddings", None)
         if store is None or embeddings is None:
             raise NotReady("there is no embedding model")
         if store not in self._vectors:
@@ -106,7 +99,3 @@ class Router:
     def _standing_out(self, scores: Sequence[float]) -> tuple[str, ...]:
         best = max(zip(scores, self._layers, strict=True), key=lambda pair: pair[0], default=None)
         return (best[1].name,) if best is not None and best[0] >= _LAYER_STANDS_OUT else ()
-
-
-def _embeddings_of(store: object) -> Embeddings | None:
-    return store.embeddings if isinstance(store, Embedding) else None

@@ -20,7 +20,7 @@ from react_mem.tools.routing.relations import Follows, Relations, Suggestion
 from react_mem.tools.routing.router import Ranking, Router
 from react_mem.tools.routing.routes import tool_routes
 from react_mem.tools.routing.routing_settings import SwitchSettings
-from react_mem.tools.routing.tool_picker import Picks, picks_for
+from react_mem.tools.routing.tool_picker import picks_for
 
 CLEAR = 0.75
 """Margin of the nearest tool from which the small model is not asked: then it is right in 82 of 100 requests
@@ -134,17 +134,11 @@ class Switch:
             log.warning("the small model picks no tool: %s", error)
             names = self._selected((), recent, ranking, followed, self._settings.max_tools)
             return Offer(names, (), ranking.layers, "semantic", asked=True, missing={**missing, "model": str(error)})
-        return self._picked(picks, recent, ranking, followed, missing)
-
-    def _picked(
-        self, picks: Picks, recent: Sequence[str], ranking: Ranking, followed: Follows, missing: dict[str, str]
-    ) -> Offer:
         limit = min(self._settings.max_tools, len(picks.tools) + _PARTNERS + _INSURANCE)
         names = self._selected(picks.tools, recent, ranking, followed, limit)
+        suggested = self._suggested(picks.tools, followed)
         layers = picks.layers or ranking.layers
-        return Offer(
-            names, picks.tools, layers, "model", self._suggested(picks.tools, followed), asked=True, missing=missing
-        )
+        return Offer(names, picks.tools, layers, "model", suggested, asked=True, missing=missing)
 
     def _selected(
         self, picked: Sequence[str], recent: Sequence[str], ranking: Ranking, followed: Follows, limit: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -46,11 +47,7 @@ async def model_says_yes(
         SystemMessage(prompt.format(today=f"{now:%Y-%m-%d}")),
         HumanMessage(f"Message:\n{fence(asked)}\n\nyes or no?"),
     ]
-
-    def asking(model: BaseChatModel) -> Callable[[float], Awaitable[bool]]:
-        return lambda left: _says_yes(model, messages, left)
-
-    return await ask_in_turn(list(map(asking, callers)), seconds)
+    return await ask_in_turn([partial(_says_yes, model, messages) for model in callers], seconds)
 
 
 async def _says_yes(model: BaseChatModel, messages: Sequence[BaseMessage], seconds: float) -> bool:
