@@ -76,30 +76,36 @@ def with_memory(
     Returns:
         The node, to be added to a graph.
     """
-    hook = _Hook(
-        name=getattr(node, "__name__", type(node).__name__),
-        agent_id=agent_id,
-        flow_id=flow_id,
-        read=tuple(read),
-        task_type=task_type,
-        policy=policy or MemoryPolicy.model_validate({}),
-        query=query or _last_message,
-    )
+    name = getattr(node, "__name__", type(node).__name__)
+    policy = policy or MemoryPolicy.model_validate({})
+    about = {"agent_id": agent_id, "flow_id": flow_id, "node_id": name}
 
     async def remembering(state: Any, runtime: Runtime[Any]) -> dict[str, Any]:
-        memory = TurnMemory.of(AgentMemory(agent_id, hook.policy), runtime, node=hook.name)
-        asked = hook.query(state)
-        memories = await hook.recall(memory, asked)
+        memory = TurnMemory.of(AgentMemory(agent_id, policy), runtime, node=name)
+        asked = (query or _last_message)(state)
+        wanted = {"scopes": list(read), "query": asked or None, "task_type": task_type, **about}
+        recalled = await memory.begin(lambda who: MemoryQuery.model_validate(_whose(who) | wanted))
+        if recalled.read:
+            memory.found(recalled.results, recalled.results.missing)
         started = time.monotonic()
 
         async def keep(kept: Callable[[], Iterable[Remember]]) -> None:
-            await memory.end(lambda turns: hook.write(turns, kept()))
+            await memory.end(lambda turns: _write(turns, kept(), about))
 
         def step(result: dict[str, Any] | None, error: str = "") -> list[Remember]:
-            return [hook.step(asked, result, error, time.monotonic() - started)]
+            taken = {
+                "task_type": task_type or flow_id or "",
+                "tool": name,
+                "input": {"query": asked},
+                "output": _shown(result or {}),
+                "error": error,
+                "success": not error,
+                "latency": time.monotonic() - started,
+            }
+            return [Remember(MemoryScope.EXPERIENCE, taken)]
 
         try:
-            result = await node(state, runtime, memories=memories)
+            result = await node(state, runtime, memories=recalled.results)
         except GraphBubbleUp:
             # an interrupt is not an outcome yet: the node runs again
             raise
@@ -115,69 +121,19 @@ def with_memory(
     [first, *_] = inspect.signature(node).parameters
     if first in hints:
         remembering.__annotations__["state"] = hints[first]
-    remembering.__name__ = remembering.__qualname__ = hook.name
+    remembering.__name__ = remembering.__qualname__ = name
     remembering.__doc__ = node.__doc__
     return remembering
 
 
-@dataclass(frozen=True)
-class _Hook:
-    """Options of `with_memory`."""
+async def _write(turns: Turns, kept: Iterable[Remember], about: dict[str, str | None]) -> None:
+    for one in kept:
+        given = {"scope": one.scope, "data": one.data, "meta": one.meta}
+        await turns.memory.write(MemoryWriteEvent.model_validate(_whose(turns) | about | given))
 
-    name: str
-    agent_id: str
-    flow_id: str | None
-    read: tuple[MemoryScope, ...]
-    task_type: str | None
-    policy: MemoryPolicy
-    query: Callable[[Any], str]
 
-    async def recall(self, memory: TurnMemory, asked: str) -> list[MemoryResultItem]:
-        """Return what is remembered; nothing, and an event that says so, where memory fails."""
-        recalled = await memory.begin(lambda who: self._query(who, asked))
-        if recalled.read:
-            memory.found(recalled.results, recalled.results.missing)
-        return recalled.results
-
-    def _query(self, identity: Identity, asked: str) -> MemoryQuery:
-        return MemoryQuery(
-            user_id=identity.user_id,
-            session_id=identity.session_id,
-            agent_id=self.agent_id,
-            flow_id=self.flow_id,
-            node_id=self.name,
-            scopes=list(self.read),
-            query=asked or None,
-            task_type=self.task_type,
-        )
-
-    def step(self, asked: str, result: dict[str, Any] | None, error: str, seconds: float) -> Remember:
-        """Return the step of this node as experience."""
-        data = {
-            "task_type": self.task_type or self.flow_id or "",
-            "tool": self.name,
-            "input": {"query": asked},
-            "output": _shown(result or {}),
-            "error": error,
-            "success": not error,
-            "latency": seconds,
-        }
-        return Remember(MemoryScope.EXPERIENCE, data)
-
-    async def write(self, turns: Turns, kept: Iterable[Remember]) -> None:
-        """Write what is to be kept."""
-        for one in kept:
-            event = MemoryWriteEvent(
-                user_id=turns.user_id,
-                session_id=turns.session_id,
-                agent_id=self.agent_id,
-                flow_id=self.flow_id,
-                node_id=self.name,
-                scope=one.scope,
-                data=one.data,
-                meta=one.meta,
-            )
-            await turns.memory.write(event)
+def _whose(who: Identity | Turns) -> dict[str, Any]:
+    return {"user_id": who.user_id, "session_id": who.session_id}
 
 
 def _last_message(state: Any) -> str:
