@@ -70,7 +70,7 @@ def test_tools_that_there_are_no_more_are_no_partners() -> None:
 def test_suggestions_are_what_comes_next_and_say_why() -> None:
     [first, second] = Relations(ROUTES).suggestions(["search"], {"search": {"pay": 3}}, 5)
     assert (first.tool, first.after, first.times) == ("pay", "search", 3)
-    assert (second.tool, second.description, second.times) == ("book", "Book it.", 0)
+    assert (second.tool, second.text, second.times) == ("book", "Book it.", 0)
 
 
 def test_what_is_done_anyway_is_not_suggested() -> None:
