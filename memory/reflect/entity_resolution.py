@@ -11,19 +11,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import mul
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from langchain_core.embeddings import Embeddings
-from langgraph.store.base import BaseStore, GetOp, Item, PutOp
+from langgraph.store.base import BaseStore, PutOp
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.merging.concepts.candidate_pairs import Candidate, candidates, initials
 from react_mem.memory.merging.concepts.concept_store import Verdict, judged, load_concepts, refresh_concepts
+from react_mem.memory.merging.standing_knowledge import sources_of
 from react_mem.memory.model.changes import Change, write
-from react_mem.memory.model.concepts import Concept
+from react_mem.memory.model.concepts import Concept, Decider
 from react_mem.memory.model.interface import MemoryScope
-from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
+from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.pair_questions import MAX_PAIRS, as_said, question_about
@@ -80,11 +81,8 @@ class EntityResolution(Strategy[Verdict]):
 
         def judged_by_model(told: Mapping[str, set[int]]) -> list[Verdict]:
             same, different = told["same"], told["different"]
-            apart = [Verdict(left[place].one, left[place].other) for place in sorted(different - same)]
-            return [
-                *apart,
-                *(Verdict(left[place].one, left[place].other, "model") for place in sorted(same - different)),
-            ]
+            judged_: list[tuple[set[int], Decider | None]] = [(different - same, None), (same - different, "model")]
+            return [Verdict(left[n].one, left[n].other, by) for places, by in judged_ for n in sorted(places)]
 
         shown = await _shown(self.store, self.user_id, left)
         question = question_about("consolidate_concepts", shown, ["same", "different"], judged_by_model)
@@ -146,9 +144,8 @@ async def _shown(
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Return the two sides of pairs as a model is shown them: their names, and the latest facts about each."""
     facts = {source for pair in asked for one in (pair.one, pair.other) for source in one.source_ids}
-    namespace = scope_namespace(user_id, MemoryScope.SEMANTIC)
-    found = await store.abatch([GetOp(namespace, id_, refresh_ttl=False) for id_ in sorted(facts)])
-    told = {item.key: Fact.from_value(item.value) for item in cast("list[Item | None]", found) if item is not None}
+    found = await sources_of(store, user_id, facts, [MemoryScope.SEMANTIC])
+    told = {id_: Fact.from_value(value) for id_, value in found.items()}
 
     def side(concept: Concept) -> dict[str, Any]:
         about = [told[id_] for id_ in concept.source_ids if id_ in told]

@@ -332,12 +332,9 @@ class TurnMemory:
 
 
 def _measure(assembled: Assembled, window: int) -> None:
-    for section, tokens in assembled.tokens.items():
+    for section, tokens in (*assembled.tokens.items(), ("total", sum(assembled.tokens.values()))):
         telemetry.record("context.tokens", tokens, section=str(section))
         telemetry.record("context.utilization", tokens / window, section=str(section))
     for section, number in assembled.dropped.items():
         if number:
             telemetry.count("context.dropped", number, section=str(section))
-    total = sum(assembled.tokens.values())
-    telemetry.record("context.tokens", total, section="total")
-    telemetry.record("context.utilization", total / window, section="total")

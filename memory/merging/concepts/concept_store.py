@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from langgraph.store.base import BaseStore, Item, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, Item, SearchItem
 
 from react_mem.memory.merging.concepts.candidate_pairs import may_be_one
 from react_mem.memory.merging.concepts.known_names import Names
@@ -288,6 +287,4 @@ def _pairs(one: Iterable[str], other: Iterable[str]) -> set[tuple[str, str]]:
 
 
 async def _kept(store: BaseStore, user_id: str, kind: Kind) -> list[SearchItem]:
-    search = SearchOp(kind.namespace(user_id), filter={"kind": kind.name}, limit=WHOLE, refresh_ttl=False)
-    [found] = await store.abatch([search])
-    return cast("list[SearchItem]", found)
+    return await store.asearch(kind.namespace(user_id), filter={"kind": kind.name}, limit=WHOLE, refresh_ttl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from react_mem.memory.llm.asking import Asker
@@ -15,7 +16,7 @@ from react_mem.memory.model.skills import Skill
 from react_mem.memory.reflect.driver import Asked, Checked, Gathered, Report, Strategy
 from react_mem.memory.reflect.skills.distilling import Findings, distil, find
 from react_mem.memory.reflect.skills.merging import KnownSkill
-from react_mem.memory.reflect.skills.proposals import Proposals, question_about
+from react_mem.memory.reflect.skills.proposals import question_about
 from react_mem.memory.reflect.skills.skill_drafts import SkillDraft, procedure_id
 from react_mem.memory.reflect.skills.traces import Experience, read_experience
 
@@ -87,11 +88,8 @@ class Learning(Strategy[SkillDraft]):
     def _asked(self, kind: Findings, new: Sequence[SkillDraft]) -> Asked[SkillDraft]:
         ids = {one.skill.id for one in new}
         wanted = [one for one in kind.procedures if procedure_id(kind.task_type, one.tools) in ids]
-
-        def check(said: Proposals) -> Checked[SkillDraft]:
-            return distil(kind, wanted, said, self._tools)
-
         failed = [trace for trace in kind.traces if not all(step.success for step in trace.steps)]
+        check = partial(distil, kind, wanted, tools=self._tools)
         return Asked(question_about(kind.task_type, wanted, failed, check), otherwise=new)
 
     def _is_over(self, skill: Skill) -> bool:

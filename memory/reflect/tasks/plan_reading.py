@@ -93,11 +93,11 @@ class _PlanReader:
 
     def read(self, row: Any) -> None:
         description = _line(row.get("description")) if isinstance(row, Mapping) else ""
-        if not isinstance(row, Mapping) or not normalise(description):
+        text = normalise(description)
+        if not isinstance(row, Mapping) or not text:
             self.repairs.append("a step that says nothing")
             return
         said = _name(row.get("id"))
-        text = normalise(description)
         if text in self._by_text:
             self._same.setdefault(said, self._by_text[text])
             self.repairs.append(f"step {said or '?'} says what step {self._by_text[text]} says")
