@@ -40,14 +40,13 @@ LABELS = {
 _RANK = {origin: place for place, origin in enumerate(Origin)}
 
 
-def lowest(origins: Iterable[Origin], default: Origin = Origin.USER) -> Origin:
+def lowest(origins: Iterable[Origin]) -> Origin:
     """Return the least trusted of some origins: that of what is derived from all of them.
 
     Args:
-        origins: The origins of the sources.
-        default: Returned where there are none.
+        origins: The origins of the sources; none count as the user's own words.
 
     >>> lowest([Origin.USER, Origin.TOOL, Origin.ASSENT]).value
     'tool'
     """
-    return max(origins, key=_RANK.__getitem__, default=default)
+    return max(origins, key=_RANK.__getitem__, default=Origin.USER)

@@ -81,8 +81,8 @@ class EntityResolution(Strategy[Verdict]):
 
         def judged_by_model(told: Mapping[str, set[int]]) -> list[Verdict]:
             same, different = told["same"], told["different"]
-            judged_: list[tuple[set[int], Decider | None]] = [(different - same, None), (same - different, "model")]
-            return [Verdict(left[n].one, left[n].other, by) for places, by in judged_ for n in sorted(places)]
+            decided: list[tuple[set[int], Decider | None]] = [(different - same, None), (same - different, "model")]
+            return [Verdict(left[n].one, left[n].other, by) for places, by in decided for n in sorted(places)]
 
         shown = await _shown(self.store, self.user_id, left)
         question = question_about("consolidate_concepts", shown, ["same", "different"], judged_by_model)
