@@ -138,8 +138,8 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
         named = value.get(name)
         for target in named if isinstance(named, list | tuple) else [named]:
             # a part of a message, such as the steps of its turn, is the message
-            part = name == "source_ids" and isinstance(target, str)
-            add(target.partition(":")[0] if part else target, supports if why is LinkKind.SUPPORT else why)
+            whole = target.partition(":")[0] if name == "source_ids" and isinstance(target, str) else target
+            add(whole, supports if why is LinkKind.SUPPORT else why)
     for link in value.get("links") or ():
         if isinstance(link, str):
             add(link, LinkKind.SUPPORT)
