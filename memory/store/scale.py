@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 
+from langchain_core.embeddings import Embeddings
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
@@ -29,7 +30,42 @@ _RETRY_SECONDS = 60.0
 log = logging.getLogger(__name__)
 
 
-class Scale:
+class MeasuredScale:
+    """Calibration of an embedder: known by its name, or measured once in the background.
+
+    Args:
+        name: What the embedder is called.
+        embeddings: The embedder.
+    """
+
+    def __init__(self, name: str, embeddings: Embeddings) -> None:
+        self._name = name
+        self._embeddings = embeddings
+        self._known = KNOWN.get(name)
+        self._measuring: asyncio.Task[None] | None = None
+        self._not_before = 0.0
+
+    def known(self) -> Calibration | None:
+        """Return the calibration known by now; the first question to an unknown model has it looked up or measured."""
+        idle = self._measuring is None or self._measuring.done()
+        if self._known is None and idle and time.monotonic() >= self._not_before:
+            self._measuring = asyncio.create_task(self._find_out())
+        return self._known
+
+    async def _find_out(self) -> None:
+        try:
+            await self._measure()
+        except Exception as error:  # whatever the provider's client raises; the next question tries again
+            self._not_before = time.monotonic() + _RETRY_SECONDS
+            log.warning("the scale of %s is not known yet: %s", self._name, cause_of(error))
+
+    async def _measure(self) -> None:
+        self._known = await calibrate(self._embeddings)
+        if not self._known.separates:
+            log.warning("%s hardly tells an answer from an unrelated text: no threshold is applied", self._name)
+
+
+class Scale(MeasuredScale):
     """Calibration of a store's embedding model.
 
     Args:
@@ -38,19 +74,13 @@ class Scale:
     """
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], model: EmbeddingModel) -> None:
+        super().__init__(model.name, model.embeddings)
         self._pool = pool
-        self._model = model
-        self._known = KNOWN.get(model.name)
-        self._measuring: asyncio.Task[None] | None = None
-        self._not_before = 0.0
 
     @property
     def calibration(self) -> Calibration:
-        """Return the calibration known by now; the first question to an unknown model has it looked up or measured."""
-        idle = self._measuring is None or self._measuring.done()
-        if self._known is None and idle and time.monotonic() >= self._not_before:
-            self._measuring = asyncio.create_task(self._find_out())
-        return self._known or _UNMEASURED
+        """Return the calibration known by now, else that of most models."""
+        return self.known() or _UNMEASURED
 
     async def close(self) -> None:
         """Stop measuring; the next process begins again."""
@@ -63,19 +93,13 @@ class Scale:
         if self._measuring is not None:
             await asyncio.wait([self._measuring])
 
-    async def _find_out(self) -> None:
-        try:
-            async with self._pool.connection() as conn:
-                row = await (await conn.execute(_STORED, (self._model.name,))).fetchone()
-            if row is not None:
-                self._known = Calibration.model_validate(row["calibration"])
-                return
-            self._known = await calibrate(self._model.embeddings)  # no connection is held meanwhile
-            async with self._pool.connection() as conn:
-                await conn.execute(_STORE, (self._known.model_dump_json(), self._model.name))
-        except Exception as error:  # whatever the provider's client raises; the next question tries again
-            self._not_before = time.monotonic() + _RETRY_SECONDS
-            log.warning("the scale of %s is not known yet: %s", self._model.name, cause_of(error))
+    async def _measure(self) -> None:
+        async with self._pool.connection() as conn:
+            row = await (await conn.execute(_STORED, (self._name,))).fetchone()
+        if row is not None:
+            self._known = Calibration.model_validate(row["calibration"])
             return
-        if not self._known.separates:
-            log.warning("%s hardly tells an answer from an unrelated text: no threshold is applied", self._model.name)
+        await super()._measure()  # no connection is held meanwhile
+        if self._known is not None:
+            async with self._pool.connection() as conn:
+                await conn.execute(_STORE, (self._known.model_dump_json(), self._name))
