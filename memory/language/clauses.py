@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from react_mem.memory.language import UNSPACED, length
-from react_mem.memory.language.statements import says_something, sentences
+from react_mem.memory.language.statements import bounded, says_something, sentences
 
 MAX_CLAUSE = 400
 """Characters: a longer one is cut where a word ends."""
@@ -78,7 +78,7 @@ def cut(text: str) -> list[Clause]:
     quotes = [quote.span() for quote in _QUOTATION.finditer(text)]
     for line in text.splitlines():
         for sentence in sentences(line):
-            parts = [piece for part in _parts(sentence) for piece in _bounded(part)]
+            parts = [piece for part in _parts(sentence) for piece in bounded(part, MAX_CLAUSE)]
             asks = bool(_ASKS.search(sentence))
             for place, part in enumerate(parts, start=1):
                 begin = text.index(part, end)
@@ -125,13 +125,3 @@ def _is_within(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:
             break
         covered += min(other, end) - max(one, begin)
     return covered >= _QUOTED * (end - begin)
-
-
-def _bounded(part: str) -> list[str]:
-    pieces: list[str] = []
-    while len(part) > MAX_CLAUSE:
-        end = part.rfind(" ", MAX_CLAUSE // 2, MAX_CLAUSE)
-        end = end if end > 0 else MAX_CLAUSE
-        pieces.append(part[:end].strip())
-        part = part[end:].strip()
-    return [*pieces, part] if part else pieces

@@ -79,7 +79,7 @@ def is_initials(short: str, long: str) -> bool:
     >>> is_initials("HCMC", "Ho Chi Minh City"), is_initials("ĐHBK", "Đại học Bách khoa"), is_initials("An", "Anna Lee")
     (True, True, False)
     """
-    letters = re.sub(r"[\W_]+", "", short)
+    letters = joined(short)
     words = _WORD.findall(long)
     if not 2 <= len(letters) == len(words) or letters != letters.upper() or letters == letters.lower():
         return False

@@ -223,7 +223,7 @@ def ends_of(text: str) -> tuple[str, ...]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (part for line in text.splitlines() for sentence in _split_line(line) for part in _bounded(sentence))
+    return (part for line in text.splitlines() for sentence in _split_line(line) for part in bounded(sentence))
 
 
 def _statements(text: str) -> Iterator[str]:
@@ -231,7 +231,7 @@ def _statements(text: str) -> Iterator[str]:
         for sentence in _split_line(line):
             said = before_question(sentence) if is_question(sentence) else sentence
             if said and not is_pleasantry(said) and not is_request(said) and says_something(said) and declares(said):
-                yield from _bounded(said)
+                yield from bounded(said)
 
 
 def before_question(question: str) -> str:
@@ -311,12 +311,13 @@ def _is_abbreviated(before: str, after: str) -> bool:
     return found is not None and (not found["before_number"] or after.strip().isdecimal())
 
 
-def _bounded(sentence: str) -> Iterator[str]:
+def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:
+    """Yield a text in pieces of at most so many characters, cut where a word ends."""
     start = 0
     # by places, not by cutting off the beginning: what is left of ten megabytes is not to be copied for each piece
-    while len(sentence) - start > MAX_INDEXED_CHARS:
-        space = sentence.rfind(" ", start + MAX_INDEXED_CHARS // 2, start + MAX_INDEXED_CHARS)
-        cut = space if space > 0 else start + MAX_INDEXED_CHARS
+    while len(sentence) - start > limit:
+        space = sentence.rfind(" ", start + limit // 2, start + limit)
+        cut = space if space > 0 else start + limit
         yield sentence[start:cut].strip()
         following = _SOMETHING.search(sentence, cut)
         start = following.start() if following else len(sentence)
