@@ -20,11 +20,7 @@ def root_of(id_: str, after: Mapping[str, str]) -> str:
         id_: The message.
         after: What each known message follows on; empty where nobody noted it.
     """
-    seen = {id_}
-    while (before := after.get(id_)) and before not in seen:
-        seen.add(before)
-        id_ = before
-    return id_
+    return [id_, *_line(id_, after)][-1]
 
 
 def left_behind(after: Mapping[str, str], tip: str, shown: Collection[str] = ()) -> set[str]:
@@ -70,10 +66,10 @@ def following(id_: str, after: Mapping[str, str]) -> set[str]:
     return found
 
 
-def _line(id_: str, after: Mapping[str, str]) -> set[str]:
-    """Return a message and all that it follows on."""
-    line: set[str] = set()
+def _line(id_: str, after: Mapping[str, str]) -> list[str]:
+    """Return a message and all that it follows on, up to the root."""
+    line: dict[str, None] = {}
     while id_ and id_ not in line:
-        line.add(id_)
+        line[id_] = None
         id_ = after.get(id_, "")
-    return line
+    return list(line)

@@ -126,7 +126,8 @@ def assemble(
     room = frame.room(profile_tokens)
     budget = allocate(room, wanted)
 
-    verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else _whole(turns)
+    whole = Verbatim(0, 0, wanted[Section.CONVERSATION])
+    verbatim = fit(turns, frame.now, budget[Section.CONVERSATION]) if bounded else whole
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
     said = _said(frame, found, verbatim, session_id) | earlier.ids
@@ -179,10 +180,6 @@ def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layou
 
 def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> SummaryBlock:
     return render_summaries(shown(chain, verbatim.first) if chain else [], max_tokens)
-
-
-def _whole(turns: Sequence[ThreadTurn]) -> Verbatim:
-    return Verbatim(0, 0, sum(turn.tokens for turn in turns))
 
 
 def _missing(frame: Frame, turns: Sequence[ThreadTurn], verbatim: Verbatim) -> int:

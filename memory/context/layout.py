@@ -73,20 +73,18 @@ def _without(thread: Sequence[AnyMessage], forgotten: Collection[str]) -> Sequen
     if not forgotten:
         return thread
     now = current_start(thread)
+    blank = {"content": _FORGOTTEN, "additional_kwargs": {}}
     shown: list[AnyMessage] = []
     turn: list[AnyMessage] = []
     for message in [*thread[:now], None]:
         if message is None or isinstance(message, HumanMessage):
             named = any(one.id in forgotten for one in turn)
-            shown += [_blank(one) if one.id in forgotten else one for one in turn if not (named and is_step(one))]
+            left = (one for one in turn if not (named and is_step(one)))
+            shown += [one.model_copy(update=blank) if one.id in forgotten else one for one in left]
             turn = []
         if message is not None:
             turn.append(message)
     return [*shown, *thread[now:]]
-
-
-def _blank(message: AnyMessage) -> AnyMessage:
-    return message.model_copy(update={"content": _FORGOTTEN, "additional_kwargs": {}})
 
 
 def _system(instructions: str | SystemMessage, retrieved: str) -> list[BaseMessage]:

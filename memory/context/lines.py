@@ -58,7 +58,7 @@ def render_line(
     # a few words are read with the sentence that a model made of them
     whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
     told = f"- [{_head(payload, kind, origin, times=times)}] {labelled(payload, flat(whole, limit), origin)}"
-    against = [_against(doubt) for doubt in doubts]
+    against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])
     return told
@@ -150,10 +150,6 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
 def _of_fact(payload: Mapping[str, Any], date: str) -> str:
     told = [f"{name} {day}" for name, field in _TIMES.items() if (day := _day(payload.get(field)))]
     return ", ".join((f"past {date}" if payload.get("current") is False else f"fact {date}", *told))
-
-
-def _against(doubt: Doubt) -> str:
-    return f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}"
 
 
 def _day(at: Any) -> str:

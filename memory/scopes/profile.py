@@ -183,9 +183,7 @@ def merge_profile(
         if name not in refused:
             known = fields.get(name)
             fields[name] = merged_field([*(values_of(known) if known else ()), *values_of(change)])
-    if before is not None and fields == before.fields:
-        return ProfileUpdate(before, refused)
-    if not fields:
+    if not fields or (before is not None and fields == before.fields):
         return ProfileUpdate(before, refused)
     latest = max(fields.values(), key=lambda entry: entry.updated_at)
     order = {name: place for place, name in enumerate(schema)}
