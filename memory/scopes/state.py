@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph.store.base import GetOp, Op
 
+from react_mem.memory.graph.lineage import capped
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
@@ -156,14 +157,12 @@ class StateMemoryStore(ScopeStore):
             if task is None:
                 known = await self.task_steps(record.task_id, user_id=user_id, session_id=record.session_id)
             before = next((one for one in known if normalise(one.text) == normalise(record.text)), None)
-            if before is None:
-                names = {one.name for one in known}
-                name = next(str(number) for number in count(1) if str(number) not in names)
-                after = record.model_copy(update={"name": record.name or name})
-                return after, self.task_changes(user_id, task, known, [*known, after])
-            after = moved(before, record)
-            steps = [after if one is before else one for one in known]
-            return after, self.task_changes(user_id, task, known, steps) if after != before else []
+            noted = moved(before, record) if before is not None else _named(record, known)
+            [after] = await capped(self.store, user_id, [noted])
+            if after == before:
+                return after, []
+            steps = [after if one is before else one for one in known] if before is not None else [*known, after]
+            return after, self.task_changes(user_id, task, known, steps)
 
         return await transact(self.store, user_id, change)
 
@@ -193,6 +192,13 @@ class StateMemoryStore(ScopeStore):
             # it goes with its task
             return {"kind": kind, "id": id_, "source_ids": (data["task_id"],), **data}
         return data
+
+
+def _named(step: TaskStep, known: Sequence[TaskStep]) -> TaskStep:
+    """Return a new step under a name that its task has not given yet."""
+    names = {one.name for one in known}
+    name = next(str(number) for number in count(1) if str(number) not in names)
+    return step.model_copy(update={"name": step.name or name})
 
 
 def moved(before: TaskStep, after: TaskStep) -> TaskStep:

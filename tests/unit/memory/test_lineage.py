@@ -166,6 +166,11 @@ async def test_what_an_application_writes_is_trusted_no_more_than_its_sources(sa
     await memory.write(MemoryWriteEvent(user_id="ann", scope=MemoryScope.DIALOG, data=given_, **WHO))
     episode = await memory.episodic.record("buy tea", user_id="ann", source_ids=["m"], **WHO)
     await memory.profile.update_profile("ann", {"home": "Hue"}, source_ids=["m"])
+    step = {"task_id": "t", "text": "Buy tea", "status": "pending"}
+    for data in ({**step, "source_ids": ["m"]}, step, {**step, "status": "done", "source_ids": ["m"]}):
+        await memory.write(MemoryWriteEvent(user_id="ann", scope=MemoryScope.STATE, data=data, **WHO))
+        [noted] = await memory.state.task_steps("t", user_id="ann", session_id="s")
+        assert noted.origin == ("assistant" if said == "user" else "web")
     profile = await memory.profile.get_profile("ann")
     assert profile is not None
     found = await stored(memory, "ann")
