@@ -167,10 +167,10 @@ def in_utc(at: Any) -> str:
     True
     """
     try:
-        when = with_zone(datetime.fromisoformat(str(at)))
-    except ValueError:
+        return with_zone(datetime.fromisoformat(str(at))).astimezone(UTC).isoformat(timespec="microseconds")
+    # the first and the last hours that there are have none in UTC
+    except (ValueError, OverflowError):
         return ""
-    return when.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _weight(weight: Any) -> float:

@@ -54,6 +54,16 @@ async def test_links_follow_from_the_records() -> None:
     await assert_whole(store)
 
 
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+async def test_a_time_that_has_none_in_utc_stops_no_link(at: str) -> None:
+    memory = MemoryFacade(InMemoryStore())
+    await store_records(memory.store, record("message", "m"))
+    odd = {**record("fact", "f", "m").to_value(), "created_at": at}
+    await memory.store.aput(scope_namespace("ann", MemoryScope.SEMANTIC), "f", odd)
+    await memory.import_user("bob", [line async for line in memory.export_user("ann")])
+    assert await links(memory.store, "bob") == {("f", "support", "m")}
+
+
 async def test_a_step_is_linked_with_an_episode_that_was_there_before_it() -> None:
     store = InMemoryStore()
     await store_records(store, record("message", "m"), record("episode", "e", "m", level=Level.MILESTONE))
