@@ -169,7 +169,9 @@ def read_weekday(match: re.Match[str], scene: Scene) -> Named | None:
     said = match.groupdict()
     name, sunday, which = said["name"], said.get("sunday"), _which(match, scene)
     before = scene.said[: match.start()][-CONTEXT_CHARS:]
-    if _HABIT.search(before) or (name and is_other_word(name, bare=scene.bare)):
+    # right before the day: a word such as "mới" (just) may come before what leads to it
+    habit = not said.get("lead") and _HABIT.search(before)
+    if habit or (name and is_other_word(name, bare=scene.bare)):
         return None
     if "lead" in said:
         around = said["lead"] or said["follows"] is not None or not match.start()
