@@ -8,7 +8,6 @@ the skill stands in for the model's plan, as long as its uses succeed. The shop 
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 from typing import Any, NotRequired
@@ -37,8 +36,6 @@ from react_mem.memory.runtime import EXPERIENCE, AgentMemory, TurnMemory, Turns,
 FLOW = "smart_buyer"
 
 _PRICES = {"kettle": (24, 31), "teapot": (18, 45), "lamp": (39, 35), "chair": (89, 120)}
-
-log = logging.getLogger(__name__)
 
 
 @tool

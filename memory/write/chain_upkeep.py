@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -26,9 +25,6 @@ from react_mem.memory.write.session import TurnReport
 MAX_FOLDS = 20
 """Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
 conversation has beyond that is summed up behind its next turns."""
-
-
-log = logging.getLogger(__name__)
 
 
 async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> ContextChain | None:
