@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import weakref
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
@@ -19,7 +18,7 @@ from langgraph.store.base import BaseStore, Op, PutOp
 from react_mem.memory import telemetry
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
-from react_mem.memory.store.process_state import kept_with
+from react_mem.memory.store.process_state import lock_of
 
 REVISION = "revision"
 MAX_TRIES = 20
@@ -29,10 +28,6 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.2
 """Seconds at most before the second try, doubled with each try: who tries again at once loses to the same others."""
 
 Result = TypeVar("Result")
-
-
-class Locks(weakref.WeakValueDictionary[tuple[int, str], asyncio.Lock]):
-    """The locks of a store's items, by event loop and place."""
 
 
 class WriteConflict(Exception):  # noqa: N818 - the field's term
@@ -78,7 +73,7 @@ async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] 
     change = PutOp(guard.namespace, guard.key, value, index=False)
     if isinstance(store, GuardedStore):
         return await store.abatch_if([change], guard)
-    lock = _lock_of(store, guard.namespace, guard.key)
+    lock = lock_of(guard.namespace, guard.key)
     async with lock:
         item = await store.aget(guard.namespace, guard.key, refresh_ttl=False)
         if (item.value if item is not None else None) != guard.value:
@@ -138,7 +133,7 @@ async def transact_on(
             one changes the item; it may be called again.
         what: What the item stands for, for the error.
     """
-    lock = _lock_of(store, namespace, key)
+    lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
             item = await store.aget(namespace, key)
@@ -156,8 +151,3 @@ async def transact_on(
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret
     raise WriteConflict(f"{what} is being written by others all the time, gave up after {MAX_TRIES} tries")
-
-
-def _lock_of(store: BaseStore, namespace: Namespace, key: str) -> asyncio.Lock:
-    place = (id(asyncio.get_running_loop()), f"{namespace}/{key}")
-    return kept_with(store, Locks).setdefault(place, asyncio.Lock())

@@ -17,7 +17,7 @@ from react_mem.memory.model.kinds import PENDING
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, Operation, TranscriptMessage
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.store import transactions
+from react_mem.memory.store import process_state, transactions
 from react_mem.memory.write import claims as claiming
 from react_mem.memory.write.storing import last_id
 from react_mem.memory.write.turns import Turns
@@ -101,7 +101,7 @@ class Conversation:
 def make(store: type[GatedStore], monkeypatch: pytest.MonkeyPatch, **policy: Any) -> Conversation:
     if store is GuardedGatedStore:
         # what such a store promises, it promises between processes
-        monkeypatch.setattr(transactions, "Locks", Separate)
+        monkeypatch.setattr(process_state, "_LOCKS", Separate())
     monkeypatch.setattr(transactions, "_LONGEST_WAIT", 0)
     schedule = Schedule()
 

@@ -6,20 +6,21 @@ import ast
 import asyncio
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, Op
 from langgraph.store.memory import InMemoryStore
 
 import react_mem
+from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.speakers import Known
 from react_mem.memory.retrieval.last_known import LastReads
 from react_mem.memory.retrieval.stock import StockScale
 from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.store.prompt_versions import ReadPrompts
-from react_mem.memory.store.transactions import Locks
 
 ROOT = Path(react_mem.__file__).parent.parent
 MODULES = sorted(path for top in ("memory", "agents", "graphs", "tools") for path in (ROOT / top).rglob("*.py"))
@@ -84,7 +85,7 @@ class OwnStore(InMemoryStore):
 
 
 @pytest.mark.parametrize("kind", [InMemoryStore, OwnStore])
-@pytest.mark.parametrize("make", [Known, LastReads, Locks, ReadPrompts, StockScale])
+@pytest.mark.parametrize("make", [Known, LastReads, ReadPrompts, StockScale])
 def test_what_is_kept_of_a_store_is_its_own_and_goes_with_it(kind: type[BaseStore], make: type) -> None:
     one, other = kind(), kind()
     kept = kept_with(one, make)
@@ -96,7 +97,27 @@ def test_what_is_kept_of_a_store_is_its_own_and_goes_with_it(kind: type[BaseStor
     assert gone() is None
 
 
-async def test_owners_of_two_stores_do_not_wait_for_each_other() -> None:
-    one, other = (kept_with(InMemoryStore(), Locks) for _ in range(2))
-    lock, same = one.setdefault((1, "ann"), asyncio.Lock()), other.setdefault((1, "ann"), asyncio.Lock())
-    assert lock is not same
+class Connection(BaseStore):
+    """One of several stores on one database: somebody else has a turn after each of its answers."""
+
+    def __init__(self, database: InMemoryStore) -> None:
+        self._database = database
+
+    def batch(self, ops: Iterable[Op]) -> list[Any]:
+        return self._database.batch(ops)
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Any]:
+        found = await self._database.abatch(ops)
+        await asyncio.sleep(0)
+        return found
+
+
+async def test_nothing_is_lost_between_two_stores_on_one_database() -> None:
+    database = InMemoryStore()
+    one, other = (MemoryFacade(Connection(database)) for _ in range(2))
+    await asyncio.gather(
+        one.profile.update_profile("ann", {"name": "Ann"}), other.profile.update_profile("ann", {"home": "Hue"})
+    )
+    profile = await one.profile.get_profile("ann")
+    assert profile is not None
+    assert profile.fields.keys() == {"name", "home"}
