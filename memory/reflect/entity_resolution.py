@@ -7,9 +7,10 @@ import hashlib
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from operator import mul
 from typing import Any, Protocol, runtime_checkable
 
@@ -66,16 +67,12 @@ class EntityResolution(Strategy[Verdict]):
     async def gather(self, noted: Mapping[str, Any], asker: Asker | None) -> Gathered[Verdict]:
         """Pair concepts that may be one; a model is asked about those that nobody has looked into as they are now."""
         concepts = await _up_to_date(self.store, self.user_id)
-        sure = await _confirmed(self.store, initials(concepts))
+        sure = await _confirmed(self.store, await asyncio.to_thread(initials, concepts))
         found = Checked([Verdict(pair.one, pair.other, "vector") for pair in sure])
         if asker is None:
             return Gathered(found)
         seen, settled = noted.get("pairs", []), {id_ for pair in sure for id_ in (pair.one.id, pair.other.id)}
-        left = [
-            pair
-            for pair in await asyncio.to_thread(candidates, concepts)
-            if settled.isdisjoint((pair.one.id, pair.other.id)) and _digest(pair) not in seen
-        ][:MAX_PAIRS]
+        left = await asyncio.to_thread(_open, concepts, settled, frozenset(seen))
         if not left:
             return Gathered(found)
 
@@ -131,6 +128,12 @@ async def _confirmed(store: BaseStore, found: Sequence[Candidate]) -> list[Candi
         if calibration.similarity(cosine) >= _SURE:
             confirmed.append(pair)
     return confirmed
+
+
+def _open(concepts: Collection[Concept], settled: Set[str], seen: Set[str]) -> list[Candidate]:
+    """Return the doubts that nobody has looked into as they are now, the strongest. Compute only."""
+    doubts = (pair for pair in candidates(concepts) if settled.isdisjoint((pair.one.id, pair.other.id)))
+    return list(islice((pair for pair in doubts if _digest(pair) not in seen), MAX_PAIRS))
 
 
 def _digest(pair: Candidate) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +17,7 @@ from react_mem.memory.merging.concepts.candidate_pairs import candidates
 from react_mem.memory.merging.concepts.concept_store import load_concepts, unmerge
 from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.model.records import Fact
+from react_mem.memory.reflect import entity_resolution
 from react_mem.memory.reflect.driver import Report, run
 from react_mem.memory.reflect.entity_resolution import EntityResolution
 from react_mem.memory.store.calibration import Calibration
@@ -173,3 +176,22 @@ async def test_what_two_verdicts_keep_apart_a_third_does_not_join() -> None:
     await settle_concepts(store, model)
     assert len(asked(model)) == 3
     assert len(await names(store)) == 2
+
+
+async def test_doubts_are_found_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = InMemoryStore()
+    await write_facts(store, *ACTOR, *SISTERS, *CITY)
+    in_loop: Counter[str] = Counter()
+    here = threading.get_ident()
+    for name in ("initials", "candidates", "_digest"):
+        compute = getattr(entity_resolution, name)
+
+        def noted(given: Any, name: str = name, compute: Callable[[Any], Any] = compute) -> Any:
+            in_loop[name] += threading.get_ident() == here
+            return compute(given)
+
+        monkeypatch.setattr(entity_resolution, name, noted)
+    gathered = await EntityResolution(store, "ann").gather({"pairs": ["0" * 16]}, Asker([judge([], [])], 5))
+    [asked] = gathered.questions
+    # of the pairs that are asked about, the keys alone
+    assert +in_loop == {"_digest": len(asked.keys)}
