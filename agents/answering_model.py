@@ -30,7 +30,7 @@ class AnsweringModel(BaseChatModel):
 
     def _pieces(self, text: str) -> Sequence[str]:
         """Return the pieces of a text that is streamed: words, the way a generating model streams."""
-        return re.findall(r"\s*\S+\s*|\s+", text)
+        return re.findall(r"\s*\S+|\s+", text)
 
     def _generate(
         self,

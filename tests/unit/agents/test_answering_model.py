@@ -42,7 +42,7 @@ def test_pieces_make_up_the_whole(text: str, called: bool) -> None:
 
 async def test_an_answer_comes_in_words_and_ends() -> None:
     parts: list[AIMessageChunk] = [part async for part in ScriptedModel(script=["one two  three"]).astream("hi")]
-    assert [str(part.content) for part in parts] == ["one ", "two  ", "three", ""]
+    assert [str(part.content) for part in parts] == ["one", " two", "  three", ""]
     assert [part.chunk_position for part in parts] == [None, None, None, "last"]
 
 
