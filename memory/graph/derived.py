@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from react_mem.memory.graph.links import Link, LinkKind, Node, line_of, links_of, node_of
@@ -76,7 +77,7 @@ class LinkDocument:
     def strongest(self) -> LinkDocument:
         """Return the memory with as many of its links as are followed."""
         groups: defaultdict[tuple[LinkKind, Direction], list[Edge]] = defaultdict(list)
-        for edge in sorted(self.edges.values(), key=lambda edge: (edge.weight, edge.at, edge.to), reverse=True):
+        for edge in sorted(self.edges.values(), key=attrgetter("weight", "at", "to"), reverse=True):
             groups[edge.kind, edge.direction].append(edge)
         kept = [edge for (kind, _), edges in groups.items() for edge in edges[: MOST_LINKS.get(kind, MOST_OTHERS)]]
         return LinkDocument(self.node, {(edge.to, edge.kind, edge.direction): edge for edge in kept})
@@ -94,19 +95,24 @@ def derived(
         values: The records, each with the scope that keeps it. The links of a memory are whole where these are among
             them: what it names and what names it, what comes before and after it in its line, and of a fact, a step, an
             episode or a concept what came up in the same messages.
-        wanted: The memories of which the links are asked for; None for all.
+        wanted: The memories to return; None for all.
     """
-    records = {node.id: (node, links_of(value)) for scope, value in values if (node := node_of(scope, value))}
-    documents = {id_: LinkDocument(node) for id_, (node, _) in records.items()}
+    records: dict[str, _Record] = {}
+    for scope, value in values:
+        if node := node_of(scope, value):
+            # what names a memory may name a hundred others
+            whole = wanted is None or node.id in wanted or _comes_up(node)
+            records[node.id] = node, links_of(value, None if whole else wanted)
+    asked = records.keys() if wanted is None else records.keys() & wanted
+    documents = {id_: LinkDocument(records[id_][0]) for id_ in asked}
     said = (link for _, links in records.values() for link in links)
-    for link in (*said, *_in_line(records.values()), *_came_up(records)):
-        if wanted is not None and link.source not in wanted and link.target not in wanted:
-            continue
-        source, target = documents.get(link.source), documents.get(link.target)
-        if source is not None and target is not None:
-            there, back = (Direction.BOTH, Direction.BOTH) if link.mutual else (Direction.OUT, Direction.IN)
-            _add(source, Edge(link.target, target.node.scope, link.kind, there, link.weight, link.at))
-            _add(target, Edge(link.source, source.node.scope, link.kind, back, link.weight, link.at))
+    for source, target, kind, weight, at, mutual in (*said, *_in_line(records.values()), *_came_up(records)):
+        if (source in asked or target in asked) and source in records and target in records:
+            there, back = (Direction.BOTH, Direction.BOTH) if mutual else (Direction.OUT, Direction.IN)
+            if source in asked:
+                _add(documents[source], Edge(target, records[target][0].scope, kind, there, weight, at))
+            if target in asked:
+                _add(documents[target], Edge(source, records[source][0].scope, kind, back, weight, at))
     return documents
 
 
@@ -114,6 +120,10 @@ def _add(document: LinkDocument, edge: Edge) -> None:
     key = (edge.to, edge.kind, edge.direction)
     if key not in document.edges or document.edges[key].weight < edge.weight:
         document.edges[key] = edge
+
+
+def _comes_up(node: Node) -> bool:
+    return node.scope in STEPS or node.scope == MemoryScope.EPISODIC or node.type in (FACT.name, CONCEPT.name)
 
 
 def _in_line(records: Iterable[_Record]) -> Iterator[Link]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from react_mem.memory.model.kinds import EPISODE, MESSAGE, SUMMARY, kind_named, kind_of
@@ -80,6 +81,8 @@ _FIELDS = {
 """The fields that name other records, and why those are linked. The function `memory_target_keys` of the database reads
 these, `links` and `alike`: a further field needs a migration."""
 
+_NAMING = (*_FIELDS, "links", "alike")
+
 _OF_SOURCES = {SUMMARY.name: LinkKind.SUMMARIZATION}
 """Kind of a link other than support, by the kind of the record."""
 
@@ -108,7 +111,7 @@ def node_of(scope: str, value: Mapping[str, Any]) -> Node | None:
     )
 
 
-def links_of(value: Mapping[str, Any]) -> list[Link]:
+def links_of(value: Mapping[str, Any], only: Container[str] | None = None) -> list[Link]:
     """Return the links that follow from a record alone, each once; nobody has checked that there are such memories.
 
     - `source_ids`: what supports it; of a summary what it sums up, of a milestone what led to it.
@@ -120,23 +123,26 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
 
     Args:
         value: The record, as the store has it.
+        only: The memories to which links are asked for; None for all.
 
     >>> fact = {"id": "f", "kind": "fact", "source_ids": ["m", "m:steps"]}
     >>> [(link.target, str(link.kind)) for link in links_of(fact)]
     [('m', 'support')]
     """
+    if not any(map(value.get, _NAMING)):
+        return []
     id_, at = str(value.get("id")), in_utc(value.get("created_at"))
     found: dict[tuple[str, LinkKind], Link] = {}
 
-    def add(target: Any, kind_: LinkKind, weight: Any = 1.0, *, mutual: bool = False) -> None:
-        if isinstance(target, str) and target and target != id_:
-            found.setdefault((target, kind_), Link(id_, target, kind_, _weight(weight), at, mutual))
+    def add(target: Any, kind_: LinkKind, weight: float = 1.0, *, mutual: bool = False) -> None:
+        if isinstance(target, str) and target and target != id_ and (only is None or target in only):
+            found.setdefault((target, kind_), Link(id_, target, kind_, weight, at, mutual))
 
     milestone = EPISODE.matches(value) and value.get("level") == Level.MILESTONE
     supports = LinkKind.MILESTONE if milestone else _OF_SOURCES.get(kind_of(value).name, LinkKind.SUPPORT)
     for name, why in _FIELDS.items():
-        named = value.get(name)
-        for target in named if isinstance(named, list | tuple) else [named]:
+        named = value.get(name) or ()
+        for target in named if isinstance(named, list | tuple) else (named,):
             # a part of a message, such as the steps of its turn, is the message
             whole = target.partition(":")[0] if name == "source_ids" and isinstance(target, str) else target
             add(whole, supports if why is LinkKind.SUPPORT else why)
@@ -144,9 +150,9 @@ def links_of(value: Mapping[str, Any]) -> list[Link]:
         if isinstance(link, str):
             add(link, LinkKind.SUPPORT)
         elif isinstance(link, Mapping) and link.get("kind") in _TOLD:
-            add(link.get("to"), _TOLD[str(link["kind"])], link.get("weight", 1.0))
+            add(link.get("to"), _TOLD[str(link["kind"])], _weight(link.get("weight")))
     for other, weight in (value.get("alike") or {}).items():
-        add(other, LinkKind.SEMANTIC, weight, mutual=True)
+        add(other, LinkKind.SEMANTIC, _weight(weight), mutual=True)
     return list(found.values())
 
 
@@ -166,8 +172,13 @@ def in_utc(at: Any) -> str:
     >>> in_utc("2026-03-01T09:00:00+07:00") == in_utc("2026-03-01T02:00:00Z")
     True
     """
+    return _in_utc(str(at))
+
+
+@lru_cache(maxsize=4096)
+def _in_utc(at: str) -> str:
     try:
-        return with_zone(datetime.fromisoformat(str(at))).astimezone(UTC).isoformat(timespec="microseconds")
+        return with_zone(datetime.fromisoformat(at)).astimezone(UTC).isoformat(timespec="microseconds")
     # the first and the last hours that there are have none in UTC
     except (ValueError, OverflowError):
         return ""
