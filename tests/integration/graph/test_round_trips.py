@@ -11,11 +11,13 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph import links
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.store import linked
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import transact
 from tests.integration.memory.test_one_round_trip import counted
-from tests.support.linking import record
+from tests.support.linking import record, store_records
 
 TURN = [
     record("message", "asked", minute=1),
@@ -85,3 +87,12 @@ async def test_forgetting_an_owner_takes_few_statements(database_url: str, with_
 
 def test_the_index_knows_every_field_that_names_records() -> None:
     assert {*links._FIELDS, "links", "alike"} == set(linked.FIELDS)
+
+
+async def test_of_what_else_was_said_only_what_is_linked_is_read(memory_store: MemoryStore) -> None:
+    other = record("fact", "other", "asked")
+    await store_records(memory_store, *TURN, other)
+    spaces = [scope_namespace("ann", scope) for scope in MemoryScope]
+    found = {value["id"] for _, value in await memory_store.alinked(spaces, ["other"])}
+    # the message, and what was done and concluded then: no other fact of it, and no summary
+    assert found == {"other", "asked", "step", "episode"}
