@@ -103,10 +103,17 @@ def limited(model: BaseChatModel, tokens: int) -> BaseChatModel:
     name = next((name for name in _LIMITS if name in type(model).model_fields), None)
     if name is None:
         return model
-    thinks = (model.profile or {}).get("reasoning_output") or getattr(model, "thinking", None)
-    most = tokens + (_THOUGHTS if thinks else _SPARE)
+    most = tokens + _thoughts(model)
     own = getattr(model, name)
     return model.model_copy(update={name: min(own, most) if own and own > 0 else most})
+
+
+def _thoughts(model: BaseChatModel) -> int:
+    """Return the tokens that a model may take beside its answer: never fewer than it is set to, which is an error."""
+    thinking = getattr(model, "thinking", None)
+    budget = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else getattr(model, "thinking_budget", None)
+    thinks = thinking or budget or (model.profile or {}).get("reasoning_output")
+    return max(_THOUGHTS if thinks else _SPARE, budget if isinstance(budget, int) else 0)
 
 
 async def say(

@@ -141,6 +141,17 @@ def test_a_bound_leaves_room_to_think_and_never_raises_ones_own(own: int | None)
     assert thinking.max_tokens == (300 if own == 300 else 16_100)
 
 
+@pytest.mark.parametrize(("setting", "value"), [("thinking", {"budget_tokens": 32_000}), ("thinking_budget", 32_000)])
+def test_a_limit_leaves_room_for_what_a_model_is_set_to_think(setting: str, value: Any) -> None:
+    class Set(Recording):
+        thinking: dict[str, Any] | None = None
+        thinking_budget: int | None = None
+
+    model: Any = calls.limited(Set(max_tokens=64_000, **{setting: value}), 100)
+    # a provider refuses a limit that is within the budget
+    assert model.max_tokens == 32_100
+
+
 def _asks(call: ast.Call) -> bool:
     function = call.func
     return isinstance(function, ast.Attribute) and function.attr in {"ainvoke", "astream", "invoke", "stream"}
