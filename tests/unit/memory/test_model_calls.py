@@ -48,9 +48,9 @@ class Watched(asyncio.Timeout):  # type: ignore[misc]  # final for type checkers
         self._token = _limits.set(_limits.get() + 1)
         return await super().__aenter__()
 
-    async def __aexit__(self, *error: Any) -> bool | None:
+    async def __aexit__(self, *error: Any) -> None:
         _limits.reset(self._token)
-        return await super().__aexit__(*error)
+        await super().__aexit__(*error)
 
 
 def watched(seconds: float | None) -> Watched:
