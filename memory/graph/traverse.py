@@ -38,7 +38,7 @@ MAX_NODES = 150
 """Memories of an expansion, at most: reading and ranking them takes some 30 ms in a memory of 10,000 records."""
 
 _LEAST = 0.05
-"""How strongly a memory must be bound to the seeds of an expansion: links multiply along a way."""
+"""Least strength with which a memory is bound to the seeds of an expansion: links multiply along a way."""
 
 _MAX_HOPS, _MAX_SEEN = 6, 500
 """Links of an explanation, at most: beyond, anything explains anything; and memories that are looked at for it."""

@@ -21,7 +21,7 @@ from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import WORK, work_namespace
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.store.postgres import MemoryStore
-from react_mem.memory.store.searches import Target
+from react_mem.memory.store.searches import Target, search_statement
 from react_mem.memory.work.items import Work, put_work
 from react_mem.memory.write.turns import Turns
 
@@ -129,7 +129,7 @@ async def test_what_is_due_is_found_without_reading_the_work_of_everybody(memory
         )
         await conn.execute("ANALYZE store")
         search = SearchOp((WORK,), filter={"due_at": {"$lte": queue.now()}, "agent": "tester"}, limit=32)
-        query, parameters = memory_store.reader.searches.statement([Target(0, search, None)], bounded=True)
+        query, parameters = search_statement([Target(0, search, None)], 1000, bounded=True, omit_expired=True)
         plan = await (await conn.execute(b"EXPLAIN (ANALYZE, FORMAT JSON) " + query, parameters)).fetchone()
         assert plan is not None
         text = json.dumps(plan["QUERY PLAN"])

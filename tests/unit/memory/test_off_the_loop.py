@@ -49,7 +49,7 @@ async def fork(one: Turns) -> None:
     [
         (forgetting, "erasing", forget),
         (forgetting, "Unsaid", forget),
-        (receipts, "_naming", forget),
+        (receipts, "links_of", forget),
         (portability, "_lines", forget),
         (erasure, "forgetting", delete),
         (following, "believed", fork),
