@@ -206,7 +206,8 @@ class _Cluster:
                 probe.connect(str(self.run / ".s.PGSQL.5432"))
         except OSError:
             return False
-        return self._processes.status() == "ready"
+        # A socket accepts until the last process that has it is gone, also that of a server that was killed.
+        return self._processes.status() == "ready" and self._processes.server() is not None
 
     def _start(self) -> None:
         self._await_other_server()

@@ -48,7 +48,8 @@ class ServerProcesses:
                 if (
                     process.status() != psutil.STATUS_ZOMBIE
                     and process.name().startswith("postgres")
-                    and str(self.data) in process.cmdline()
+                    # One that was killed has no arguments any more while it ends, and its socket still accepts.
+                    and (not (arguments := process.cmdline()) or str(self.data) in arguments)
                 ):
                     return pid
         return None

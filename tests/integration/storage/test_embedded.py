@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -178,12 +179,20 @@ async def test_a_pid_file_left_by_a_crash_is_no_obstacle(data_dir: Path, content
         remember(url, "tea")
         pid_file = data_dir / "pg18" / "cluster" / "postmaster.pid"
         lines = pid_file.read_text().splitlines()
-        server(data_dir).kill()
+        process = server(data_dir)
+        process.kill()
+        process.wait(STOP_SECONDS)
     # The id of the dead server is now that of an unrelated process: of this one.
     lines[0] = str(os.getpid())
     pid_file.write_text({"whole": "\n".join(lines) + "\n", "first line": lines[0], "empty": ""}[content])
-    async with embedded_database(data_dir) as url:
-        assert remembered(url) == ["tea"]
+    # Its socket accepts for as long as one of its processes has not quite ended.
+    address = data_dir / "pg18" / "run" / ".s.PGSQL.5432"
+    address.unlink()
+    with socket.socket(socket.AF_UNIX) as ending:
+        ending.bind(str(address))
+        ending.listen()
+        async with embedded_database(data_dir) as url:
+            assert remembered(url) == ["tea"]
 
 
 async def test_a_start_after_the_server_was_killed_under_its_user(data_dir: Path) -> None:
