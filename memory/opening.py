@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.agent import CLOSING_SECONDS
 from react_mem.memory.maintenance.worker import close_workers
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.store.checkpointer import ThreadSaver
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.postgres_server import open_database
@@ -59,12 +59,8 @@ async def open_storage(settings: StorageSettings | None = None) -> AsyncIterator
         StorageError: If it cannot be opened; the message names the cause and the fix.
     """
     async with open_database(settings, checkpoints=True) as store:
-        checkpointer = AsyncPostgresSaver(store.pool)
-        # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
-        # pool to itself. Half of the connections stay free for memory.
-        checkpointer.lock = asyncio.Semaphore(max(1, store.pool.max_size // 2))  # type: ignore[assignment]
         memory = await _searched(store, settings)
-        yield Storage(store, memory, checkpointer, store.pool, store.embedding)
+        yield Storage(store, memory, ThreadSaver(store.pool), store.pool, store.embedding)
 
 
 @asynccontextmanager

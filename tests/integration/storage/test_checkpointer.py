@@ -1,0 +1,52 @@
+"""The checkpointer's reworded SELECT reads what LangGraph's own reads."""
+
+from __future__ import annotations
+
+import pytest
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.graph import START, MessagesState, StateGraph
+
+from react_mem.errors import StorageError
+from react_mem.memory.store import checkpointer
+from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, reworded
+from react_mem.memory.store.postgres import MemoryStore
+
+
+class _Counted(MessagesState):
+    count: int
+    said: list[str]
+
+
+async def _threads(saver: AsyncPostgresSaver) -> None:
+    graph = StateGraph(_Counted)
+    graph.add_node("count", lambda state: {"count": state["count"] + 1, "said": [*state.get("said", []), "đã nghe"]})
+    graph.add_edge(START, "count")
+    compiled = graph.compile(checkpointer=saver, interrupt_after=["count"])
+    for thread in ("a", "b"):
+        config = {"configurable": {"thread_id": thread}}
+        await compiled.ainvoke({"messages": [("user", f"hello {thread}")], "count": 0, "said": []}, config)
+        await compiled.ainvoke(None, config)
+        await saver.aput_writes((await compiled.aget_state(config)).config, [("count", 7), ("said", ["x"])], "task")
+
+
+async def test_a_thread_is_read_as_langgraph_reads_it(memory_store: MemoryStore) -> None:
+    ours, theirs = ThreadSaver(memory_store.pool), AsyncPostgresSaver(memory_store.pool)
+    await ours.setup()
+    await _threads(ours)
+    assert ours.SELECT_SQL != theirs.SELECT_SQL
+    for thread in ("a", "b", "nobody's"):
+        config = {"configurable": {"thread_id": thread}}
+        assert await ours.aget_tuple(config) == await theirs.aget_tuple(config)
+        assert [one async for one in ours.alist(config)] == [one async for one in theirs.alist(config)]
+    everything = [one async for one in ours.alist(None)]
+    assert everything == [one async for one in theirs.alist(None)]
+    assert len(everything) > 4
+    assert any(one.pending_writes for one in everything)
+
+
+def test_another_select_is_left_as_it_is_and_refused_on_distributed_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_distributable()
+    assert reworded("select * from checkpoints") is None
+    monkeypatch.setattr(checkpointer.AsyncPostgresSaver, "SELECT_SQL", "select * from checkpoints")
+    with pytest.raises(StorageError, match="langgraph-checkpoint-postgres"):
+        check_distributable()
