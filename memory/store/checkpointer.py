@@ -1,23 +1,36 @@
-"""The checkpointer: LangGraph's own, with one SELECT reworded so that it runs on distributed tables too.
+"""The checkpointer: LangGraph's own, with one SELECT reworded, and with the writes of all threads committed together.
 
 LangGraph reads a checkpoint's channels by joining a function over the outer row in a sub-select. Citus plans that and
 then fails to run it (`invalid attnum 6`). The same function in a sub-select of its own means the same everywhere.
+
+A turn writes some nine times to its thread, each time on a connection of its own: with many conversations at once that
+is most of what the pool is asked for. So they share commits: see `group_commit`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import DeltaChannelHistory
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
+from react_mem.memory.store.group_commit import GroupCommit, Statements
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
 _COLUMN, _OUR_COLUMN = "jsonb_each_text.", "cv."
+
+_cursor: ContextVar[AsyncCursor[DictRow] | None] = ContextVar("cursor_of_a_read", default=None)
+"""What a read of several statements uses for all of them."""
 
 
 def reworded(select: str) -> str | None:
@@ -52,6 +65,32 @@ class ThreadSaver(AsyncPostgresSaver):
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
+        self._commits = GroupCommit(pool)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Read what was written to channels, as LangGraph does, on one connection instead of two."""
+        async with self._cursor() as cursor:
+            before = _cursor.set(cursor)
+            try:
+                return await super().aget_delta_channel_history(config=config, channels=channels)
+            finally:
+                _cursor.reset(before)
+
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
+        """Lend a cursor; one for a pipeline, which LangGraph reads nothing from, keeps what is to be written."""
+        if pipeline:
+            statements: Any = Statements()
+            yield statements
+            if statements:
+                await self._commits.write(statements)
+        elif (cursor := _cursor.get()) is not None:
+            yield cursor
+        else:
+            async with super()._cursor() as own:
+                yield own
 
 
 def check_distributable() -> None:

@@ -50,3 +50,15 @@ def test_another_select_is_left_as_it_is_and_refused_on_distributed_tables(monke
     monkeypatch.setattr(checkpointer.AsyncPostgresSaver, "SELECT_SQL", "select * from checkpoints")
     with pytest.raises(StorageError, match="langgraph-checkpoint-postgres"):
         check_distributable()
+
+
+async def test_what_was_written_to_a_channel_is_read_on_one_connection(memory_store: MemoryStore) -> None:
+    ours, theirs = ThreadSaver(memory_store.pool), AsyncPostgresSaver(memory_store.pool)
+    await ours.setup()
+    await _threads(ours)
+    found = await ours.aget_tuple({"configurable": {"thread_id": "a"}})
+    assert found is not None
+    memory_store.pool.pop_stats()
+    read = await ours.aget_delta_channel_history(config=found.config, channels=["said", "count"])
+    assert memory_store.pool.pop_stats()["requests_num"] == 1
+    assert read == await theirs.aget_delta_channel_history(config=found.config, channels=["said", "count"])
