@@ -1,6 +1,7 @@
 """The worker: does what is due of a store's work, a bounded number of items at once, as long as it runs.
 
-It is woken for work that its own process writes, and looks every few seconds for that of others.
+It is told of work that its own process writes, and claims it without looking for it; every few seconds it looks for
+that of others.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of, trace_of
+from react_mem.memory.maintenance.known_work import KnownWork
 from react_mem.memory.maintenance.queue import Held, WorkQueue
+from react_mem.memory.maintenance.renewed_lease import RenewedLease
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
 from react_mem.memory.maintenance.sweep import sweep
 from react_mem.memory.work.items import Place, Work, listen
@@ -76,11 +79,13 @@ class Worker:
         self._name = worker_name()
         self._bell = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        self._known: dict[Place, tuple[str, int]] = {}
+        self._known = KnownWork()
         self._urgent: dict[Place, str] = {}
         self._jobs: dict[Place, tuple[str, asyncio.Task[None]]] = {}
         self._failing = False
         self._closing = False
+        self._more = False
+        self._look_at = self._loop.time()
         self._wanted_at = self._loop.time()
         self._unusable: set[str] = set()
         self._end_listening = listen(self._hear)
@@ -90,7 +95,7 @@ class Worker:
 
     def __len__(self) -> int:
         """Return how many items of work it does or knows of."""
-        return len(self._jobs.keys() | self._known.keys())
+        return len(self._jobs.keys() | self._known.places())
 
     @property
     def is_running(self) -> bool:
@@ -166,9 +171,10 @@ class Worker:
         names = self._runners.names()
         for user_id, work in works:
             if work.agent in names:
-                self._known[work.place(user_id)] = (user_id, work.due_at)
+                held = Held(work.place(user_id), user_id, work)
+                self._known.add(held)
                 if work.kind in _DRAINED:
-                    self._urgent[work.place(user_id)] = user_id
+                    self._urgent[held.place] = user_id
         self._bell.set()
 
     # The loop
@@ -202,22 +208,38 @@ class Worker:
     async def _look(self) -> float:
         """Begin what is due; return the seconds until the next look."""
         poll = self._poll_seconds * random.uniform(0.8, 1.2)  # noqa: S311 - no secret
-        free = self._concurrency - len(self._jobs)
-        if free <= 0:
+        if len(self._jobs) >= self._concurrency:
             return poll
         at = self._queue.now()
         try:
-            due = await self._queue.due(list(self._runners.names()), _LOOKED_AT * self._concurrency)
-            for held in due:
-                if len(self._jobs) < self._concurrency:
-                    await self._start(held)
+            await self._begin_due(at)
+            if self._loop.time() >= self._look_at or (self._more and not self._known.due(at)):
+                self._look_at = self._loop.time() + poll
+                await self._find_due()
+                await self._begin_due(at)
             self._failing = False
         except Exception as error:
             self._store_failed(error)
-            return min(_LONGEST_POLL, poll * 4)
-        self._known = {place: known for place, known in self._known.items() if known[1] > at}
-        soonest = min((due_at for _, due_at in self._known.values()), default=None)
-        return poll if soonest is None else min(poll, max(0.0, (soonest - self._queue.now()) / 1000))
+            self._look_at, self._more = self._loop.time() + min(_LONGEST_POLL, poll * 4), False
+            return self._look_at - self._loop.time()
+        # what is due and waits for another item of its owner is begun when that ends
+        waits = self._look_at - self._loop.time()
+        soonest = self._known.next_due(at)
+        return max(0.0, waits if soonest is None else min(waits, (soonest - self._queue.now()) / 1000))
+
+    async def _find_due(self) -> None:
+        limit = _LOOKED_AT * self._concurrency
+        due = await self._queue.due(list(self._runners.names()), limit)
+        self._more = len(due) >= limit
+        for held in due:
+            if held.place not in self._jobs:
+                self._known.add(held)
+
+    async def _begin_due(self, at: int) -> None:
+        for held in self._known.due(at):
+            if len(self._jobs) >= self._concurrency:
+                return
+            await self._start(held)
 
     async def _hurry(self) -> None:
         """Begin what is urgent, whether it is due or not."""
@@ -226,25 +248,41 @@ class Worker:
                 return
             if place in self._jobs:
                 continue
-            held = await self._queue.get(user_id, place)
-            if held is None or self._queue.is_leased(held) or not await self._start(held):
+            held = self._known.get(place) or await self._queue.get(user_id, place)
+            if held is None or self._queue.is_leased(held) or not await self._start(held, early=True):
                 self._urgent.pop(place, None)
 
-    async def _start(self, held: Held) -> bool:
+    async def _start(self, held: Held, *, early: bool = False) -> bool:
         """Begin an item, unless it is not to be begun now; tell whether anybody here is at it or will be."""
         if held.place in self._jobs or any(owner == held.user_id for owner, _ in self._jobs.values()):
             # an owner's items one after the other: they would only wait for each other, and others are there too
             return True
         runner = await self._runner(held.work.agent)
         if runner is None:
+            self._known.drop(held.place)
             return False
-        claimed = await self._queue.claim(held, self._name)
+        claimed = await self._claim(held, early=early)
         if claimed is None or held.place in self._jobs:
             return False
         job = asyncio.create_task(self._do(claimed, runner), name=f"memory:{held.work.kind}")
         self._jobs[held.place] = (held.user_id, job)
         job.add_done_callback(lambda _: self._ended(held.place))
         return True
+
+    async def _claim(self, held: Held, *, early: bool) -> Held | None:
+        """Take an item as it is known; where it has changed since, as it is now, if it is still to be begun."""
+        claimed = await self._queue.claim(held, self._name)
+        if claimed is None:
+            now = await self._queue.get(held.user_id, held.place)
+            if now is not None and not self._queue.is_leased(now):
+                if not early and now.work.due_at > self._queue.now():
+                    self._known.add(now)
+                    return None
+                claimed = await self._queue.claim(now, self._name)
+        if self._known.get(held.place) is held:
+            # what has been heard meanwhile is to be done after this
+            self._known.drop(held.place)
+        return claimed
 
     async def _runner(self, agent: str) -> AgentRunner | None:
         if agent in self._unusable:
@@ -263,7 +301,7 @@ class Worker:
     # One item
 
     async def _do(self, held: Held, runner: AgentRunner) -> None:
-        lease = _Lease(self._queue, held)
+        lease = RenewedLease(self._queue, held)
         self._urgent.pop(held.place, None)
         try:
             with telemetry.span("background"):
@@ -291,9 +329,9 @@ class Worker:
         else:
             after = None
             if await self._queue.finish(held):
-                self._known.pop(held.place, None)
+                self._known.drop(held.place)
         if after is not None:
-            self._known[held.place] = (held.user_id, after.work.due_at)
+            self._known.add(after)
 
     def _store_failed(self, error: Exception) -> None:
         if not self._failing:
@@ -308,38 +346,6 @@ class Worker:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=within)
-
-
-class _Lease:
-    """A lease that is renewed until it ends, or until the item is not ours any more."""
-
-    def __init__(self, queue: WorkQueue, held: Held) -> None:
-        self._queue = queue
-        self._held = held
-        self._over = asyncio.Event()
-        self._task = asyncio.create_task(self._renew(), name="memory:lease")
-
-    async def end(self) -> Held:
-        """Stop renewing it; return the item as it was last seen, which is what it must still be to be changed."""
-        # not cancelled: what the store holds must be known, and a renewal may be under way
-        self._over.set()
-        await asyncio.wait([self._task])
-        return self._held
-
-    async def _renew(self) -> None:
-        while not self._over.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._queue.lease_seconds / 3):
-                    await self._over.wait()
-                return
-            try:
-                renewed = await self._queue.renew(self._held)
-            except Exception as error:  # the store may be back before the lease runs out
-                log.debug("a lease could not be renewed: %s", cause_of(error))
-                continue
-            if renewed is None:
-                return
-            self._held = renewed
 
 
 def _loop_here() -> asyncio.AbstractEventLoop | None:

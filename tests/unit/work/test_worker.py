@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
-from langgraph.store.base import Op, Result
+from langgraph.store.base import Op, Result, SearchOp
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.maintenance import worker as module
@@ -54,10 +54,11 @@ class Flaky(InMemoryStore):
     def __init__(self) -> None:
         super().__init__()
         self.failures = 0
-        self.asked = 0
+        self.searches = 0
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        self.asked += 1
+        ops = list(ops)
+        self.searches += sum(isinstance(op, SearchOp) for op in ops)
         if self.failures:
             self.failures -= 1
             raise ValueError("select secret from users")
@@ -95,6 +96,35 @@ async def test_work_of_this_process_is_begun_when_it_is_due_and_done_once(store:
     assert await items(store, "ann") == []
     for worker in workers:
         await worker.close(5)
+
+
+async def test_what_it_is_told_of_is_begun_without_a_search() -> None:
+    store, runner = Flaky(), Runner()
+    worker = Worker(store, runner, poll_seconds=3600)
+    await enqueue(store, "ann", later(seconds=0))
+    await runner.at_work.wait()
+    assert await worker.drain(5)
+    before = store.searches
+    for session in "234":
+        await enqueue(store, "ann", later(session, seconds=0))
+        await enqueue(store, "bob", later(session))
+        assert await worker.drain(5)
+    assert store.searches == before
+    assert sorted(runner.begun) == [*(("ann", session) for session in "1234"), *(("bob", session) for session in "234")]
+    await worker.close(5)
+
+
+async def test_what_has_changed_since_it_was_told_of_is_begun_as_it_is_now(store: InMemoryStore) -> None:
+    runner = Runner()
+    worker = Worker(store, runner, poll_seconds=3600)
+    await store.abatch([put_work("ann", later(kind="maintain")), put_work("bob", later(seconds=-1, kind="maintain"))])
+    # ann's has been put off since, bob's is due still, and carl's is done
+    for user in ("ann", "carl", "bob"):
+        announce(user, [later(seconds=-2, kind="maintain")])
+    await runner.at_work.wait()
+    await worker.close(0)
+    assert runner.begun == [("bob", "1")]
+    assert [value["lease_by"] for value in await items(store, "ann")] == [""]
 
 
 async def test_a_worker_is_woken_by_another_thread(store: InMemoryStore) -> None:
