@@ -58,7 +58,7 @@ def entries(field_name: str, text: str, value: Mapping[str, Any]) -> list[Entry]
         value: The value; of a record, more than the text counts.
     """
     said_at = _said_at(value)
-    marks = _marks(value)
+    marks = marks_of(value)
     keywords = index_terms(str(value.get("keywords") or "")[:MAX_INDEXED_CHARS])  # a row holds 16,000 words at most
     found: list[Entry] = []
     for number, piece in enumerate(chunks(text)):
@@ -127,18 +127,19 @@ def mark(name: str, value: Any) -> str:
     return f"\x1f{name}={fold(str(value))}"
 
 
+def marks_of(value: Mapping[str, Any]) -> set[str]:
+    """Return the marks of what a record holds in the fields that a search filters by."""
+    found = {mark(name, value[name]) for name in filter_marks() if isinstance(value.get(name), str | bool)}
+    if value.get("speaker"):
+        found.add(mark("speaker", value["speaker"]))
+    return found
+
+
 @lru_cache(maxsize=100_000)
 def term_number(term: str) -> int:
     """Return the number by which a term is known to the database, from 1 to `TERM_NUMBERS`."""
     digest = hashlib.blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) % TERM_NUMBERS + 1
-
-
-def _marks(value: Mapping[str, Any]) -> set[str]:
-    found = {mark(name, value[name]) for name in filter_marks() if isinstance(value.get(name), str | bool)}
-    if value.get("speaker"):
-        found.add(mark("speaker", value["speaker"]))
-    return found
 
 
 def _place(value: Mapping[str, Any], number: int) -> int | None:

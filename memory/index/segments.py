@@ -1,0 +1,148 @@
+"""A piece of an index that never changes: some texts' vectors, words and keys, packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from react_mem.memory.index.half_precision import Halves, Rows, squared_lengths
+from react_mem.memory.index.packed_strings import PackedStrings
+
+NO_PLACE = np.iinfo(np.int64).max
+"""The place of a text outside of a conversation."""
+
+NO_TIME = np.iinfo(np.int64).min
+"""The time of a text that does not say when it was said."""
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """Index entries as columns, an entry a row; in any order, each (key, field name) once.
+
+    Args:
+        keys: The items' keys.
+        field_names: Which of the item's texts it is, and which piece of it.
+        vectors: Vectors in half precision; anything where there is none.
+        embedded: Whether there is one.
+        places: Where in its conversation it stands; `NO_PLACE` for nowhere.
+        said_at: When it was said, in microseconds since 1970; `NO_TIME` if that is not known.
+        lengths: How many words it has; 0 where that is not known.
+        unread: Whether its words are not known yet: then `words` has the numbers of its marks alone.
+        words: The numbers of all texts' words and marks, one text after another, in any order.
+        word_ends: Where in `words` those of each text end.
+    """
+
+    keys: Sequence[str]
+    field_names: Sequence[str]
+    vectors: Halves
+    embedded: NDArray[np.bool_]
+    places: Rows
+    said_at: Rows
+    lengths: NDArray[np.float32]
+    unread: NDArray[np.bool_]
+    words: NDArray[np.int32]
+    word_ends: Rows
+
+    def squares(self) -> NDArray[np.float32]:
+        """Return the products of the vectors with themselves; NaN where there is none."""
+        return np.where(self.embedded, squared_lengths(self.vectors), np.float32(np.nan))
+
+
+class Segment:
+    """Vectors, words and keys of some texts, which are numbered from 0.
+
+    Args:
+        keys: The items' keys.
+        field_names: Which of the item's texts each is.
+        vectors: Vectors in half precision.
+        postings: Pairs of a word's number and a text's, as `number << 32 | text`, in any order.
+    """
+
+    __slots__ = ("_by_hash", "_fields", "_hashes", "_names", "_starts", "_texts", "_words", "keys", "vectors")
+
+    def __init__(self, keys: Sequence[str], field_names: Sequence[str], vectors: Halves, postings: Rows) -> None:
+        self.keys = PackedStrings(keys)
+        self.vectors = np.ascontiguousarray(vectors)
+        numbers: dict[str, int] = {}
+        self._fields = np.fromiter((numbers.setdefault(name, len(numbers)) for name in field_names), np.int32)
+        self._names: tuple[str, ...] = tuple(numbers)
+        hashes = np.fromiter(map(hash, keys), np.int64)
+        self._by_hash = np.argsort(hashes, kind="stable").astype(np.int32)
+        self._hashes = hashes[self._by_hash]
+        distinct = np.unique(postings)
+        of_words = distinct >> 32
+        self._texts = (distinct & 0xFFFF_FFFF).astype(np.int32)
+        firsts = np.flatnonzero(np.diff(of_words, prepend=-1))
+        self._words = of_words[firsts].astype(np.int32)
+        self._starts = np.append(firsts, len(distinct)).astype(np.int32)
+
+    @classmethod
+    def of(cls, columns: TextColumns) -> Segment:
+        """Make one of entries."""
+        texts = np.repeat(np.arange(len(columns.keys)), np.diff(columns.word_ends, prepend=0))
+        return cls(columns.keys, columns.field_names, columns.vectors, columns.words.astype(np.int64) << 32 | texts)
+
+    @classmethod
+    def merged(cls, parts: Sequence[tuple[Segment, Rows]]) -> Segment:
+        """Make one of what is kept of several, in their order.
+
+        Args:
+            parts: Segments, each with the texts that are kept of it, rising.
+        """
+        keys: list[str] = []
+        names: list[str] = []
+        postings: list[Rows] = []
+        for segment, kept in parts:
+            renumbered = np.full(len(segment), -1)
+            renumbered[kept] = np.arange(len(keys), len(keys) + len(kept))
+            texts = renumbered[segment._texts]
+            words = np.repeat(segment._words.astype(np.int64), np.diff(segment._starts))
+            postings.append((words << 32 | texts)[texts >= 0])
+            keys += segment.keys.take(kept.tolist())
+            names += [segment.field_name(text) for text in kept.tolist()]
+        vectors = np.concatenate([segment.vectors[kept] for segment, kept in parts])
+        return cls(keys, names, vectors, np.concatenate(postings))
+
+    def __len__(self) -> int:
+        """Return how many texts it has."""
+        return len(self.keys)
+
+    def field_name(self, text: int) -> str:
+        """Return which of its item's texts one is."""
+        return self._names[int(self._fields[text])]
+
+    def texts_with(self, words: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+        """Return for each word the texts that have it, rising.
+
+        Args:
+            words: The words' numbers.
+        """
+        places = np.searchsorted(self._words, words)
+        there = places < len(self._words)
+        there[there] = self._words[places[there]] == words[there]
+        starts = self._starts
+        return [
+            self._texts[starts[place] : starts[place + 1]] if found else self._texts[:0]
+            for place, found in zip(places.tolist(), there.tolist(), strict=True)
+        ]
+
+    def texts_of(self, keys: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """Yield the texts of items that it has, with their keys."""
+        wanted = list(keys)
+        hashes = np.fromiter(map(hash, wanted), np.int64)
+        firsts = np.searchsorted(self._hashes, hashes).tolist()
+        lasts = np.searchsorted(self._hashes, hashes, side="right").tolist()
+        for key, first, last in zip(wanted, firsts, lasts, strict=True):
+            for place in range(first, last):
+                text = int(self._by_hash[place])
+                if self.keys[text] == key:
+                    yield key, text
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        arrays = (self.vectors, self._fields, self._hashes, self._by_hash, self._words, self._starts, self._texts)
+        return self.keys.nbytes + sum(array.nbytes for array in arrays)

@@ -1,0 +1,221 @@
+"""The index of one namespace in this process: all that a search compares, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from react_mem.memory.index.half_precision import Halves, Rows, dot_products, exact_products
+from react_mem.memory.index.segments import NO_PLACE, Segment, TextColumns
+
+_SMALL = 256
+"""Texts of a segment that takes up what changes: copying them costs less than one more segment in each search."""
+
+_GROWTH = 4
+"""Times that a segment must be as large as what comes after it to stay apart. A text is copied once a power of this,
+and a search asks as many segments."""
+
+_DEAD_SHARE = 4
+"""A segment of which more than one in so many texts is gone is copied without them."""
+
+Entries = Iterable[tuple[str, str]]
+
+
+class IndexedTexts:
+    """Texts of one namespace as a search compares them; it does not change, so that a search may go on in a thread.
+
+    A change gives another that shares what has not changed. Texts are numbered; `order` has them by place, and what is
+    no longer there is in none of its numbers' answers.
+
+    10,000 texts of 384 dimensions are made of columns in 0.1 s and changed in 1 ms, now and then in 0.1 s: that of
+    more than a thousand belongs into a thread.
+
+    Args:
+        segments: Vectors, words and keys.
+        columns: Squares, places, times, lengths and what is unread, each over the texts of all segments.
+        alive: Which of them are there.
+    """
+
+    __slots__ = (
+        "_bases",
+        "_columns",
+        "_segments",
+        "alive",
+        "lengths",
+        "order",
+        "ordered_places",
+        "places",
+        "ranks",
+        "said_at",
+        "squares",
+        "total_length",
+        "unread",
+    )
+
+    def __init__(self, segments: Sequence[Segment], columns: Sequence[NDArray[Any]], alive: NDArray[np.bool_]) -> None:
+        self._segments = tuple(segments)
+        self._bases: list[int] = [0, *np.cumsum([len(segment) for segment in segments]).tolist()]
+        self._columns = tuple(columns)
+        self.squares, self.places, self.said_at, self.lengths, self.unread = self._columns
+        self.alive = None if alive.all() else alive
+        order = np.argsort(self.places, kind="stable")
+        self.order: Rows = order if self.alive is None else order[alive[order]]
+        self.ranks: Rows = np.full(len(alive), -1)
+        self.ranks[self.order] = np.arange(len(self.order))
+        in_order = self.places[self.order]
+        self.ordered_places: Rows = in_order[: np.searchsorted(in_order, NO_PLACE)]
+        self.total_length = float(self.lengths[self.order].sum(dtype=np.float64))
+
+    @classmethod
+    def of(cls, columns: TextColumns) -> IndexedTexts:
+        """Make one of entries."""
+        segments = [Segment.of(columns)] if columns.keys else []
+        return cls(segments, _per_text(columns), np.ones(len(columns.keys), dtype=bool))
+
+    def with_changes(self, changed: TextColumns, present: Entries | None = None) -> IndexedTexts:
+        """Return the same with changes.
+
+        Args:
+            changed: Entries that are new or have been written again.
+            present: The (key, field name) of all entries that are there now, where some have gone; None if none has.
+        """
+        alive = np.ones(self.size, dtype=bool) if self.alive is None else self.alive.copy()
+        written = set(zip(changed.keys, changed.field_names, strict=True))
+        replaced = [text for key, text in self._texts_of(dict.fromkeys(changed.keys)) if alive[text]]
+        alive[[text for text in replaced if (self.key(text), self.field_name(text)) in written]] = False
+        if present is not None:
+            left = set(present)
+            there = np.flatnonzero(alive).tolist()
+            alive[[text for text in there if (self.key(text), self.field_name(text)) not in left]] = False
+        segments, sources = self._compacted(alive, len(changed.keys))
+        if changed.keys:
+            # together with the last, if that was left out for it
+            *_, last = segments
+            segments[-1] = [*last, (Segment.of(changed), np.arange(len(changed.keys)))]
+        new = _per_text(changed)
+        columns = [np.concatenate([old[sources], more]) for old, more in zip(self._columns, new, strict=True)]
+        return IndexedTexts(
+            [parts[0][0] if len(parts) == 1 and _is_whole(*parts[0]) else Segment.merged(parts) for parts in segments],
+            columns,
+            np.concatenate([alive[sources], np.ones(len(changed.keys), dtype=bool)]),
+        )
+
+    def _compacted(self, alive: NDArray[np.bool_], new: int) -> tuple[list[list[tuple[Segment, Rows]]], Rows]:
+        """Return which segments are put together, of each the texts that are kept, and these texts in their order.
+
+        The last is open for as many new ones, if there are any.
+        """
+        groups: list[list[tuple[Segment, Rows]]] = [[]] if new else []
+        sources: list[Rows] = []
+        size, is_open = new, bool(new)
+        for segment, base in zip(reversed(self._segments), reversed(self._bases[:-1]), strict=True):
+            of_it = alive[base : base + len(segment)]
+            there = int(of_it.sum())
+            joins = is_open and (there <= _SMALL or there < _GROWTH * size)
+            copied = joins or (len(segment) - there) * _DEAD_SHARE > len(segment)
+            kept = np.flatnonzero(of_it) if copied else np.arange(len(segment))
+            sources.insert(0, kept + base)
+            if joins:
+                groups[0].insert(0, (segment, kept))
+                size += there
+            elif there:
+                is_open = False
+                groups.insert(0, [(segment, kept)])
+            else:
+                sources.pop(0)
+        return groups, np.concatenate(sources) if sources else np.zeros(0, dtype=np.int64)
+
+    def __len__(self) -> int:
+        """Return how many texts there are."""
+        return len(self.order)
+
+    @property
+    def size(self) -> int:
+        """Numbers of texts, of which those in `order` are there."""
+        return self._bases[-1]
+
+    @property
+    def segments(self) -> int:
+        """Pieces that it is in; each costs a search some microseconds."""
+        return len(self._segments)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes, with what it shares."""
+        arrays = (*self._columns, self.order, self.ranks)
+        return sum(array.nbytes for array in arrays) + sum(segment.nbytes for segment in self._segments)
+
+    def key(self, text: int) -> str:
+        """Return the key of a text's item."""
+        number = self._segment_of(text)
+        return self._segments[number].keys[text - self._bases[number]]
+
+    def field_name(self, text: int) -> str:
+        """Return which of its item's texts one is."""
+        number = self._segment_of(text)
+        return self._segments[number].field_name(text - self._bases[number])
+
+    def texts_of(self, keys: Iterable[str]) -> list[int]:
+        """Return the texts of items, those that are gone among them."""
+        return [text for _, text in self._texts_of(keys)]
+
+    def texts_with(self, words: NDArray[np.int32]) -> list[Rows]:
+        """Return for each word or mark the texts that have it, rising.
+
+        Args:
+            words: Their numbers.
+        """
+        found = [segment.texts_with(words) for segment in self._segments]
+        if len(found) == 1:
+            whole: list[Any] = found[0]
+        else:
+            bases = self._bases
+            whole = [
+                np.concatenate([texts + base for texts, base in zip(of_word, bases, strict=False)])
+                for of_word in zip(*found, strict=True)
+            ]
+        return whole if self.alive is None else [texts[self.alive[texts]] for texts in whole]
+
+    def products(self, other: Halves) -> NDArray[np.float32]:
+        """Return the products of all vectors with another, to single precision; anything where there is none."""
+        self._check(other)
+        parts = [dot_products(segment.vectors, other) for segment in self._segments]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def exact_products(self, texts: Rows, other: Halves) -> NDArray[np.float32]:
+        """Return the products of some vectors with another, to the bit as the database has them."""
+        self._check(other)
+        if len(self._segments) == 1:
+            return exact_products(self._segments[0].vectors[texts], other)
+        vectors = np.empty((len(texts), len(other)), dtype=np.float16)
+        for segment, base in zip(self._segments, self._bases, strict=False):
+            here = np.flatnonzero((texts >= base) & (texts < base + len(segment)))
+            vectors[here] = segment.vectors[texts[here] - base]
+        return exact_products(vectors, other)
+
+    def _check(self, other: Halves) -> None:
+        for segment in self._segments:
+            if segment.vectors.shape[1] != len(other):
+                raise ValueError(f"The texts have vectors of {segment.vectors.shape[1]} numbers, not {len(other)}.")
+
+    def _segment_of(self, text: int) -> int:
+        return next(number for number, end in enumerate(self._bases[1:]) if text < end)
+
+    def _texts_of(self, keys: Iterable[str]) -> list[tuple[str, int]]:
+        wanted = list(keys)
+        return [
+            (key, text + base)
+            for segment, base in zip(self._segments, self._bases, strict=False)
+            for key, text in (segment.texts_of(wanted) if wanted else ())
+        ]
+
+
+def _per_text(columns: TextColumns) -> list[NDArray[Any]]:
+    return [columns.squares(), columns.places, columns.said_at, columns.lengths, columns.unread]
+
+
+def _is_whole(segment: Segment, kept: Rows) -> bool:
+    return len(kept) == len(segment)
