@@ -3,6 +3,8 @@
 Layout: `("memory", <user>, <scope>)`; turns that are still to be extracted: `("memory", <user>, "pending")`; what was
 set aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`; what there is to do behind the
 turns: `("memory_work", <user>)`, apart from memory, because workers search it across owners.
+
+The database keeps every row by its owner: see `owner_of`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ LINKS = "links"
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
+
+_OWNED = (ROOT, WORK, TERMINAL)
 
 Namespace = tuple[str, ...]
 
@@ -48,6 +52,34 @@ def encode(part: str) -> str:
 def decode(label: str) -> str:
     """Return what `encode` was given."""
     return unquote(label, errors="strict")
+
+
+def owner_of(namespace: Namespace) -> str:
+    """Return whom a namespace belongs to, as the database's function `memory_owner` does.
+
+    Of memory it is the user's label. An application's own namespaces belong to their first two labels, with a dot,
+    which no label holds, so that it is nobody's memory.
+
+    >>> owner_of(("memory", "ann%40x", "semantic")), owner_of(("users", "ann", "notes")), owner_of(("notes",))
+    ('ann%40x', 'users.ann', 'notes.')
+    """
+    return owner_of_path(".".join(namespace))
+
+
+def owner_of_path(path: str) -> str:
+    """Return whom a namespace belongs to whose labels are joined by dots."""
+    first, dot, rest = path.partition(".")
+    second = rest.partition(".")[0]
+    return second if dot and first in _OWNED else f"{first}.{second}"
+
+
+def owner_within(path: str) -> str | None:
+    """Return to whom a namespace and all below it belong; None where there may be several.
+
+    >>> owner_within("memory.ann"), owner_within("memory"), owner_within("")
+    ('ann', None, None)
+    """
+    return owner_of_path(path) if "." in path else None
 
 
 def owner_namespace(user_id: str) -> Namespace:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
-from react_mem.memory.model.namespaces import Namespace
+from react_mem.memory.model.namespaces import Namespace, owner_of
 
 _MOST = 2_000
 """Records that one step of a read follows, the latest: what everything leads to says little about any of it."""
@@ -44,7 +44,7 @@ async def read_linked(
     conn: AsyncConnection[DictRow], namespaces: Sequence[Namespace], ids: Sequence[str]
 ) -> list[tuple[Namespace, dict[str, Any]]]:
     """Return some records with all that their links are derived from: see `LinkedStore`."""
-    asked = (namespaces[0][1], [".".join(namespace) for namespace in namespaces], list(ids), _MOST)
+    asked = (owner_of(namespaces[0]), [".".join(namespace) for namespace in namespaces], list(ids), _MOST)
     # as text, which is read beside the event loop
     rows = await (await conn.execute("SELECT memory_linked(%s, %s, %s, %s)::text AS found", asked)).fetchall()
     spaces = {".".join(namespace): namespace for namespace in namespaces}

@@ -5,13 +5,14 @@ they made is adopted and stays usable by them.
 
 Ours are the files of `schema/`, run in the order of their numbers (0 to 18 were single statements once: a number that
 has no file belongs to the next file, or is superseded by it). A released file is never edited, renamed or deleted: a
-change is a new file. A function whose columns change is dropped and created there.
+change is a new file. A function whose columns change is dropped and created there. A file of steps (see
+`migration_steps`) is run beside reading and writing where there may be rows, and with all others where there are none.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -24,6 +25,7 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.migration_steps import at_once, has_steps, patiently, run_steps
 
 Connection = AsyncConnection[DictRow]
 
@@ -110,12 +112,8 @@ async def migrate(conn: Connection, model: EmbeddingModel, *, checkpoints: bool)
         DatabaseUnavailable: If the database has no pgvector, or this user may not create tables.
         EmbeddingMismatch: If the database holds vectors of another model.
     """
-    async with _migration(conn):
-        check_embedding(await stored_embedding(conn), model)
-        await _apply_all(conn, model.dims, checkpoints=checkpoints)
-        await conn.execute(
-            "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s) ON CONFLICT DO NOTHING", (model.name, model.dims)
-        )
+    with _privileges_told():
+        await _bring_up_to_date(conn, model.dims, model, checkpoints=checkpoints)
 
 
 async def upgrade(conn: Connection, dims: int) -> None:
@@ -128,16 +126,14 @@ async def upgrade(conn: Connection, dims: int) -> None:
     Raises:
         DatabaseUnavailable: If the database's pgvector is too old, or this user may not create tables.
     """
-    async with _migration(conn):
-        await _apply_all(conn, dims, checkpoints=False)
+    with _privileges_told():
+        await _bring_up_to_date(conn, dims, None, checkpoints=False)
 
 
-@asynccontextmanager
-async def _migration(conn: Connection) -> AsyncIterator[None]:
+@contextmanager
+def _privileges_told() -> Iterator[None]:
     try:
-        async with conn.transaction():
-            await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-            yield
+        yield
     except errors.InsufficientPrivilege as error:
         raise DatabaseUnavailable(
             f"The database's user may not create the tables of the store: {error.diag.message_primary}. Grant it "
@@ -145,7 +141,29 @@ async def _migration(conn: Connection) -> AsyncIterator[None]:
         ) from error
 
 
-async def _apply_all(conn: Connection, dims: int, *, checkpoints: bool) -> None:
+async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel | None, *, checkpoints: bool) -> None:
+    async def start() -> None:
+        await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+
+    async def apply() -> tuple[int, str] | None:
+        if model is not None:
+            check_embedding(await stored_embedding(conn), model)
+        has_rows = await table_exists(conn, "store")
+        await _apply_theirs(conn, dims, checkpoints=checkpoints)
+        ours = [(number, of_dims(text, dims)) for number, text in MIGRATIONS]
+        left = await _apply(conn, "memory_migrations", ours, has_rows=has_rows)
+        if model is not None:
+            await conn.execute(
+                "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                (model.name, model.dims),
+            )
+        return left
+
+    while (left := await patiently(conn, start, apply)) is not None:
+        await run_steps(conn, *left)
+
+
+async def _apply_theirs(conn: Connection, dims: int, *, checkpoints: bool) -> None:
     if checkpoints:
         await _apply(conn, "checkpoint_migrations", enumerate(AsyncPostgresSaver.MIGRATIONS))
     await _apply(conn, "store_migrations", enumerate(STORE_MIGRATIONS))
@@ -153,7 +171,6 @@ async def _apply_all(conn: Connection, dims: int, *, checkpoints: bool) -> None:
     # The stock store's three, but for the index, which ours would drop.
     vectors = ("SELECT 'the extension'", of_dims(_VECTORS_TABLE, dims), "SELECT 'none'")
     await _apply(conn, "vector_migrations", enumerate(vectors))
-    await _apply(conn, "memory_migrations", [(number, of_dims(text, dims)) for number, text in MIGRATIONS])
 
 
 def of_dims(statement: str, dims: int) -> str:
@@ -195,7 +212,10 @@ async def _extension_version(conn: Connection) -> str | None:
     return None if row is None else str(row["extversion"])
 
 
-async def _apply(conn: Connection, table: str, migrations: Iterable[tuple[int, str]]) -> None:
+async def _apply(
+    conn: Connection, table: str, migrations: Iterable[tuple[int, str]], *, has_rows: bool = False
+) -> tuple[int, str] | None:
+    """Run what a database lacks; where it has rows, up to what is run beside reading and writing, and return that."""
     if not await table_exists(conn, table):
         await conn.execute(SQL("CREATE TABLE {} (v INTEGER PRIMARY KEY)").format(Identifier(table)))
     row = await (await conn.execute(SQL("SELECT max(v) AS v FROM {}").format(Identifier(table)))).fetchone()
@@ -203,13 +223,15 @@ async def _apply(conn: Connection, table: str, migrations: Iterable[tuple[int, s
     for number, text in migrations:
         if number <= done:
             continue
-        # CONCURRENTLY is impossible in a transaction, and the transaction is what makes a start all or nothing.
-        await conn.execute(text.replace("CONCURRENTLY ", "").encode())
+        if has_rows and has_steps(text):
+            return number, text
+        await conn.execute(at_once(text).encode())
         await conn.execute(
             SQL("INSERT INTO {} (v) SELECT generate_series(%s::int, %s::int)").format(Identifier(table)),
             (done + 1, number),
         )
         done = number
+    return None
 
 
 async def table_exists(conn: Connection, table: str) -> bool:

@@ -2,6 +2,9 @@
 
 A process that was started before the move must not write vectors of the old model into it, nor search with them:
 vectors of two models may have the same length and yet nothing to do with each other.
+
+Who writes vectors writes them first and looks then, in the same transaction, whose vectors the database holds: who
+replaces them all keeps the table from being written while it does, so that the look comes before or after.
 """
 
 from __future__ import annotations
@@ -10,19 +13,6 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.errors import EmbeddingMismatch
-
-_LOCK = 0x6D65_6D6D_6F64_656C
-"""`memmodel`: shared by who writes vectors, held alone by who replaces them all."""
-
-
-async def hold_model(conn: AsyncConnection[DictRow], model: str) -> None:
-    """Make sure that the database's vectors are of a model, and stay so until the transaction ends.
-
-    Raises:
-        EmbeddingMismatch: If they are of another.
-    """
-    await conn.execute("SELECT pg_advisory_xact_lock_shared(%s)", (_LOCK,))
-    await check_model(conn, model)
 
 
 async def check_model(conn: AsyncConnection[DictRow], model: str) -> None:
@@ -42,4 +32,4 @@ async def check_model(conn: AsyncConnection[DictRow], model: str) -> None:
 
 async def wait_for_writers(conn: AsyncConnection[DictRow]) -> None:
     """Keep everybody from writing vectors until the transaction ends; those who already do so end first."""
-    await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    await conn.execute("LOCK TABLE store_vectors IN EXCLUSIVE MODE")

@@ -23,6 +23,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 from psycopg_pool import AsyncConnectionPool
 
+from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.searches import Parameters, in_namespace
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -42,8 +43,9 @@ _MOST_MEASURED = 10_000
 _PREFIX = "store_vectors_half_"
 _LARGE = "SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}"
 _SMALL = """
-    SELECT wanted.prefix FROM unnest(%s::text[]) AS wanted (prefix)
-    WHERE NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = wanted.prefix OFFSET %s)
+    SELECT wanted.prefix FROM unnest(%s::text[], %s::text[]) AS wanted (owner, prefix) WHERE NOT EXISTS (
+        SELECT FROM store_vectors v WHERE v.owner = wanted.owner AND v.prefix = wanted.prefix OFFSET %s
+    )
 """
 # Whoever builds an index holds this lock on the table; so does a vacuum, and then an invalid index is left for later.
 _INDEXES = """
@@ -160,7 +162,8 @@ class NamespaceIndexes:
 
     async def _drop_where_small(self, prefixes: Sequence[str]) -> None:
         async with self._pool.connection() as conn:
-            rows = await (await conn.execute(_SMALL, (prefixes, self._limit))).fetchall()
+            owners = [owner_of_path(prefix) for prefix in prefixes]
+            rows = await (await conn.execute(_SMALL, (owners, prefixes, self._limit))).fetchall()
         for row in rows:
             self._indexed.discard(row["prefix"])
             async with await self._connect() as conn:

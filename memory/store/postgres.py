@@ -42,7 +42,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.index.entries import Entry
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.model.namespaces import ROOT, owner_of
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.linked import read_linked
@@ -67,8 +67,9 @@ _WRITE_ATTEMPTS = 3
 """Two batches over the same items in another order can deadlock; the one that PostgreSQL ends is sent again."""
 
 _UNINDEXED = """
-    SELECT s.key FROM store s WHERE s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
-        SELECT FROM store_vectors v WHERE v.prefix = s.prefix AND v.key = s.key
+    SELECT s.key FROM store s
+    WHERE s.owner = %s AND s.prefix = %s AND s.value ->> 'kind' = %s AND s.key > %s AND NOT EXISTS (
+        SELECT FROM store_vectors v WHERE v.owner = s.owner AND v.prefix = s.prefix AND v.key = s.key
     )
     ORDER BY s.key LIMIT %s
 """
@@ -285,7 +286,8 @@ class MemoryStore(AsyncPostgresStore):
             limit: Keys at most.
         """
         async with self.pool.connection() as conn:
-            rows = await (await conn.execute(_UNINDEXED, (".".join(namespace), kind, after, limit))).fetchall()
+            asked = (owner_of(namespace), ".".join(namespace), kind, after, limit)
+            rows = await (await conn.execute(_UNINDEXED, asked)).fetchall()
         return [row["key"] for row in rows]
 
     async def alinked(

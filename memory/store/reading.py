@@ -13,6 +13,7 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
+from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
@@ -20,14 +21,15 @@ from react_mem.memory.store.searches import Target, search_statement
 
 _GET = """
     SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes
-    FROM unnest(%s::int[], %s::text[], %s::text[]) AS wanted (place, prefix, key)
-    JOIN store s ON s.prefix = wanted.prefix AND s.key = wanted.key
-    WHERE NOT %s OR s.expires_at IS NULL OR s.expires_at > now()
+    FROM unnest(%s::int[], %s::text[], %s::text[], %s::text[]) AS wanted (place, owner, prefix, key)
+    JOIN store s ON s.owner = wanted.owner AND s.prefix = wanted.prefix AND s.key = wanted.key
+    WHERE s.owner = ANY(%s::text[]) AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
 """
 _REFRESH = """
     UPDATE store s SET expires_at = now() + s.ttl_minutes * interval '1 minute'
-    FROM unnest(%s::text[], %s::text[]) AS seen (prefix, key)
-    WHERE s.prefix = seen.prefix AND s.key = seen.key AND s.ttl_minutes IS NOT NULL
+    FROM unnest(%s::text[], %s::text[], %s::text[]) AS seen (owner, prefix, key)
+    WHERE s.owner = ANY(%s::text[]) AND s.owner = seen.owner AND s.prefix = seen.prefix AND s.key = seen.key
+        AND s.ttl_minutes IS NOT NULL
 """
 _INDEX_SCAN = """
     SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
@@ -121,8 +123,10 @@ class Reader:
         self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
     ) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]
+        owners = [owner_of_path(prefix) for prefix in prefixes]
         keys = [op.key for _, op in gets]
-        return await conn.execute(_GET, (list(range(len(gets))), prefixes, keys, self.omit_expired))
+        wanted = (list(range(len(gets))), owners, prefixes, keys)
+        return await conn.execute(_GET, (*wanted, sorted(set(owners)), self.omit_expired))
 
     async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
         statement = self._statement(targets, bounded=True)
@@ -181,4 +185,7 @@ def _rank(row: DictRow) -> tuple[float, str, str]:
 async def _refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
     expiring = [row for row in rows if row["ttl_minutes"] is not None]
     if expiring:
-        await conn.execute(_REFRESH, ([row["prefix"] for row in expiring], [row["key"] for row in expiring]))
+        prefixes = [row["prefix"] for row in expiring]
+        owners = [owner_of_path(prefix) for prefix in prefixes]
+        seen = (owners, prefixes, [row["key"] for row in expiring])
+        await conn.execute(_REFRESH, (*seen, sorted(set(owners))))

@@ -40,11 +40,9 @@ _BATCH = 100
 _NEXT = "store_vectors_next"
 _NEXT_VECTORS: Sequence[str] = (
     "DROP TABLE IF EXISTS store_vectors_next",
-    # What every row of an owner is compared by comes first: a column costs all that stand before it. All are compared
-    # in half precision, which the database makes of the vector, so that whoever writes one need not know.
     f"""
     CREATE TABLE store_vectors_next (
-        half halfvec({{dims}}) GENERATED ALWAYS AS (embedding::halfvec({{dims}})) STORED,
+        half halfvec({{dims}}),
         terms sparsevec({TERM_NUMBERS}),
         length real,
         place bigint,
@@ -55,14 +53,19 @@ _NEXT_VECTORS: Sequence[str] = (
         embedding vector({{dims}}),
         created_at timestamptz DEFAULT CURRENT_TIMESTAMP,
         updated_at timestamptz DEFAULT CURRENT_TIMESTAMP,
-        CONSTRAINT store_vectors_next_pkey PRIMARY KEY (prefix, key, field_name),
-        CONSTRAINT store_vectors_next_prefix_key_fkey
-            FOREIGN KEY (prefix, key) REFERENCES store (prefix, key) ON DELETE CASCADE
+        owner text NOT NULL,
+        revision bigint NOT NULL DEFAULT 0,
+        words int4[],
+        CONSTRAINT store_vectors_next_owner_key PRIMARY KEY (owner, prefix, key, field_name),
+        CONSTRAINT store_vectors_next_item_fkey
+            FOREIGN KEY (owner, prefix, key) REFERENCES store (owner, prefix, key) ON DELETE CASCADE
     )
     """,
     # The bytes up to which a row stays in one piece: the half vector and a hundred words, but not the whole vector,
     # which few are compared by. The largest column is moved out first.
     "ALTER TABLE store_vectors_next SET (toast_tuple_target = {inline})",
+    "CREATE UNIQUE INDEX store_vectors_next_entry_key ON store_vectors_next (prefix text_pattern_ops, key, field_name)",
+    "CREATE INDEX store_vectors_next_revision_idx ON store_vectors_next (owner, revision)",
     # An owner's rows, in the order of the conversation. By a range of prefixes, whatever the database's collation.
     "CREATE INDEX store_vectors_next_place_idx ON store_vectors_next (prefix text_pattern_ops, place)",
 )
@@ -71,62 +74,66 @@ _NEXT_VECTORS: Sequence[str] = (
 _SWAP_VECTORS: Sequence[str] = (
     "DROP TABLE store_vectors",
     "ALTER TABLE store_vectors_next RENAME TO store_vectors",
-    "ALTER INDEX store_vectors_next_pkey RENAME TO store_vectors_pkey",
-    "ALTER INDEX store_vectors_next_place_idx RENAME TO store_vectors_place_idx",
-    """ALTER TABLE store_vectors
-        RENAME CONSTRAINT store_vectors_next_prefix_key_fkey TO store_vectors_prefix_key_fkey""",
+    *(
+        f"ALTER INDEX store_vectors_next_{name} RENAME TO store_vectors_{name}"
+        for name in ("owner_key", "entry_key", "revision_idx", "place_idx")
+    ),
+    "ALTER TABLE store_vectors RENAME CONSTRAINT store_vectors_next_item_fkey TO store_vectors_item_fkey",
+    # items without a vector are found without reading the rest
+    "CREATE INDEX store_vectors_lacking_idx ON store_vectors (owner, prefix, key, field_name) WHERE half IS NULL",
+    "SELECT memory_watch_entries()",
 )
 
-_MISSING_INDEX = (
-    "CREATE INDEX IF NOT EXISTS store_vectors_missing_idx ON store_vectors (prefix, key, field_name) "
-    "WHERE embedding IS NULL"
-)
-"""Index of items without a vector, so that they are found without reading the rest."""
 # In the order of the primary key, from where the last batch ended: each pass reads every row once.
 _PENDING = """
-    SELECT v.prefix, v.key, v.fields, v.updated_at, s.value
+    SELECT v.owner, v.prefix, v.key, v.fields, v.updated_at, s.value
     FROM (
-        SELECT prefix, key, array_agg(field_name) AS fields, max(updated_at) AS updated_at
-        FROM store_vectors WHERE (prefix, key) > (%s, %s) GROUP BY prefix, key ORDER BY prefix, key
-    ) v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
+        SELECT owner, prefix, key, array_agg(field_name) AS fields, max(updated_at) AS updated_at
+        FROM store_vectors WHERE (owner, prefix, key) > (%s, %s, %s)
+        GROUP BY owner, prefix, key ORDER BY owner, prefix, key
+    ) v JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
     WHERE NOT EXISTS (
-        SELECT FROM store_vectors_next n WHERE n.prefix = v.prefix AND n.key = v.key AND n.updated_at = v.updated_at
+        SELECT FROM store_vectors_next n
+        WHERE n.owner = v.owner AND n.prefix = v.prefix AND n.key = v.key AND n.updated_at = v.updated_at
     )
-    ORDER BY v.prefix, v.key LIMIT %s
+    ORDER BY v.owner, v.prefix, v.key LIMIT %s
 """
 _CLEAR = """
-    DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[]) AS item (prefix, key)
-    WHERE n.prefix = item.prefix AND n.key = item.key
+    DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[], %s::text[]) AS item (owner, prefix, key)
+    WHERE n.owner = item.owner AND n.prefix = item.prefix AND n.key = item.key
 """
-# What was deleted since it was read stays deleted: its row is not there, or is held until this is done.
+# What was deleted since it was read stays deleted: its row is not there. What somebody is about to delete is left for
+# the next pass: who deletes it may be waiting for the table of the vectors.
 _INSERT = f"""
-    INSERT INTO store_vectors_next
-        (prefix, key, field_name, embedding, terms, length, place, said_at, created_at, updated_at)
-    SELECT new.prefix, new.key, new.field_name, new.embedding, new.terms, new.length, new.place, new.said_at,
-        s.created_at, item.updated_at
+    INSERT INTO store_vectors_next (
+        owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, created_at, updated_at
+    )
+    SELECT new.owner, new.prefix, new.key, new.field_name, new.embedding, new.embedding::halfvec, new.terms,
+        new.words::int4[], new.length, new.place, new.said_at, s.created_at, item.updated_at
     FROM {INDEX_ROWS}
-        JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
-            ON item.prefix = new.prefix AND item.key = new.key
-        JOIN store s ON s.prefix = new.prefix AND s.key = new.key
-    FOR KEY SHARE OF s
+        JOIN unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[]) AS item (owner, prefix, key, updated_at)
+            ON item.owner = new.owner AND item.prefix = new.prefix AND item.key = new.key
+        JOIN store s ON s.owner = new.owner AND s.prefix = new.prefix AND s.key = new.key
+    FOR KEY SHARE OF s SKIP LOCKED
 """  # noqa: S608 - of literals
 # An item that has nothing to embed any more is marked as done by a row without a vector: the stock store leaves the
 # vectors of such items behind.
 _MARK = """
-    INSERT INTO store_vectors_next (prefix, key, field_name, updated_at)
-    SELECT item.prefix, item.key, '', item.updated_at
-    FROM unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
-        JOIN store s ON s.prefix = item.prefix AND s.key = item.key
-    FOR KEY SHARE OF s
+    INSERT INTO store_vectors_next (owner, prefix, key, field_name, updated_at)
+    SELECT item.owner, item.prefix, item.key, '', item.updated_at
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[]) AS item (owner, prefix, key, updated_at)
+        JOIN store s ON s.owner = item.owner AND s.prefix = item.prefix AND s.key = item.key
+    FOR KEY SHARE OF s SKIP LOCKED
 """
 _FORGET_LEFTOVERS = """
-    DELETE FROM store_vectors_next n WHERE n.embedding IS NULL
-        OR NOT EXISTS (SELECT FROM store_vectors v WHERE v.prefix = n.prefix AND v.key = n.key)
+    DELETE FROM store_vectors_next n WHERE n.half IS NULL OR NOT EXISTS (
+        SELECT FROM store_vectors v WHERE v.owner = n.owner AND v.prefix = n.prefix AND v.key = n.key
+    )
 """
 
 Connection = AsyncConnection[DictRow]
-_Place = tuple[str, str]
-"""Cursor of a pass over all items: a prefix and a key."""
+_Place = tuple[str, str, str]
+"""Cursor of a pass over all items: an owner, a prefix and a key."""
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
@@ -169,7 +176,7 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
 
 async def _lacks_something(conn: Connection) -> bool:
     row = await (
-        await conn.execute("SELECT 1 FROM store_vectors WHERE terms IS NULL OR embedding IS NULL LIMIT 1")
+        await conn.execute("SELECT 1 FROM store_vectors WHERE words IS NULL OR half IS NULL LIMIT 1")
     ).fetchone()
     return row is not None
 
@@ -189,7 +196,7 @@ async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
 async def _pass(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> int:
     """Embed every item that is still to be done; return how many vectors that made."""
     total = 0
-    place: _Place | None = ("", "")
+    place: _Place | None = ("", "", "")
     while place is not None:
         made, place = await _embed_batch(conn, model, types, place)
         total += made
@@ -216,15 +223,19 @@ async def _embed_batch(
     indexed = {row[:2] for row in rows}
     empty = [item for item in items if (item["prefix"], item["key"]) not in indexed]
     async with conn.transaction():
-        await conn.execute(_CLEAR, _identities(items)[:2])
+        await conn.execute(_CLEAR, _identities(items)[:3])
         await conn.execute(_INSERT, [*index_columns(rows, types), *_identities(items)])
         await conn.execute(_MARK, _identities(empty))
-    last = (items[-1]["prefix"], items[-1]["key"]) if len(items) == _BATCH else None
+    last = _place(items[-1]) if len(items) == _BATCH else None
     return len(rows), last
 
 
 def _identities(items: Sequence[DictRow]) -> list[Any]:
-    return columns([(item["prefix"], item["key"], item["updated_at"]) for item in items], 3)
+    return columns([(*_place(item), item["updated_at"]) for item in items], 4)
+
+
+def _place(item: DictRow) -> _Place:
+    return item["owner"], item["prefix"], item["key"]
 
 
 async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> bool:
@@ -233,9 +244,9 @@ async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Ca
         await wait_for_writers(conn)
         await _pass(conn, model, types, count)
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
-        if await (await conn.execute(_PENDING, ("", "", 1))).fetchone():
+        if await (await conn.execute(_PENDING, ("", "", "", 1))).fetchone():
             return False
-        for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS, _MISSING_INDEX):
+        for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS):
             await conn.execute(statement.encode())
         await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
         await conn.execute("DELETE FROM memory_embedding")

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from langgraph.store.base import SearchOp
 
+from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.stored_text import storable
 
@@ -37,33 +38,37 @@ _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 _COLUMNS = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
 _EVERY_ONE = """
-    SELECT v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v
+    SELECT v.owner, v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v
     WHERE {in_namespace} AND v.half IS NOT NULL
 """
 # Only the distance is computed of every row, and only the nearest are read whole. Among equals the place in the table
 # decides: whatever the number of candidates, they are the first of one order, so that pages neither repeat nor miss.
 _NEAREST = """
-    (SELECT v.prefix, v.key, v.embedding, v.ctid AS at FROM (
+    (SELECT v.owner, v.prefix, v.key, v.embedding, v.ctid AS at FROM (
         SELECT v.ctid AS at FROM store_vectors v WHERE {in_namespace} {passes} AND v.half IS NOT NULL
         ORDER BY v.half <=> {vector}::vector::halfvec, v.ctid LIMIT {candidates}
      ) nearest JOIN store_vectors v ON v.ctid = nearest.at)
 """
 # By nothing but the distance: the index knows no other order.
 _NEAREST_BY_INDEX = """
-    (SELECT v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v WHERE v.prefix = {prefix} {passes}
+    (SELECT v.owner, v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v
+     WHERE v.owner = {owner} AND v.prefix = {prefix} {passes}
      ORDER BY v.half <=> {vector}::vector::halfvec LIMIT {candidates})
 """
-_PASSES = "AND (SELECT TRUE {conditions} FROM store s WHERE s.prefix = v.prefix AND s.key = v.key)"
+_PASSES = (
+    "AND (SELECT TRUE {conditions} FROM store s WHERE s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key)"
+)
 _BY_DISTANCE = """
     (SELECT {number} AS search, {more} AS more, best.taken, (SELECT name FROM memory_embedding) AS model, {columns},
         1 - best.distance AS score
      FROM (
-        SELECT near.prefix, near.key, min(near.embedding <=> {vector}::vector) AS distance, min(near.at) AS at,
-            max(near.taken) AS taken
+        SELECT near.owner, near.prefix, near.key, min(near.embedding <=> {vector}::vector) AS distance,
+            min(near.at) AS at, max(near.taken) AS taken
         FROM (SELECT found.*, count(*) OVER () AS taken FROM ({found}) found) near {join}
-        GROUP BY near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
-     ) best JOIN store s ON s.prefix = best.prefix AND s.key = best.key)
+        GROUP BY near.owner, near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
+     ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key)
 """
+_ITEM = "JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key"
 _MORE = "EXISTS (SELECT FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
 _BY_TIME = """
     (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns}, NULL::float8 AS score
@@ -149,7 +154,7 @@ def search_statement(
         more = "FALSE"
         if target.measured:
             more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(limit))
-        join = f"JOIN store s ON s.prefix = near.prefix AND s.key = near.key {conditions}" if conditions else ""
+        join = _ITEM + conditions if conditions else ""
         parts.append(_BY_DISTANCE.format(**common, found=found, vector=vector, join=join, more=more))
     return " UNION ALL ".join(parts).encode(), parameters.values
 
@@ -166,7 +171,10 @@ def _nearest(target: Target, path: str, vector: str, conditions: str, parameters
         "passes": _PASSES.format(conditions=conditions) if conditions else "",
     }
     others = in_namespace("v", path, parameters, without=target.indexed)
-    parts = [_NEAREST_BY_INDEX.format(**common, prefix=parameters.add(prefix)) for prefix in target.indexed]
+    parts = [
+        _NEAREST_BY_INDEX.format(**common, owner=parameters.add(owner_of_path(prefix)), prefix=parameters.add(prefix))
+        for prefix in target.indexed
+    ]
     return " UNION ALL ".join([*parts, _NEAREST.format(**common, in_namespace=others)])
 
 
@@ -198,7 +206,9 @@ def in_namespace(table: str, path: str, parameters: Parameters, without: Sequenc
     # (byte order) match the index on text_pattern_ops in any collation.
     first, end = parameters.add(path + "."), parameters.add(path + "/")
     below = f"({table}.prefix ~>=~ {first} AND {table}.prefix ~<~ {end}{others})"
-    return below if path in without else f"({table}.prefix = {parameters.add(path)} OR {below})"
+    found = below if path in without else f"({table}.prefix = {parameters.add(path)} OR {below})"
+    owner = owner_within(path)
+    return found if owner is None else f"({table}.owner = {parameters.add(owner)} AND {found})"
 
 
 def _candidates(op: SearchOp) -> int:

@@ -21,10 +21,10 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.model_guard import hold_model
+from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.writes import columns, read_types
+from react_mem.memory.store.writes import columns, read_types, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -41,19 +41,20 @@ _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
 
 _MISSING = """
-    SELECT v.prefix, v.key, v.field_name, v.updated_at, s.value
-    FROM store_vectors v JOIN store s ON s.prefix = v.prefix AND s.key = v.key
-    WHERE v.embedding IS NULL AND v.terms IS NOT NULL AND {in_namespace}
-        AND (v.prefix, v.key, v.field_name) > ({prefix}, {key}, {field_name})
-    ORDER BY v.prefix, v.key, v.field_name LIMIT {limit}
+    SELECT v.owner, v.prefix, v.key, v.field_name, v.updated_at, s.value
+    FROM store_vectors v JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
+    WHERE v.half IS NULL AND v.words IS NOT NULL AND {in_namespace}
+        AND (v.owner, v.prefix, v.key, v.field_name) > ({owner}, {prefix}, {key}, {field_name})
+    ORDER BY v.owner, v.prefix, v.key, v.field_name LIMIT {limit}
 """
 # what has been written again meanwhile has a vector of its own, or is found by the next pass
 _FILL = """
-    UPDATE store_vectors v SET embedding = made.embedding
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
-        AS made (prefix, key, field_name, updated_at, embedding)
-    WHERE v.prefix = made.prefix AND v.key = made.key AND v.field_name = made.field_name
-        AND v.updated_at = made.updated_at AND v.embedding IS NULL
+    UPDATE store_vectors v SET embedding = made.embedding, half = made.embedding::halfvec,
+        revision = (SELECT o.revision FROM memory_owners o WHERE o.owner = v.owner)
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
+        AS made (owner, prefix, key, field_name, updated_at, embedding)
+    WHERE v.owner = ANY(%s::text[]) AND v.owner = made.owner AND v.prefix = made.prefix AND v.key = made.key
+        AND v.field_name = made.field_name AND v.updated_at = made.updated_at AND v.half IS NULL
 """
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,10 @@ def finite_vector(model: EmbeddingModel, numbers: Sequence[float]) -> bytes:
         return binary.vector(numbers)
     except TypeError:
         raise InvalidVector(f"{model.name} returned a vector that is not of numbers") from None
+
+
+def _place(row: DictRow) -> tuple[str, str, str, str]:
+    return row["owner"], row["prefix"], row["key"], row["field_name"]
 
 
 class DocumentVectors:
@@ -160,14 +165,15 @@ class DocumentVectors:
         Returns:
             How many were made.
         """
-        made, place = 0, ("", "", "")
+        made, place = 0, ("", "", "", "")
         while True:
             parameters = Parameters()
             statement = _MISSING.format(
                 in_namespace=in_namespace("v", path, parameters),
-                prefix=parameters.add(place[0]),
-                key=parameters.add(place[1]),
-                field_name=parameters.add(place[2]),
+                owner=parameters.add(place[0]),
+                prefix=parameters.add(place[1]),
+                key=parameters.add(place[2]),
+                field_name=parameters.add(place[3]),
                 limit=parameters.add(_AT_ONCE),
             )
             async with self._pool.connection() as conn:
@@ -177,7 +183,7 @@ class DocumentVectors:
             # an embedder that has made none of a hundred is down
             if len(rows) < _AT_ONCE or not filled:
                 return made
-            place = (rows[-1]["prefix"], rows[-1]["key"], rows[-1]["field_name"])
+            place = _place(rows[-1])
 
     async def _make_up_behind(self) -> None:
         try:
@@ -201,13 +207,15 @@ class DocumentVectors:
         for place, text in texts.items():
             row, vector = rows[place], vectors[text]
             if vector is not None:
-                filled.append((row["prefix"], row["key"], row["field_name"], row["updated_at"], vector))
+                filled.append((*_place(row), row["updated_at"], vector))
         if filled:
             async with self._pool.connection() as conn, conn.transaction():
-                await hold_model(conn, self._model.name)
-                *identities, embeddings = columns(filled, 5)
+                *identities, embeddings = columns(filled, 6)
+                owners = sorted(set(identities[0]))
+                await revise(conn, owners, removes=False)
                 embedded = binary.array((await read_types(conn)).vector, embeddings)
-                await conn.execute(_FILL, [*identities, embedded])
+                await conn.execute(_FILL, [*identities, embedded, owners])
+                await check_model(conn, self._model.name)
         return len(filled)
 
     async def _made(self, texts: Sequence[str]) -> tuple[dict[str, bytes | None], str]:

@@ -3,63 +3,87 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, LiteralString, NamedTuple, TypeVar
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Rollback, errors
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.entries import Entry, term_number
+from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.store import binary
-from react_mem.memory.store.model_guard import hold_model
+from react_mem.memory.store.model_guard import check_model
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 _STATEMENT_ROWS = 1_000
 """Rows a statement: with 384 dimensions 2 MB. More are not faster, and would be in memory twice at once."""
 
+# Whoever writes takes its owners' rows first. A new one begins at the clock (see schema/0021_owner.sql).
+_REVISE = """
+    INSERT INTO memory_owners AS o (owner) VALUES {rows} ON CONFLICT (owner) DO UPDATE
+        SET revision = o.revision + 1, removed = CASE WHEN %s THEN o.revision + 1 ELSE o.removed END
+"""
 # Arrays: a statement takes 65,535 parameters at most, and an array is one. Sorted by item, so that two batches over the
 # same items lock them in the same order.
 _DELETE = """
-    DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
-    WHERE s.prefix = gone.prefix AND s.key = gone.key
+    DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS gone (owner, prefix, key)
+    WHERE s.owner = ANY(%s::text[]) AND s.owner = gone.owner AND s.prefix = gone.prefix AND s.key = gone.key
+"""
+# The row of an owner goes with the last item: what is forgotten leaves no trace.
+_LEAVE = """
+    DELETE FROM memory_owners o
+    WHERE o.owner = ANY(%s::text[]) AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner)
 """
 # Values in binary form: of an array as text each quotation mark and backslash costs a microsecond, and JSON has many.
 _UPSERT = """
-    INSERT INTO store (prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
-    SELECT prefix, key, value::jsonb, now(), now(), now() + ttl * interval '1 minute', ttl
-    FROM unnest(%s::text[], %s::text[], %b::text[], %s::float8[]) AS new (prefix, key, value, ttl)
-    ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
+    INSERT INTO store (owner, prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
+    SELECT owner, prefix, key, value::jsonb, now(), now(), now() + ttl * interval '1 minute', ttl
+    FROM unnest(%s::text[], %s::text[], %s::text[], %b::text[], %s::float8[]) AS new (owner, prefix, key, value, ttl)
+    ON CONFLICT (owner, prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
         expires_at = excluded.expires_at, ttl_minutes = excluded.ttl_minutes
 """
 # Of an item that is written, every row goes that is not written again: what it no longer says is not found.
 _DELETE_STALE_ROWS = """
-    DELETE FROM store_vectors v USING unnest(%s::text[], %s::text[]) AS written (prefix, key)
-    WHERE v.prefix = written.prefix AND v.key = written.key AND NOT EXISTS (
-        SELECT FROM unnest(%s::text[], %s::text[], %s::text[]) AS kept (prefix, key, field_name)
-        WHERE kept.prefix = v.prefix AND kept.key = v.key AND kept.field_name = v.field_name
+    WITH gone AS (
+        DELETE FROM store_vectors v USING unnest(%s::text[], %s::text[], %s::text[]) AS written (owner, prefix, key)
+        WHERE v.owner = ANY(%s::text[]) AND v.owner = written.owner AND v.prefix = written.prefix
+            AND v.key = written.key AND NOT EXISTS (
+                SELECT FROM unnest(%s::text[], %s::text[], %s::text[]) AS kept (prefix, key, field_name)
+                WHERE kept.prefix = v.prefix AND kept.key = v.key AND kept.field_name = v.field_name
+            )
+        RETURNING v.owner
     )
+    UPDATE memory_owners o SET removed = o.revision
+    WHERE o.owner = ANY(%s::text[]) AND o.owner IN (SELECT gone.owner FROM gone)
 """
 INDEX_ROWS: LiteralString = """
     unnest(
-        %s::text[], %s::text[], %s::text[], %s::vector[], %s::sparsevec[], %s::real[], %s::bigint[], %s::timestamptz[]
-    ) AS new (prefix, key, field_name, embedding, terms, length, place, said_at)
+        %s::text[], %s::text[], %s::text[], %s::text[], %s::vector[], %s::sparsevec[], %b::text[], %s::real[],
+        %s::bigint[], %s::timestamptz[]
+    ) AS new (owner, prefix, key, field_name, embedding, terms, words, length, place, said_at)
 """
 """Rows as `index_columns` gives them."""
+# Stamped with the owner's revision, which this transaction has raised.
 _UPSERT_ROWS = f"""
-    INSERT INTO store_vectors
-        (prefix, key, field_name, embedding, terms, length, place, said_at, created_at, updated_at)
-    SELECT prefix, key, field_name, embedding, terms, length, place, said_at, now(), now() FROM {INDEX_ROWS}
-    ON CONFLICT (prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, terms = excluded.terms,
-        length = excluded.length, place = excluded.place, said_at = excluded.said_at, updated_at = excluded.updated_at
+    INSERT INTO store_vectors (
+        owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, revision,
+        created_at, updated_at
+    )
+    SELECT owner, prefix, key, field_name, embedding, embedding::halfvec, terms, words::int4[], length, place, said_at,
+        (SELECT o.revision FROM memory_owners o WHERE o.owner = new.owner), now(), now()
+    FROM {INDEX_ROWS}
+    ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
+        terms = excluded.terms, words = excluded.words, length = excluded.length, place = excluded.place,
+        said_at = excluded.said_at, revision = excluded.revision, updated_at = excluded.updated_at
 """  # noqa: S608 - of literals
 
-# The lock makes two writers queue even where the item does not exist yet and there is no row to lock.
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
-# A writer that does not guard takes no such lock: the row is locked as well, so that it cannot change after this look.
-_HOLDS = "SELECT value FROM store WHERE prefix = %s AND key = %s FOR UPDATE"
+# A writer that does not know owners takes no such row: the item is locked as well, so that it cannot change after this
+# look.
+_HOLDS = "SELECT value FROM store WHERE owner = %s AND prefix = %s AND key = %s FOR UPDATE"
 
 
 class IndexRow(NamedTuple):
@@ -70,7 +94,8 @@ class IndexRow(NamedTuple):
         key: The item's key.
         field_name: Which of its texts, and which piece of it.
         embedding: A `vector` in binary form.
-        terms: A `sparsevec` in binary form.
+        terms: A `sparsevec` in binary form: the numbers of its words and marks.
+        words: The same as an array, as text.
         length: The number of words.
         place: Where in its conversation it stands.
         said_at: When it was said.
@@ -81,9 +106,13 @@ class IndexRow(NamedTuple):
     field_name: str
     embedding: bytes | None
     terms: bytes
+    words: str
     length: int
     place: int | None
     said_at: datetime | None
+
+
+_INDEX_COLUMNS = len(IndexRow._fields)
 
 
 class ItemRow(NamedTuple):
@@ -145,7 +174,8 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
     Raises:
         EmbeddingMismatch: If the database has moved on to another model.
     """
-    async with conn.pipeline(), conn.transaction():
+    async with _of_model(conn, model), conn.pipeline(), conn.transaction():
+        await revise(conn, _owners(writes), removes=bool(writes.deletes))
         await _send(conn, writes, types, model)
 
 
@@ -166,29 +196,79 @@ async def write_if(
         held: (prefix, key, value) of the item; None for nothing.
     """
     prefix, key, value = held
-    # two round trips: what is held now, and then everything else
-    async with conn.pipeline(), conn.transaction():
-        await conn.execute(_LOCK, (f"{prefix}/{key}",))
-        row = await (await conn.execute(_HOLDS, (prefix, key))).fetchone()
-        if (row["value"] if row else None) != value:
-            return False
+    owner = owner_of_path(prefix)
+    held_value = False
+    # three round trips: what is held now, then everything else, and whether the model is still the same
+    async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
+        await revise(conn, {owner, *_owners(writes)}, removes=bool(writes.deletes))
+        row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
+        held_value = (row["value"] if row else None) == value
+        if not held_value:
+            raise Rollback(transaction)
         await _send(conn, writes, types, model)
-        return True
+    return held_value
+
+
+async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
+    """Raise the revision of owners, whom nobody else writes from now on until the transaction ends.
+
+    Args:
+        conn: A connection in a transaction, which has written nothing yet.
+        owners: The owners.
+        removes: Whether rows of the index may go.
+    """
+    # in one order, so that two writers of the same owners do not wait for each other
+    for part in _parts(sorted((owner,) for owner in owners)):
+        rows = ", ".join(["(%s)"] * len(part))
+        statement = _REVISE.replace("{rows}", rows).encode()
+        await conn.execute(statement, [*(owner for (owner,) in part), removes])
+
+
+@asynccontextmanager
+async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator[None]:
+    try:
+        yield
+    except errors.DataException:
+        # a vector of another length than the vectors' is one of a model that the database has left
+        await check_model(conn, model)
+        raise
 
 
 async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
     items = sorted(writes.items, key=_item)
     rows = sorted(writes.rows, key=_item)
-    if rows:
-        await hold_model(conn, model)
     for gone in _parts(sorted(writes.deletes)):
-        await conn.execute(_DELETE, columns(gone, 2))
+        await conn.execute(_DELETE, [*_identities(gone), _distinct(gone)])
     for part in _parts(items):
-        await conn.execute(_UPSERT, columns(part, 4))
+        owners, *item = _with_owners(part, 4)
+        distinct = _distinct(part)
+        await conn.execute(_UPSERT, [owners, *item])
         first, last = bisect_left(rows, part[0][:2], key=_item), bisect_right(rows, part[-1][:2], key=_item)
-        await conn.execute(_DELETE_STALE_ROWS, [*columns(part, 4)[:2], *columns(rows[first:last], 8)[:3]])
+        kept = columns(rows[first:last], _INDEX_COLUMNS)[:3]
+        await conn.execute(_DELETE_STALE_ROWS, [owners, *item[:2], distinct, *kept, distinct])
         for entries in _parts(rows[first:last]):
             await conn.execute(_UPSERT_ROWS, index_columns(entries, types))
+    if writes.deletes:
+        await conn.execute(_LEAVE, (_distinct(writes.deletes),))
+    if rows:
+        await check_model(conn, model)
+
+
+def _owners(writes: Writes) -> set[str]:
+    return {*_distinct(writes.deletes), *_distinct(writes.items)}
+
+
+def _distinct(rows: Sequence[tuple[Any, ...]]) -> list[str]:
+    return sorted({owner_of_path(row[0]) for row in rows})
+
+
+def _identities(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return _with_owners(rows, 2)
+
+
+def _with_owners(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    found = columns(rows, width)
+    return [[owner_of_path(prefix) for prefix in found[0]], *found]
 
 
 def _item(row: ItemRow | IndexRow) -> tuple[str, str]:
@@ -197,8 +277,10 @@ def _item(row: ItemRow | IndexRow) -> tuple[str, str]:
 
 def index_row(prefix: str, key: str, entry: Entry, embedding: bytes | None) -> IndexRow:
     """Return the row of an entry of an item."""
-    numbers = binary.terms({term_number(term) for term in entry.terms})
-    return IndexRow(prefix, key, entry.field_name, embedding, numbers, entry.length, entry.place, entry.said_at)
+    numbers = sorted({term_number(term) for term in entry.terms})
+    words = f"{{{','.join(map(str, numbers))}}}"
+    terms = binary.terms(numbers)
+    return IndexRow(prefix, key, entry.field_name, embedding, terms, words, entry.length, entry.place, entry.said_at)
 
 
 def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, bytes | None]) -> list[IndexRow]:
@@ -208,11 +290,11 @@ def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, 
 
 def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
     """Return rows as the parameters of `INDEX_ROWS`."""
-    prefix, key, name, embedding, terms, length, place, said_at = columns(rows, 8)
+    owner, prefix, key, name, embedding, terms, *others = _with_owners(rows, _INDEX_COLUMNS)
     return [
-        *(prefix, key, name),
+        *(owner, prefix, key, name),
         *(binary.array(types.vector, embedding), binary.array(types.sparsevec, terms)),
-        *(length, place, said_at),
+        *others,
     ]
 
 

@@ -1,0 +1,203 @@
+"""Migrations beside reading and writing: in steps, each of which goes on where an interrupted process left it.
+
+A file has steps where lines such as `-- step: batches` divide it. Kinds of steps:
+
+- `batches`: a statement that changes the next rows and returns the `place` up to which it came, until it returns
+  nothing. Each batch is a transaction with the place that it came to.
+- `index`: a `CREATE INDEX CONCURRENTLY name`. What an interrupted one left behind is dropped and built again.
+- `transaction`: statements that are done at once. Who holds a table is waited for only briefly, since everybody else
+  waits behind; then it is tried again.
+
+Several processes may run them: a step's row in `memory_migration_steps` is what they queue for, and no other lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple, TypeVar
+
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier
+
+from react_mem.errors import DatabaseUnavailable
+
+Connection = AsyncConnection[DictRow]
+_Result = TypeVar("_Result")
+
+_STEP = re.compile(r"^-- step: (batches|index|transaction)$", re.MULTILINE)
+_INDEX = re.compile(r"INDEX CONCURRENTLY (\w+)")
+
+_LOCK_TIMEOUT = "500ms"
+"""For which everybody else may have to wait behind a change that waits for a table."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
+"""Seconds until a change that did not get its table is tried again, doubled each time."""
+_PATIENCE = 600.0
+"""Seconds in which it is tried."""
+_POLL = 0.5
+"""Seconds after which it is looked at again whether another process has built an index."""
+
+_TAKE = "SELECT step, place FROM memory_migration_steps WHERE v = %s FOR UPDATE"
+# In one statement: what belongs together is of one time. Who builds an index holds this lock on the table; so does a
+# vacuum, and then an invalid index is left for later.
+_STATE = """
+    SELECT p.step, i.indisvalid AS valid, EXISTS (
+        SELECT FROM pg_locks l WHERE l.relation = i.indrelid AND l.mode = 'ShareUpdateExclusiveLock'
+            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    ) AS busy
+    FROM memory_migration_steps p
+    LEFT JOIN pg_index i ON i.indexrelid = to_regclass(format('%%I.%%I', current_schema(), %s::text))
+    WHERE p.v = %s
+"""
+
+log = logging.getLogger(__name__)
+
+
+class Step(NamedTuple):
+    """Step of a migration.
+
+    Args:
+        kind: How it is run.
+        text: Its SQL.
+    """
+
+    kind: str
+    text: str
+
+
+def steps_of(text: str) -> list[Step]:
+    """Return the steps of a file."""
+    _, *parts = _STEP.split(text)
+    return [Step(kind, sql) for kind, sql in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def has_steps(text: str) -> bool:
+    """Return whether a file is run beside reading and writing."""
+    return _STEP.search(text) is not None
+
+
+def at_once(text: str) -> str:
+    """Return a file as it is run in one transaction, in which nothing can be built concurrently.
+
+    Of a file of steps these are the ones that are needed where there are no rows.
+    """
+    if has_steps(text):
+        text = "".join(step.text for step in steps_of(text) if step.kind != "batches")
+    return text.replace("CONCURRENTLY ", "")
+
+
+async def run_steps(conn: Connection, number: int, text: str) -> None:
+    """Run what is left of a file of steps, and record it as done.
+
+    Args:
+        conn: An autocommit connection.
+        number: The file's number.
+        text: The file.
+
+    Raises:
+        DatabaseUnavailable: If others held a table all the time.
+    """
+    await conn.execute("INSERT INTO memory_migration_steps (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
+    for place, step in enumerate(steps_of(text)):
+        run = {"batches": _run_batches, "index": _build, "transaction": _run_at_once}[step.kind]
+        await run(conn, number, place, step.text)
+    # the row stays: who comes late finds that nothing is left
+    await conn.execute("INSERT INTO memory_migrations (v) VALUES (%s) ON CONFLICT DO NOTHING", (number,))
+
+
+async def patiently(
+    conn: Connection, queue: Callable[[], Awaitable[object]], work: Callable[[], Awaitable[_Result]]
+) -> _Result:
+    """Do something in a transaction that waits for others' locks only briefly; if it does not get them, do it again.
+
+    Args:
+        conn: An autocommit connection.
+        queue: Waits for other migrations, however long they take.
+        work: What is to be done; it may be called again.
+
+    Raises:
+        DatabaseUnavailable: If others held a table all the time.
+    """
+    give_up, pause = time.monotonic() + _PATIENCE, _PAUSE
+    while True:
+        try:
+            async with conn.transaction():
+                await queue()
+                await conn.execute("SELECT set_config('lock_timeout', %s, TRUE)", (_LOCK_TIMEOUT,))
+                return await work()
+        except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
+            if time.monotonic() >= give_up:
+                raise DatabaseUnavailable(
+                    "The database's tables could not be brought up to date: for ten minutes a transaction of somebody "
+                    "else has held one of them. End it (pg_stat_activity tells), and start again."
+                ) from error
+            log.warning("a change of the database's tables waits for a transaction of somebody else")
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+async def _run_batches(conn: Connection, number: int, place: int, text: str) -> None:
+    async def run() -> bool:
+        found = await (await conn.execute(_TAKE, (number,))).fetchone()
+        if found is None or found["step"] > place:
+            return False
+        row = await (await conn.execute(text.encode(), {"place": found["place"]})).fetchone()
+        if row is None:
+            await _finish(conn, number, place)
+        else:
+            await conn.execute("UPDATE memory_migration_steps SET place = %s WHERE v = %s", (row["place"], number))
+        return row is not None
+
+    while await patiently(conn, _nothing, run):
+        pass
+
+
+async def _run_at_once(conn: Connection, number: int, place: int, text: str) -> None:
+    async def queue() -> None:
+        await conn.execute(_TAKE, (number,))
+
+    async def run() -> None:
+        found = await (await conn.execute(_TAKE, (number,))).fetchone()
+        if found is not None and found["step"] == place:
+            await conn.execute(text.encode())
+            await _finish(conn, number, place)
+
+    await patiently(conn, queue, run)
+
+
+async def _build(conn: Connection, number: int, place: int, text: str) -> None:
+    match = _INDEX.search(text)
+    assert match is not None, text  # noqa: S101 - a released file has one
+    name = match[1]
+    while True:
+        state = await (await conn.execute(_STATE, (name, number))).fetchone()
+        if state is None or state["step"] > place:
+            return
+        if state["valid"]:
+            async with conn.transaction():
+                await _finish(conn, number, place)
+            return
+        if state["valid"] is False and not state["busy"]:  # what an interrupted build left behind
+            await conn.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier(name)))
+        elif state["valid"] is False:
+            await asyncio.sleep(_POLL)
+            continue
+        try:
+            await conn.execute(text.encode())
+        except (errors.DuplicateTable, errors.UniqueViolation, errors.DeadlockDetected):
+            await asyncio.sleep(_POLL)  # another process has just begun it
+
+
+async def _finish(conn: Connection, number: int, place: int) -> None:
+    await conn.execute(
+        "UPDATE memory_migration_steps SET step = %s, place = NULL WHERE v = %s AND step = %s",
+        (place + 1, number, place),
+    )
+
+
+async def _nothing() -> None:
+    return None
