@@ -27,9 +27,10 @@ chat: $(INSTALLED) ## Talk to it; it remembers when you come back
 dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
 	$(BIN)/langgraph dev --no-browser
 
-# A file's tests share its servers, so that a file stays whole; each worker has a database server of its own.
+# A file's tests share its servers, so that a file stays whole; each worker has a database server of its own. The order
+# is that of tests/conftest.py: long files first.
 test: check ## Run every check and every test
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(INSTALLED) ## Lint, format, types, and which package may import which
 	$(BIN)/ruff check .

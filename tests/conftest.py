@@ -14,7 +14,7 @@ from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.databases import forget_durability, fresh_database, open_memory_store, word_model
+from tests.support.databases import forget_durability, fresh_database, fresh_memory_store, word_model
 from tests.support.openai_server import openai_server
 
 __all__ = ["openai_server"]
@@ -22,6 +22,18 @@ __all__ = ["openai_server"]
 # How long an example takes says more about what else runs on the machine than about the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+_LONG_FIRST = ("tests/e2e/", "tests/integration/test_", "tests/integration/", "tests/contract/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what starts processes and servers: no worker is left with a file of minutes when the others end."""
+
+    def place(item: pytest.Item) -> int:
+        return next((n for n, start in enumerate(_LONG_FIRST) if item.nodeid.startswith(start)), len(_LONG_FIRST))
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +72,7 @@ def words() -> EmbeddingModel:
 
 
 @pytest.fixture
-async def memory_store(database_url: str, words: EmbeddingModel) -> AsyncIterator[MemoryStore]:
+async def memory_store(database_server: str) -> AsyncIterator[MemoryStore]:
     """A `MemoryStore` on an empty database, with a fast embedding model."""
-    async with open_memory_store(database_url, words) as store:
+    async with fresh_memory_store(database_server) as store:
         yield store

@@ -34,8 +34,8 @@ def label(messages: list[BaseMessage]) -> AIMessage:
 
 
 @pytest.fixture(params=["in memory", "memory store"])
-async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
-    async with open_any_store(request.param, database_url) as opened:
+async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
+    async with open_any_store(request.param, database_server) as opened:
         yield opened
 
 

@@ -57,17 +57,43 @@ def word_model(dims: int = 64, name: str = "test:words") -> EmbeddingModel:
 
 
 @asynccontextmanager
-async def fresh_database(server_url: str) -> AsyncIterator[str]:
-    """Make a database on the server, and drop it afterwards, whoever is still connected."""
+async def fresh_database(server_url: str, template: str = "template1") -> AsyncIterator[str]:
+    """Make a database on the server, and drop it afterwards, whoever is still connected.
+
+    Args:
+        server_url: The server.
+        template: The database to copy.
+    """
     name = f"test_{uuid.uuid4().hex}"
     async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
         # Copying files is twice as fast as logging them for a database that nobody has to recover.
-        await conn.execute(SQL("CREATE DATABASE {} STRATEGY file_copy").format(Identifier(name)))
+        create = SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        await conn.execute(create.format(Identifier(name), Identifier(template)))
     try:
         yield urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
     finally:
         async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
             await conn.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+_templates: dict[str, str] = {}
+"""By server: a database with the tables of a store."""
+
+
+@asynccontextmanager
+async def fresh_memory_store(server_url: str) -> AsyncIterator[MemoryStore]:
+    """Open a store with the model of words on a database of its own, copied: running every migration takes longer."""
+    if server_url not in _templates:
+        template = f"template_{uuid.uuid4().hex}"
+        async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
+            await conn.execute(SQL("CREATE DATABASE {}").format(Identifier(template)))
+        async with open_memory_store(urlunsplit(urlsplit(server_url)._replace(path=f"/{template}")), word_model()):
+            _templates[server_url] = template
+    async with (
+        fresh_database(server_url, _templates[server_url]) as url,
+        open_memory_store(url, word_model()) as store,
+    ):
+        yield store
 
 
 async def forget_durability(server_url: str, settings: Sequence[str] = ("fsync", "synchronous_commit")) -> None:

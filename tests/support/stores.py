@@ -9,22 +9,25 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from tests.support.databases import WordEmbeddings, open_memory_store, word_model
+from tests.support.databases import WordEmbeddings, fresh_database, fresh_memory_store
 
 STORES = ["in memory", "stock postgres", "memory store"]
 
 
 @asynccontextmanager
-async def open_any_store(name: str, database_url: str) -> AsyncIterator[BaseStore]:
-    """Open one of the stores, empty, finding texts by their words."""
+async def open_any_store(name: str, server_url: str) -> AsyncIterator[BaseStore]:
+    """Open one of the stores, empty, finding texts by their words; if need be on a database of its own."""
     if name == "in memory":
         yield InMemoryStore(index={"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]})
     elif name == "stock postgres":
         index = {"dims": 64, "embed": WordEmbeddings(), "fields": ["text"]}
         pool = {"min_size": 1, "max_size": 5}
-        async with AsyncPostgresStore.from_conn_string(database_url, index=index, pool_config=pool) as store:  # type: ignore[arg-type]
+        async with (
+            fresh_database(server_url) as url,
+            AsyncPostgresStore.from_conn_string(url, index=index, pool_config=pool) as store,  # type: ignore[arg-type]
+        ):
             await store.setup()
             yield store
     else:
-        async with open_memory_store(database_url, word_model()) as store:
+        async with fresh_memory_store(server_url) as store:
             yield store

@@ -30,7 +30,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import GuardedStore
 from tests.integration.storage.test_store import ANN, BOB, keys
 from tests.integration.storage.test_store import TestLikeInMemoryStore as Conformance
-from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store
+from tests.support.databases import WordEmbeddings, fresh_memory_store
 from tests.support.retiring import retire
 
 
@@ -66,7 +66,7 @@ class TestLikeAnyStore(Conformance):
         self, request: pytest.FixtureRequest, folder: Path, database_server: str, words: EmbeddingModel
     ) -> AsyncIterator[BaseStore]:
         if request.param == "langchain over postgres":
-            async with fresh_database(database_server) as url, open_memory_store(url, words) as inner:
+            async with fresh_memory_store(database_server) as inner:
                 yield with_vector_index(inner, InMemoryVectorStore(WordEmbeddings()), scopes=None)
             return
         made = milvus(folder) if request.param.startswith("milvus") else InMemoryVectorStore(WordEmbeddings())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.alike import note_alike, note_new_alike
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.write.turns import Turns
-from tests.support.databases import fresh_database
 from tests.support.linking import assert_whole, documents, links, record, store_records
 from tests.support.stores import STORES, open_any_store
 
@@ -29,11 +27,8 @@ OWNER: dict[str, Any] = {"user_id": "ann", "session_id": "monday", "agent_id": "
 
 @pytest.fixture(params=STORES)
 async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
-    async with AsyncExitStack() as stack:
-        url = ""
-        if request.param != "in memory":
-            url = await stack.enter_async_context(fresh_database(database_server))
-        yield await stack.enter_async_context(open_any_store(request.param, url))
+    async with open_any_store(request.param, database_server) as opened:
+        yield opened
 
 
 async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> None:

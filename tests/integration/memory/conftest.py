@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from langgraph.store.base import BaseStore
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.model.policy import MemoryPolicy
-from tests.support.databases import fresh_database
 from tests.support.stores import STORES, open_any_store
 
 Open = Callable[..., MemoryFacade]
@@ -20,11 +18,8 @@ Open = Callable[..., MemoryFacade]
 @pytest.fixture(params=STORES)
 async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
     """An empty store, each kind in turn."""
-    async with AsyncExitStack() as stack:
-        url = ""
-        if request.param != "in memory":
-            url = await stack.enter_async_context(fresh_database(database_server))
-        yield await stack.enter_async_context(open_any_store(request.param, url))
+    async with open_any_store(request.param, database_server) as opened:
+        yield opened
 
 
 @pytest.fixture

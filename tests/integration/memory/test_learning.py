@@ -36,10 +36,10 @@ RIGHT = ["search_products", "compare_prices", "check_stock", "place_order"]
 
 
 async def test_workers_at_once_lose_no_count_and_a_retry_adds_none(
-    memory_store: MemoryStore, database_url: str, words: EmbeddingModel
+    memory_store: MemoryStore, words: EmbeddingModel
 ) -> None:
     # another store stands for another process: within one, an owner's steps queue
-    async with open_memory_store(database_url, words) as elsewhere:
+    async with open_memory_store(memory_store.pool.conninfo, words) as elsewhere:
         workers = [MemoryFacade(memory_store), MemoryFacade(elsewhere)]
         for session in "123":
             await did(workers[0], BUYING, session)

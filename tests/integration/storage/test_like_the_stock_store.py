@@ -22,14 +22,14 @@ TTL = {"default_ttl": 60.0, "refresh_on_read": True}
 
 
 @pytest.fixture(params=[*STORES, "vector index"])
-async def store(request: pytest.FixtureRequest, database_url: str) -> AsyncIterator[BaseStore]:
+async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIterator[BaseStore]:
     """Every store that memory runs on."""
     if request.param == "vector index":
         from langchain_core.vectorstores import InMemoryVectorStore
 
         yield with_vector_index(InMemoryStore(), InMemoryVectorStore(WordEmbeddings()), scopes=None)
         return
-    async with open_any_store(request.param, database_url) as opened:
+    async with open_any_store(request.param, database_server) as opened:
         yield opened
 
 

@@ -13,7 +13,7 @@ from psycopg import AsyncConnection
 
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
-from tests.support.databases import WordEmbeddings, fresh_database, open_memory_store, word_model
+from tests.support.databases import WordEmbeddings, fresh_memory_store, open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")
 BOB = ("memory", "bob", "semantic")
@@ -27,7 +27,7 @@ async def store(
     if request.param == "memory":
         yield InMemoryStore(index={"dims": words.dims, "embed": words.embeddings, "fields": ["text"]})
         return
-    async with fresh_database(database_server) as url, open_memory_store(url, words) as opened:
+    async with fresh_memory_store(database_server) as opened:
         yield opened
 
 

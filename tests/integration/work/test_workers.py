@@ -91,11 +91,11 @@ async def test_what_is_written_while_it_is_finished_is_not_lost(memory_store: Me
     assert [one.work for one in await queue.due(["tester"], 10)] == [work]
 
 
-async def test_a_worker_that_is_killed_at_work_is_taken_over(memory_store: MemoryStore, database_url: str) -> None:
+async def test_a_worker_that_is_killed_at_work_is_taken_over(memory_store: MemoryStore) -> None:
     memory = MemoryFacade(memory_store, MemoryPolicy.model_validate({"extraction": {"debounce": 0}}))
     one = Turns(memory, None, "ann", "1", "tester")
     await one.close([HumanMessage("I have a cat.", id="q"), AIMessage("ok", id="a")], None)
-    environment = {**os.environ, "DATABASE_URL": database_url}
+    environment = {**os.environ, "DATABASE_URL": memory_store.pool.conninfo}
     victim = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.support.hanging_worker", env=environment, stdout=asyncio.subprocess.PIPE
     )
