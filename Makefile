@@ -28,7 +28,9 @@ dev: $(INSTALLED) ## Serve every graph on a local LangGraph server
 	$(BIN)/langgraph dev --no-browser
 
 # A file's tests share its servers, so that a file stays whole; each worker has a database server of its own. The order
-# is that of tests/conftest.py: long files first.
+# is that of tests/conftest.py: long files first. They start a hundred processes, none of which is to compile what
+# another has compiled.
+test: export PYTHONDONTWRITEBYTECODE =
 test: check ## Run every check and every test
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 

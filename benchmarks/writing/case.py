@@ -271,7 +271,9 @@ def read_cases(file: Path, half: Half = "early") -> list[Case]:
         ValueError: If a case is not valid; the message names it.
     """
     try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8")) or []
+        # in C, where PyYAML has it: ten times as fast
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        entries = yaml.load(file.read_text(encoding="utf-8"), Loader=loader) or []  # noqa: S506 - a safe one
     except yaml.YAMLError as error:
         raise ValueError(f"{file.name} is no YAML; does a pattern need quotes? {error}") from error
     cases = []

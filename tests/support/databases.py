@@ -7,6 +7,7 @@ import math
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain_core.embeddings import Embeddings
@@ -81,17 +82,25 @@ _templates: dict[str, str] = {}
 
 
 @asynccontextmanager
-async def fresh_memory_store(server_url: str) -> AsyncIterator[MemoryStore]:
-    """Open a store with the model of words on a database of its own, copied: running every migration takes longer."""
+async def fresh_memory_store(server_url: str, embeddings: Embeddings | None = None) -> AsyncIterator[MemoryStore]:
+    """Open a store on a database of its own, copied: running every migration takes longer.
+
+    Args:
+        server_url: The server.
+        embeddings: The model; by default that of words, which another has to be in all but its vectors.
+    """
+    model = word_model()
+    if embeddings is not None:
+        model = replace(model, embeddings=embeddings)
     if server_url not in _templates:
         template = f"template_{uuid.uuid4().hex}"
         async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
             await conn.execute(SQL("CREATE DATABASE {}").format(Identifier(template)))
-        async with open_memory_store(urlunsplit(urlsplit(server_url)._replace(path=f"/{template}")), word_model()):
+        async with open_memory_store(urlunsplit(urlsplit(server_url)._replace(path=f"/{template}")), model):
             _templates[server_url] = template
     async with (
         fresh_database(server_url, _templates[server_url]) as url,
-        open_memory_store(url, word_model()) as store,
+        open_memory_store(url, model) as store,
     ):
         yield store
 

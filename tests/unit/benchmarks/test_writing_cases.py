@@ -100,7 +100,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_that_names_the_case(tmp_path: P
 
 def test_a_file_that_is_no_yaml_is_a_problem(tmp_path: Path) -> None:
     file = tmp_path / "update.yaml"
-    file.write_text("- {says: [moved?]}", encoding="utf-8")
+    file.write_text("- {says: [*moved]}", encoding="utf-8")
 
     [problem] = check_files([file])
 

@@ -135,4 +135,4 @@ def test_four_times_the_text_takes_a_turn_no_sixteen_times_as_long(kind: str) ->
 
     read_by_a_turn(text(1_000))
     # all of it is read once, to know what of it is only shown: linear is four times as long, and quadratic sixteen
-    assert min(seconds(1_000_000) for _ in range(2)) < 8 * max(min(seconds(250_000) for _ in range(2)), 0.02)
+    assert min(seconds(400_000) for _ in range(2)) < 8 * max(min(seconds(100_000) for _ in range(2)), 0.01)
