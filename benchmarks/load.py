@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from benchmarks.load_server import STATS, resources
 from benchmarks.locomo.metrics import percentile
 from benchmarks.loops import MANAGERS, SYSTEM_PROMPT
 from benchmarks.report import environment, print_table, write_json
-from benchmarks.stand_ins import HashEmbeddings, InstantModel, question
+from benchmarks.stand_ins import HashEmbeddings, InstantModel, embed_with, question
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
@@ -140,7 +140,7 @@ async def in_process(manager: str, users: int, turns: int, url: str) -> Metrics:
     """Measure one manager in this process."""
     settings = StorageSettings.model_validate({"database_url": url, "embedding": "local"})
     async with open_storage(settings) as storage:
-        storage.store.embedding = replace(storage.embedding, embeddings=HashEmbeddings())
+        embed_with(storage.store, HashEmbeddings())
         config = AgentConfig(name="benchmark", manager=manager, system_prompt=SYSTEM_PROMPT)
         agent = resolve_agent(config, model=InstantModel(), small_model=InstantModel())
         graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
@@ -230,7 +230,7 @@ async def measure(levels: Sequence[int], turns: int, *, server: bool) -> dict[st
 async def _fill(url: str, users: int) -> None:
     settings = StorageSettings.model_validate({"database_url": url, "embedding": "local"})
     async with open_storage(settings) as storage:
-        storage.store.embedding = replace(storage.embedding, embeddings=HashEmbeddings())
+        embed_with(storage.store, HashEmbeddings())
         async with in_bulk(storage.pool):
             for number in range(users):
                 await fill(MemoryFacade(storage.store), user_name(number), MEMORIES)

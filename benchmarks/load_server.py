@@ -10,12 +10,11 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from benchmarks.locomo.memory_use import peak_rss_bytes
-from benchmarks.stand_ins import HashEmbeddings
+from benchmarks.stand_ins import HashEmbeddings, embed_with
 from react_mem.memory.opening import open_store
 from react_mem.memory.store.postgres import MemoryStore, Pool
 
@@ -28,7 +27,7 @@ async def open_stand_in_store() -> AsyncIterator[MemoryStore]:
     """Open the store; at the end, write what its pool and the process came to."""
     async with open_store() as opened:
         store = cast("MemoryStore", opened)  # no vector store of another is configured
-        store.embedding = replace(store.embedding, embeddings=HashEmbeddings())
+        embed_with(store, HashEmbeddings())
         yield store
         stats = json.dumps(resources(store.pool))
         await asyncio.to_thread(Path(os.environ[STATS]).write_text, stats, encoding="utf-8")

@@ -21,7 +21,7 @@ from langmem import create_manage_memory_tool, create_search_memory_tool
 
 from benchmarks.filling import fill, in_batches, in_bulk, memories
 from benchmarks.locomo.databases import new_database
-from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, question
+from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, embed_with, question
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.context import AgentContext
 from react_mem.agents.resolve import build_agent, resolve_agent
@@ -194,7 +194,7 @@ async def open_bench() -> AsyncIterator[Bench]:
         settings = StorageSettings.model_validate({"database_url": urls[0], "embedding": "local"})
         storage = await stack.enter_async_context(open_storage(settings))
         local = storage.embedding.embeddings
-        storage.store.embedding = replace(storage.embedding, embeddings=embedder)
+        embed_with(storage.store, embedder)
         index = PostgresIndexConfig(dims=DIMS, embed=embedder)
         peer = await stack.enter_async_context(
             AsyncPostgresStore.from_conn_string(urls[1], index=index, pool_config={"min_size": 1, "max_size": 10})

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -26,6 +27,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field
 
 from react_mem.agents.answering_model import AnsweringModel
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.vectors import DocumentVectors
 
 DIMS = 384
 """As many as the local embedder's."""
@@ -108,6 +111,12 @@ class HashEmbeddings(Embeddings):
         seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
         vector = np.random.default_rng(seed).standard_normal(DIMS, dtype=np.float32)
         return vector / np.linalg.norm(vector)
+
+
+def embed_with(store: MemoryStore, embeddings: Embeddings) -> None:
+    """Let a store embed with a stand-in, questions and what it keeps; it stays named after its own model."""
+    store.embedding = replace(store.embedding, embeddings=embeddings)
+    store.vectors = DocumentVectors(store.pool, store.embedding)
 
 
 class TimedEmbeddings(Embeddings):
