@@ -133,16 +133,16 @@ class _Compared:
             least: The least cosine of a text that has one.
         """
         if len(among) > count:
-            rough = np.nan_to_num(self.rough[among], nan=-np.inf)
+            rough = _lowest_unknown(self.rough[among])
             last = np.partition(rough, len(rough) - count)[len(rough) - count]
             among = among[rough >= last - 2 * _ROUNDING]
             if len(among) > count + _TIED:
-                among = among[_highest(np.nan_to_num(self.rough[among], nan=-np.inf), count + _TIED)]
+                among = among[_highest(_lowest_unknown(self.rough[among]), count + _TIED)]
         exact = self.exact(among)
         if np.isfinite(least):
             far = exact < least
             among, exact = among[~far], exact[~far]
-        order = np.argsort(-np.nan_to_num(exact, nan=-np.inf), kind="stable")[:count]
+        order = np.argsort(-_lowest_unknown(exact), kind="stable")[:count]
         return among[order], exact[order]
 
 
@@ -234,6 +234,14 @@ def _highest(scores: Floats, count: int) -> Rows:
     return np.concatenate([above, np.flatnonzero(scores == last)[: count - len(above)]])
 
 
+def _lowest_unknown(cosine: Floats) -> Floats:
+    return np.where(np.isnan(cosine), -np.inf, cosine)
+
+
+def _none_unknown(cosine: Floats) -> Floats:
+    return np.where(np.isnan(cosine), 0.0, cosine)
+
+
 def _within(said_at: Rows, weights: Weights) -> Mask:
     """Return which times are within a period."""
     found = np.zeros(len(said_at), dtype=bool)
@@ -306,9 +314,9 @@ def _scored(
     parts = Parts(
         members,
         cosine,
-        weights.cosine * np.nan_to_num(cosine - weights.unrelated),
+        weights.cosine * _none_unknown(cosine - weights.unrelated),
         weights.lexical * lexical,
-        weights.around * np.nan_to_num(beside - weights.unrelated),
+        weights.around * _none_unknown(beside - weights.unrelated),
         _speaker(compared.texts, members, weights),
         _time(said_at, weights) + weights.tells_when * _has(compared.texts, members, weights.when, weights),
     )
@@ -328,11 +336,12 @@ def _lexical(texts: Rows, words: _AskedWords, around: Rows, same: Mask, weights:
 
 def _mean_around(cosine: Floats, around: Rows, same: Mask) -> Floats:
     """Return the mean cosine of each text's neighbours, of those that have one; NaN where none has."""
-    others = np.where(same, cosine[around], np.nan)
-    others[:, _AROUND] = np.nan
-    count = (~np.isnan(others)).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        found: Floats = np.nansum(others, axis=1) / np.where(count, count, np.nan)
+    others = cosine[around]
+    counted = same & ~np.isnan(others)
+    counted[:, _AROUND] = False
+    number = counted.sum(axis=1, dtype=np.float64)
+    number[number == 0] = np.nan
+    found: Floats = np.where(counted, others, 0.0).sum(axis=1) / number
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -202,7 +203,7 @@ class IndexedTexts:
                 raise ValueError(f"The texts have vectors of {segment.vectors.shape[1]} numbers, not {len(other)}.")
 
     def _segment_of(self, text: int) -> int:
-        return next(number for number, end in enumerate(self._bases[1:]) if text < end)
+        return bisect_right(self._bases, text) - 1
 
     def _texts_of(self, keys: Iterable[str]) -> list[tuple[str, int]]:
         wanted = list(keys)
