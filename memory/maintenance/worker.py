@@ -1,7 +1,7 @@
 """The worker: does what is due of a store's work, a bounded number of items at once, as long as it runs.
 
 It is told of work that its own process writes, and claims it without looking for it; every few seconds it looks for
-that of others.
+that of others. While many turns are being served it waits, and what waits stays where it is, in the store.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from react_mem.memory.maintenance.queue import Held, WorkQueue
 from react_mem.memory.maintenance.renewed_lease import RenewedLease
 from react_mem.memory.maintenance.runner import AgentRunner, Outcome, Runners
 from react_mem.memory.maintenance.sweep import sweep
+from react_mem.memory.store.priority import FRONT, behind_turns
 from react_mem.memory.work.items import Place, Work, listen
 from react_mem.memory.work.workers import worker_name
 
@@ -36,6 +37,9 @@ CONCURRENCY = 4
 
 _LOOKED_AT = 8
 """Due items that are read for each that can be begun: several of an owner are done one after the other."""
+
+_PAUSE = 0.05
+"""Seconds between two looks whether a crowd of turns has passed."""
 
 _IDLE_SECONDS = 60.0
 """Until a worker that nobody opened ends: longer than it takes from the end of a turn to the writing of its work."""
@@ -181,18 +185,22 @@ class Worker:
 
     async def _serve(self) -> None:
         try:
-            await self._begin()
-            while not self._closing:
-                self._bell.clear()
-                wait = await self._look()
-                if self._until_idle and self._is_idle():
-                    return
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(wait):
-                        await self._bell.wait()
+            with behind_turns():
+                await self._begin()
+                await self._look_on()
         finally:
             if self._until_idle:
                 self._end_listening()
+
+    async def _look_on(self) -> None:
+        while not self._closing:
+            self._bell.clear()
+            wait = await self._look()
+            if self._until_idle and self._is_idle():
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._bell.wait()
 
     def _is_idle(self) -> bool:
         lately = self._loop.time() - self._wanted_at < _IDLE_SECONDS
@@ -208,8 +216,8 @@ class Worker:
     async def _look(self) -> float:
         """Begin what is due; return the seconds until the next look."""
         poll = self._poll_seconds * random.uniform(0.8, 1.2)  # noqa: S311 - no secret
-        if len(self._jobs) >= self._concurrency:
-            return poll
+        if len(self._jobs) >= (room := FRONT.room_for_work(self._concurrency)):
+            return poll if room == self._concurrency else _PAUSE
         at = self._queue.now()
         try:
             await self._begin_due(at)
@@ -237,7 +245,7 @@ class Worker:
 
     async def _begin_due(self, at: int) -> None:
         for held in self._known.due(at):
-            if len(self._jobs) >= self._concurrency:
+            if len(self._jobs) >= FRONT.room_for_work(self._concurrency):
                 return
             await self._start(held)
 
@@ -264,7 +272,8 @@ class Worker:
         claimed = await self._claim(held, early=early)
         if claimed is None or held.place in self._jobs:
             return False
-        job = asyncio.create_task(self._do(claimed, runner), name=f"memory:{held.work.kind}")
+        with behind_turns():
+            job = asyncio.create_task(self._do(claimed, runner), name=f"memory:{held.work.kind}")
         self._jobs[held.place] = (held.user_id, job)
         job.add_done_callback(lambda _: self._ended(held.place))
         return True

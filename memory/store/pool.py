@@ -3,6 +3,8 @@
 psycopg's pool makes everybody wait its whole timeout for a server that is not there, tries again at growing intervals
 of up to minutes, and raises an error without a cause. Here an attempt that fails is told to all who wait for it, a few
 attempts are made within seconds, and the next caller tries at once.
+
+Work behind turns has a share of the connections, and takes one only while no turn waits for it: see `priority`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
+from react_mem.memory.store.priority import PoolShare
 
 _LONG_REST = 30.0
 """Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""
@@ -50,6 +53,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         watched = type("WatchedConnection", (_WatchedConnection,), {"made_by": self})
         # no attempts in the background that grow rare: who needs a connection has one made
         super().__init__(url, connection_class=watched, reconnect_timeout=0, open=False, **options)
+        self._share = PoolShare(self.max_size)
 
     @asynccontextmanager
     async def connection(
@@ -62,7 +66,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             DatabaseUnavailable: If there is none, or it is lost meanwhile.
         """
         with translated(self._place):
-            async with super().connection(timeout) as conn:
+            async with self._share.admitted(), super().connection(timeout) as conn:
                 yield conn
 
     async def getconn(
@@ -94,7 +98,8 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
                 async with asyncio.timeout(None) as waiting:
                     self._waits.add(waiting)
                     try:
-                        return await super().getconn(seconds)
+                        with self._share.waiting():
+                            return await super().getconn(seconds)
                     finally:
                         self._waits.discard(waiting)
             except PoolTimeout as error:

@@ -33,7 +33,6 @@ from langgraph.store.base import (
     SearchOp,
     TTLConfig,
 )
-from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
@@ -45,6 +44,7 @@ from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import ROOT, owner_of
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.lanes import LanedStore
 from react_mem.memory.store.linked import read_linked
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
@@ -77,7 +77,7 @@ _UNINDEXED = """
 log = logging.getLogger(__name__)
 
 
-class MemoryStore(AsyncPostgresStore):
+class MemoryStore(LanedStore):
     """A `BaseStore` on PostgreSQL with pgvector.
 
     What of a value is searchable is its `text`, or the whole value where there is none, unless `fields` or the `index`

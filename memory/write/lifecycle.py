@@ -31,6 +31,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
+from react_mem.memory.store.priority import FRONT
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction import create_extractor
 from react_mem.memory.write.turns import Turns
@@ -190,8 +191,9 @@ class TurnMemory:
         if not (query.scopes or thread):
             return Recalled()
         try:
-            async with asyncio.timeout(self.agent.policy.recall.timeout):
-                results, failure = await self._read(turns, query, thread, since)
+            with FRONT.turn():
+                async with asyncio.timeout(self.agent.policy.recall.timeout):
+                    results, failure = await self._read(turns, query, thread, since)
         except Exception as error:
             known = turns.memory.last_known(query)
             if known is None:
@@ -286,8 +288,9 @@ class TurnMemory:
         if turns is None:
             return False
         try:
-            async with asyncio.timeout(self.agent.policy.recall.timeout):
-                await keep(turns)
+            with FRONT.turn():
+                async with asyncio.timeout(self.agent.policy.recall.timeout):
+                    await keep(turns)
         except Exception as error:
             self.degrade("store" if self.node else "extract", error)
             return False

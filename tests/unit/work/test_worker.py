@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from react_mem.memory.maintenance.queue import WorkQueue
 from react_mem.memory.maintenance.runner import Outcome
 from react_mem.memory.maintenance.worker import Worker
 from react_mem.memory.model.namespaces import work_namespace
+from react_mem.memory.store.priority import FRONT, Front, is_behind
 from react_mem.memory.work.items import Work, announce, put_work
 
 Doing = Callable[[str, Work], Awaitable[Outcome]]
@@ -253,3 +255,53 @@ async def test_the_work_of_a_run_is_not_part_of_it(store: InMemoryStore) -> None
     await runner.at_work.wait()
     await worker.close(5)
     assert seen == [""]
+
+
+async def test_nothing_is_begun_while_a_crowd_of_turns_is_served(
+    store: InMemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = Runner()
+    begun: list[int] = []
+
+    class Crowded(Front):
+        def room_for_work(self, items: int) -> int:
+            begun.append(len(runner.begun))
+            return 0 if len(begun) <= 3 else items
+
+    monkeypatch.setattr(module, "FRONT", Crowded())
+    worker = Worker(store, runner, poll_seconds=3600)
+    await enqueue(store, "ann", later(seconds=0))
+    await runner.at_work.wait()
+    assert begun[:4] == [0, 0, 0, 0]
+    assert runner.begun == [("ann", "1")]
+    await worker.close(5)
+
+
+async def test_draining_waits_for_no_crowd(store: InMemoryStore) -> None:
+    runner = Runner()
+    with ExitStack() as crowd:
+        for _ in range(20):
+            crowd.enter_context(FRONT.turn())
+        worker = Worker(store, runner, poll_seconds=3600)
+        await enqueue(store, "ann", later())
+        assert await worker.drain(60)
+        await worker.close(5)
+    assert runner.begun == [("ann", "1")]
+
+
+async def test_work_is_done_behind_turns(store: InMemoryStore) -> None:
+    seen: list[bool] = []
+
+    class Telling(Runner):
+        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
+            seen.append(is_behind())
+            return await super().run(store, user_id, work)
+
+    worker = Worker(store, Telling())
+    await enqueue(store, "ann", later("1"))
+    assert await worker.drain(5)
+    await enqueue(store, "ann", later("2", seconds=0))
+    assert await worker.drain(5)
+    await worker.close(5)
+    assert seen == [True, True]
+    assert not is_behind()

@@ -1,0 +1,48 @@
+"""Reads of work behind turns, beside those of turns.
+
+LangGraph gathers single reads of all callers and sends them one batch after another. A search of a worker, whose words
+are still being embedded, would keep the turns' reads waiting.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from langgraph.store.base import GetOp, Item, SearchItem, SearchOp
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from react_mem.memory.store.priority import is_behind
+
+
+class LanedStore(AsyncPostgresStore):
+    """A store whose single reads of work behind turns are not gathered with those of turns."""
+
+    async def aget(self, namespace: tuple[str, ...], key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+        """Return an item."""
+        if not is_behind():
+            return await super().aget(namespace, key, refresh_ttl=refresh_ttl)
+        [found] = await self.abatch([GetOp(namespace, key, self._refreshes(refresh_ttl))])
+        return cast("Item | None", found)
+
+    async def asearch(
+        self,
+        namespace_prefix: tuple[str, ...],
+        /,
+        *,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        refresh_ttl: bool | None = None,
+    ) -> list[SearchItem]:
+        """Search a namespace and those below it."""
+        refreshes = self._refreshes(refresh_ttl)
+        if not is_behind():
+            return await super().asearch(
+                namespace_prefix, query=query, filter=filter, limit=limit, offset=offset, refresh_ttl=refreshes
+            )
+        [found] = await self.abatch([SearchOp(namespace_prefix, filter, limit, offset, query, refreshes)])
+        return cast("list[SearchItem]", found)
+
+    def _refreshes(self, wanted: bool | None) -> bool:
+        return (self.ttl_config or {}).get("refresh_on_read", True) if wanted is None else wanted
