@@ -115,3 +115,14 @@ def terminal_namespace(user_id: str) -> Namespace:
 def work_namespace(user_id: str) -> Namespace:
     """Return where the work behind a user's turns is kept."""
     return (WORK, encode(user_id))
+
+
+def is_bookkeeping(namespace: Namespace) -> bool:
+    """Return whether a namespace of memory holds what is looked up by its key, and nothing that is found by meaning.
+
+    >>> [is_bookkeeping(of) for of in (meta_namespace("ann"), work_namespace("ann"), ("notes", "ann", "pending"))]
+    [True, True, False]
+    """
+    if namespace[0] == WORK:
+        return True
+    return namespace[0] == ROOT and len(namespace) == 3 and namespace[2] in (PENDING, META)

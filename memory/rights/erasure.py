@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item, PutOp
 
 from react_mem.memory.branches.beliefs import part_of
+from react_mem.memory.branches.known_tips import forget_tips
 from react_mem.memory.branches.marks import forgotten_branches
 from react_mem.memory.graph.dependents import fall
 from react_mem.memory.merging.concepts.concept_store import concepts_without
@@ -112,6 +113,7 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
 def forget_caches(store: BaseStore, user_id: str) -> None:
     """Let this process forget what it holds of a user outside of the store."""
     forget_speakers(store, user_id)
+    forget_tips(store, user_id)
     last_known.forget(store, user_id)
 
 

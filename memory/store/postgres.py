@@ -41,7 +41,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.index.entries import Entry
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.namespaces import ROOT, owner_of
+from react_mem.memory.model.namespaces import ROOT, is_bookkeeping, owner_of
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.lanes import LanedStore
@@ -351,8 +351,9 @@ class MemoryStore(LanedStore):
                     raise
 
     async def _after_deletes(self, conn: AsyncConnection[DictRow], writes: Writes) -> None:
-        if writes.deletes:
-            await self.indexes.shrunk(conn, (prefix for prefix, _ in writes.deletes))
+        prefixes = {prefix for prefix, _ in writes.deletes}
+        if indexed := [prefix for prefix in prefixes if not is_bookkeeping(tuple(prefix.split(".")))]:
+            await self.indexes.shrunk(conn, indexed)
 
     async def _read_types(self, conn: AsyncConnection[DictRow]) -> Types:
         if self._types is None:

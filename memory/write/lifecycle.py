@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -28,6 +28,7 @@ from react_mem.memory.merging.transcript import misdated
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.identity import Identity, identify, why_off
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
+from react_mem.memory.model.off_loop import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
@@ -187,7 +188,7 @@ class TurnMemory:
         if self.identity is None or turns is None:
             self.say("retrieve", "off", why_off(self.runtime, self.config))
             return Recalled()
-        query = await asyncio.to_thread(ask, self.identity)
+        query = await off_loop(characters_of(thread), partial(ask, self.identity))
         if not (query.scopes or thread):
             return Recalled()
         try:
@@ -222,7 +223,9 @@ class TurnMemory:
         )
         if isinstance(results, BaseException):
             raise results
+        turns.branches.note(results.tip)
         if await turns.branches.follow(thread, since, results.tip, self.config, blocking=self.blocking):
+            turns.branches.note(None)
             results = await turns.memory.read(query)
         return results, opened
 
@@ -244,7 +247,8 @@ class TurnMemory:
             frame = replace(frame, instructions=f"{frame.instructions}\n\n{off}")
         with telemetry.span("context"):
             # a long question takes a while to count
-            assembled = await asyncio.to_thread(
+            size = characters_of(frame.thread) + sum(len(page.text) for page in pages)
+            whole = partial(
                 assemble,
                 frame,
                 recalled.results,
@@ -253,6 +257,7 @@ class TurnMemory:
                 recalls=recalled.stored,
                 favoured=favoured,
             )
+            assembled = await off_loop(size, whole)
         if off:
             retrieved = "\n\n".join(filter(None, (off, assembled.layout["retrieved"])))
             assembled = replace(assembled, layout={**assembled.layout, "retrieved": retrieved})

@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.store.base import BaseStore, GetOp, Item
 
+from react_mem.memory.branches.known_tips import known_tip, note_tip
 from react_mem.memory.branches.marks import branch_key, put_tip, put_trunk, tip_of
 from react_mem.memory.branches.threads import was_on_thread
 from react_mem.memory.branches.tree import start_of
@@ -18,7 +19,23 @@ from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.namespaces import meta_namespace, scope_namespace
 from react_mem.memory.model.records import Message
+from react_mem.memory.store.transactions import Guard
 from react_mem.memory.write.following import begin_anew, follow
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Position of a conversation after a turn.
+
+    Args:
+        forked: Whether it may have left a branch behind.
+        marks: The write of where the conversation is after it.
+        held: What the write has to find for that to be so; None where it has been read.
+    """
+
+    forked: bool = False
+    marks: Sequence[Change] = ()
+    held: Guard | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,10 @@ class BranchesOf:
             return False
         return await begin_anew(self.store, self.user_id, self.session_id, shown)
 
+    def note(self, tip: str | None) -> None:
+        """Take note of the tip that was read or written; None where it is not known any more."""
+        note_tip(self.store, self.user_id, self.session_id, tip)
+
     def linked(
         self, records: Sequence[Message], new: Sequence[Message], since: str | None, *, found: bool
     ) -> list[Message]:
@@ -88,10 +109,34 @@ class BranchesOf:
                 before = record.id
         return noted
 
-    async def reached(
-        self, earlier: Sequence[BaseMessage], tip: str, since: str | None
-    ) -> tuple[bool, Sequence[Change]]:
-        """Return whether a turn may have left a branch behind, and the write of where the conversation is after it.
+    def expected(
+        self, earlier: Sequence[BaseMessage], asked: Sequence[BaseMessage], tip: str, since: str | None
+    ) -> Reached | None:
+        """Return where a turn leaves the conversation, if nobody has written to it since this process last saw it.
+
+        Nothing is read: what is expected is checked by the write.
+
+        Args:
+            earlier: The messages of the thread before those of the turn.
+            asked: The messages of the thread before the question.
+            tip: The record of the last message of the turn.
+            since: The id of the last message that memory had.
+
+        Returns:
+            None where that is not known, or where the turn may have left a branch behind.
+        """
+        known = known_tip(self.store, self.user_id, self.session_id)
+        if known is None:
+            return None
+        before = next((message for message in reversed(asked) if is_said(message)), None)
+        follows = message_record_id(self.session_id, before) if before is not None else ""
+        if known and known not in (follows, MESSAGE.id(self.session_id, since) if since else ""):
+            return None
+        held = Guard(meta_namespace(self.user_id), branch_key(self.session_id), {"tip": known} if known else None)
+        return Reached(False, self._marks(known, earlier, tip), held)
+
+    async def reached(self, earlier: Sequence[BaseMessage], tip: str, since: str | None) -> Reached:
+        """Return where a turn leaves the conversation.
 
         Nothing is read for a question that is only answered again, so that the fork shows when the answer is stored.
 
@@ -107,10 +152,13 @@ class BranchesOf:
         ]
         found = [item if isinstance(item, Item) else None for item in await self.store.abatch(asked)]
         known, question = tip_of(found[0]), found[1].value.get("after", "") if found[1] else ""
+        return Reached(bool(known) and known not in (last, question), self._marks(known, earlier, tip))
+
+    def _marks(self, known: str, earlier: Sequence[BaseMessage], tip: str) -> list[Change]:
         marks = [put_tip(self.user_id, self.session_id, tip)]
         # a copy of a thread, or one from before memory noted what follows on what; a long one is gone through once only
         held = [] if known else earlier
         before = [message_record_id(self.session_id, message) for message in held if is_said(message)]
         if before:
             marks.append(put_trunk(self.user_id, self.session_id, [start_of(self.session_id, before[0]), *before]))
-        return bool(known) and known not in (last, question), marks
+        return marks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -21,6 +22,7 @@ from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.rights.forgotten import TurnUnsaid, read_forgotten
 from react_mem.memory.store.transactions import Guard, GuardedStore
 from react_mem.memory.work.items import Work, announce, put_work
+from react_mem.memory.write.noticing import Reached
 from react_mem.memory.write.session import Session
 
 _CONTEXT = 2
@@ -63,50 +65,149 @@ async def store_turn(
         heard: Where that comes from which the answer was made of.
         ends: Whether the turn is finished.
     """
-    store, user_id, branches = session.memory.store, session.user_id, session.branches
-    first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
-    asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
-    start = min(first, asked)
-    records = to_records(thread[start:], first=start, session_id=session.session_id, agent_id=session.agent_id)
-    # no answer is trusted more than what it was made of
-    records = [vouched(record, heard) if record.turn > asked else record for record in records]
-    # what the agent was told to forget in it does not come back with the turn
-    unsaid = TurnUnsaid(thread[asked:])
-    records, steps = unsaid.messages(records), unsaid.steps(steps)
-    new = [record for record in records if record.turn >= first and record.text]
-    # where the write itself finds out whether a message is there already, as after a crash, nobody looks first
-    guarded = store if len(new) == 1 and isinstance(store, GuardedStore) else None
-    if guarded is None:
-        new = await _unknown(session, new)
-    works = _work(session, closed=ends, last=any(step["action"] == END_CONVERSATION for step in steps))
-    changes: list[Change] = [put_work(user_id, work) for work in works]
-    if new:
-        forked, marks = await branches.reached(thread[:start], records[-1].id, since) if ends else (False, [])
-        new = branches.linked(records, new, since, found=since is None or first > 0)
-        # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
-        changes += [put(user_id, record, indexed=False) for record in new]
-        before = _said_before(session, thread, start)
-        note = _note(session, records, steps, task_steps=tuple(task_steps), context_ids=before, forked=forked)
-        changes += [put(user_id, note), *marks]
-        # one note a turn: that of the question, or of what was answered so far, is part of this one
-        asking = sum(record.turn <= asked for record in records)
-        changes += [delete(user_id, PENDING, PENDING.id(*note.source_ids[:end])) for end in range(asking, len(records))]
-        where = {"session_id": session.session_id, "agent_id": session.agent_id}
-        turn_id = message_record_id(session.session_id, thread[asked])
-        changes += session.memory.experience.logged(user_id, steps, **where, turn_id=turn_id)
-        changes.append(put(user_id, session.conversation(ended=False)))
-        changes += speaker_changes(store, user_id, new)
-    elif not ends:
+    turn = _TurnToStore.of(session, thread, since, steps, heard)
+    works = _work(session, closed=ends, last=any(step["action"] == END_CONVERSATION for step in turn.steps))
+    if turn.new:
+        if not await _store(turn, works, tuple(task_steps), ends=ends):
+            return
+    elif ends:
+        # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
+        await session.memory.apply([put_work(session.user_id, work) for work in works])
+    else:
         return
-    # without an answer to keep, as where the runtime spoke in the model's place, what was asked is read
+    announce(session.user_id, works)
+
+
+@dataclass(frozen=True)
+class _TurnToStore:
+    """A turn that is to be stored.
+
+    Args:
+        session: The conversation.
+        thread: Its messages.
+        since: The id of the last message that memory has already.
+        first: The place of the first message that memory does not have.
+        asked: The place of the question.
+        records: The messages of the turn, those that memory has already among them.
+        new: Those that are to be stored.
+        steps: What the agent did.
+    """
+
+    session: Session
+    thread: Sequence[BaseMessage]
+    since: str | None
+    first: int
+    asked: int
+    records: Sequence[Message]
+    new: Sequence[Message]
+    steps: Sequence[AgentStep]
+
+    @classmethod
+    def of(
+        cls,
+        session: Session,
+        thread: Sequence[BaseMessage],
+        since: str | None,
+        steps: Sequence[AgentStep],
+        heard: Sequence[Origin],
+    ) -> _TurnToStore:
+        """Return what is new of a thread."""
+        first = next((i + 1 for i in range(len(thread) - 1, -1, -1) if thread[i].id == since), 0)
+        asked = next((i for i in range(len(thread) - 1, -1, -1) if isinstance(thread[i], HumanMessage)), first)
+        start = min(first, asked)
+        records = to_records(thread[start:], first=start, session_id=session.session_id, agent_id=session.agent_id)
+        # no answer is trusted more than what it was made of
+        records = [vouched(record, heard) if record.turn > asked else record for record in records]
+        # what the agent was told to forget in it does not come back with the turn
+        unsaid = TurnUnsaid(thread[asked:])
+        records, steps = unsaid.messages(records), unsaid.steps(steps)
+        new = [record for record in records if record.turn >= first and record.text]
+        return cls(session, thread, since, first, asked, records, new, steps)
+
+    @property
+    def start(self) -> int:
+        """The place of the first of its messages."""
+        return min(self.first, self.asked)
+
+    @property
+    def tip(self) -> str:
+        """The record of its last message."""
+        return self.records[-1].id
+
+    def changes(
+        self, new: Sequence[Message], works: Sequence[Work], task_steps: tuple[str, ...], reached: Reached
+    ) -> list[Change]:
+        """Return what is to be written.
+
+        Args:
+            new: The messages that memory does not have.
+            works: What is to be done for the conversation.
+            task_steps: The records of the task's steps that were taken.
+            reached: Where the turn leaves the conversation.
+        """
+        session, user_id, records = self.session, self.session.user_id, self.records
+        new = session.branches.linked(records, new, self.since, found=self.since is None or self.first > 0)
+        before = _said_before(session, self.thread, self.start)
+        note = _note(session, records, self.steps, task_steps=task_steps, context_ids=before, forked=reached.forked)
+        # one note a turn: that of the question, or of what was answered so far, is part of this one
+        asking = sum(record.turn <= self.asked for record in records)
+        parts = [PENDING.id(*note.source_ids[:end]) for end in range(asking, len(records))]
+        where = {"session_id": session.session_id, "agent_id": session.agent_id}
+        turn_id = message_record_id(session.session_id, self.thread[self.asked])
+        return [
+            *(put_work(user_id, work) for work in works),
+            # not indexed yet: to embed a long answer takes up to a second, which nobody is to wait for
+            *(put(user_id, record, indexed=False) for record in new),
+            put(user_id, note),
+            *reached.marks,
+            *(delete(user_id, PENDING, id_) for id_ in parts),
+            *session.memory.experience.logged(user_id, self.steps, **where, turn_id=turn_id),
+            put(user_id, session.conversation(ended=False)),
+            *speaker_changes(session.memory.store, user_id, new),
+        ]
+
+
+async def _store(turn: _TurnToStore, works: Sequence[Work], task_steps: tuple[str, ...], *, ends: bool) -> bool:
+    """Write a turn in one batch, of which the write itself finds out whether it is there already, if it can.
+
+    Returns:
+        Whether there is anything to be done for it.
+    """
+    session, store, branches = turn.session, turn.session.memory.store, turn.session.branches
+    earlier = turn.thread[: turn.start]
+    guarded = store if len(turn.new) == 1 and isinstance(store, GuardedStore) else None
+    if guarded is not None and ends:
+        expected = branches.expected(earlier, turn.thread[: turn.asked], turn.tip, turn.since)
+        if expected is not None and expected.held is not None:
+            # where the conversation has not moved on, this turn of it is not there
+            changes = turn.changes(turn.new, works, task_steps, expected)
+            written = await _write_if(guarded, changes, expected.held)
+            branches.note(turn.tip if written else None)
+            if written:
+                return True
+    # as after a crash, it may be
+    new = turn.new if guarded is not None else await _unknown(session, turn.new)
+    if not new:
+        if ends:
+            await session.memory.apply([put_work(session.user_id, work) for work in works])
+        return ends
+    reached = await branches.reached(earlier, turn.tip, turn.since) if ends else Reached()
+    changes = turn.changes(new, works, task_steps, reached)
+    written = True
     if guarded is None:
         await session.memory.apply(changes)
     else:
-        unknown = Guard(scope_namespace(user_id, MemoryScope.DIALOG), new[0].id, None)
-        with telemetry.span("write") as measured:
-            measured.set(changes=len(changes))
-            await guarded.abatch_if(changes, unknown)
-    announce(user_id, works)
+        unknown = Guard(scope_namespace(session.user_id, MemoryScope.DIALOG), new[0].id, None)
+        written = await _write_if(guarded, changes, unknown)
+    if ends:
+        branches.note(turn.tip if written else None)
+    return True
+
+
+async def _write_if(store: GuardedStore, changes: Sequence[Change], guard: Guard) -> bool:
+    with telemetry.span("write") as measured:
+        measured.set(changes=len(changes))
+        return await store.abatch_if(changes, guard)
 
 
 async def _unknown(session: Session, new: Sequence[Message]) -> list[Message]:
