@@ -45,6 +45,7 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.poison --json benchmarks/results/poison.json
 	$(BIN)/python -m benchmarks.locomo --data benchmarks/stress --ablate --json benchmarks/results/stress.json \
 	    --save-plots benchmarks/results
+	$(BIN)/python -m benchmarks.embedding --json benchmarks/results/embedding.json
 	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 100000 --json benchmarks/results/tenants.json
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.waiting --json benchmarks/results/waiting.json

@@ -1,4 +1,4 @@
-"""Conversations in LoCoMo's layout, with questions and the turns that answer them."""
+"""Conversations in the layout of LoCoMo or BEAM, with questions and the turns that answer them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ def load(files: Sequence[Path]) -> list[Conversation]:
     """Read conversations.
 
     Args:
-        files: JSON files in LoCoMo's layout; of a folder, all that end in `.json`.
+        files: JSON files in LoCoMo's layout, or with a list of `sessions` in each sample; of a folder, all that end in
+            `.json`.
 
     Returns:
         The conversations that have a question, in order.
@@ -117,7 +118,8 @@ def load(files: Sequence[Path]) -> list[Conversation]:
         for number, sample in enumerate(samples):
             try:
                 owner = f"{len(conversations)}/{file.stem}"
-                conversations.append(_conversation(sample, owner, data_set=data_set, source=file.stem))
+                known = _from_sessions(sample) if "sessions" in sample else sample
+                conversations.append(_conversation(known, owner, data_set=data_set, source=file.stem))
             except KeyError as error:
                 raise ValueError(f"{file}, sample {number}: {error.args[0]!r} is missing") from error
             except (AttributeError, TypeError, ValueError) as error:
@@ -135,6 +137,23 @@ def turn_ids(text: str) -> list[str]:
     (['D8:6', 'D9:17'], ['D1:2'], [])
     """
     return [f"D{int(session)}:{int(turn)}" for session, turn in _TURN_ID.findall(text)]
+
+
+def _from_sessions(sample: dict[str, Any]) -> dict[str, Any]:
+    """Return a sample that lists its `sessions`, as BEAM's do, in LoCoMo's layout; abstentions have no evidence."""
+    said: dict[str, Any] = {"speaker_b": "assistant"}
+    ids: dict[str, str] = {}
+    for number, session in enumerate(sample["sessions"], 1):
+        said[f"session_{number}_date_time"] = session["date"]
+        turns = said[f"session_{number}"] = []
+        for place, turn in enumerate(session["turns"], 1):
+            ids[str(turn["id"])] = f"D{number}:{place}"
+            turns.append({"dia_id": f"D{number}:{place}", "speaker": turn["role"], "text": turn["text"]})
+    questions = [
+        {**entry, "category": entry["type"], "evidence": [ids.get(str(id_), "") for id_ in entry["evidence"]]}
+        for entry in sample["qa"]
+    ]
+    return {"conversation": said, "qa": questions}
 
 
 def _within(path: Path) -> list[Path]:

