@@ -49,7 +49,7 @@ bench: $(INSTALLED) ## Measure, and write the numbers to benchmarks/results
 	$(BIN)/python -m benchmarks.tenants --rows 1000 10000 100000 --json benchmarks/results/tenants.json
 	$(BIN)/python -m benchmarks.overhead --json benchmarks/results/overhead.json --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.waiting --json benchmarks/results/waiting.json
-	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --server
+	$(BIN)/python -m benchmarks.load --json benchmarks/results/load.json --two --save-plots benchmarks/results
 	$(BIN)/python -m benchmarks.thread_storage --json benchmarks/results/thread_storage.json
 	$(BIN)/python -m benchmarks.long_conversation --json benchmarks/results/long_conversation.json
 	$(BIN)/python -m benchmarks.graph_reads --json benchmarks/results/graph_reads.json

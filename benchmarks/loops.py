@@ -19,6 +19,7 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 from langmem import create_manage_memory_tool, create_search_memory_tool
 
+from benchmarks.database_cpu import DatabaseCpu, watch_database
 from benchmarks.filling import fill, in_batches, in_bulk, memories
 from benchmarks.locomo.databases import new_database
 from benchmarks.stand_ins import DIMS, HashEmbeddings, InstantModel, TimedEmbeddings, embed_with, question
@@ -55,6 +56,8 @@ class Turn:
         behind_cpu_ms: What of that this process computed.
         behind_embedding_ms: How much of that the embedder was at work.
         behind_model_calls: Model calls behind it.
+        database_cpu_ms: What the database computed, for the turn and for what was done behind it.
+        behind_database_cpu_ms: How much of that for what was done behind it.
     """
 
     first_token_ms: float
@@ -67,6 +70,8 @@ class Turn:
     behind_cpu_ms: float = 0.0
     behind_embedding_ms: float = 0.0
     behind_model_calls: int = 0
+    database_cpu_ms: float = 0.0
+    behind_database_cpu_ms: float = 0.0
 
 
 @dataclass
@@ -79,6 +84,7 @@ class System:
         model: What answers.
         embedder: What embeds for it.
         small: The model that draws facts; None where nothing is done behind a turn.
+        database: The processor time of the database server; None where it is not known.
     """
 
     name: str
@@ -86,10 +92,12 @@ class System:
     model: InstantModel
     embedder: TimedEmbeddings
     small: InstantModel | None = None
+    database: DatabaseCpu | None = None
     turns: list[Turn] = field(default_factory=list)
 
     async def turn(self, user_id: str, thread: str, said: str) -> Turn:
         """Run a turn, and what follows behind it."""
+        database = await self._database_ms()
         asked, embedding = len(self.model.asked), self.embedder.seconds
         start, computed = time.perf_counter(), time.process_time()
         first = 0.0
@@ -111,6 +119,7 @@ class System:
             embedding_ms=(embedded - embedding) * 1000,
             prompt_tokens=sum(prompts),
             model_calls=len(prompts),
+            database_cpu_ms=(answered := await self._database_ms()) - database,
         )
         self.model.asked.clear()
         if self.small is None:
@@ -118,15 +127,22 @@ class System:
         start, computed = time.perf_counter(), time.process_time()
         if not await drain(_BEHIND_SECONDS):
             raise RuntimeError(f"what {self.name} does behind a turn took more than {_BEHIND_SECONDS:.0f} seconds")
+        end, cpu = time.perf_counter(), time.process_time()
+        all_of_it = await self._database_ms()
         done = replace(
             turn,
-            behind_ms=(time.perf_counter() - start) * 1000,
-            behind_cpu_ms=(time.process_time() - computed) * 1000,
+            behind_ms=(end - start) * 1000,
+            behind_cpu_ms=(cpu - computed) * 1000,
+            database_cpu_ms=all_of_it - database,
+            behind_database_cpu_ms=all_of_it - answered,
             behind_embedding_ms=(self.embedder.seconds - embedded) * 1000,
             behind_model_calls=len(self.small.asked),
         )
         self.small.asked.clear()
         return done
+
+    async def _database_ms(self) -> float:
+        return await self.database.milliseconds() if self.database is not None else 0.0
 
 
 @dataclass(frozen=True)
@@ -200,7 +216,9 @@ async def open_bench() -> AsyncIterator[Bench]:
             AsyncPostgresStore.from_conn_string(urls[1], index=index, pool_config={"min_size": 1, "max_size": 10})
         )
         await peer.setup()
+        database = await stack.enter_async_context(watch_database(server_url))
         systems = [*(_manager(name, storage, embedder) for name in MANAGERS), *_peers(storage, peer, embedder)]
+        systems = [replace(system, database=database) for system in systems]
         yield Bench(systems, storage, peer, embedder, local)
 
 

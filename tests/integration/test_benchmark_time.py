@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import load, overhead
+from benchmarks import overhead
+from benchmarks.load.__main__ import main as load
 
 
 def test_overhead_runs_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -25,18 +26,23 @@ def test_overhead_runs_beside_its_peers(tmp_path: Path, capsys: pytest.CaptureFi
     assert ours["react_mem.stub.30.prompt_tokens"] > ours["react.stub.30.prompt_tokens"]
     assert ours["react_mem.stub.30.first_token_p50_ms"] < ours["react_mem.stub.30.turn_p50_ms"]
     assert ours["react.turn_12.prompt_tokens"] == peers["create_agent"]["turn_12.prompt_tokens"]
+    if Path("/proc/self/schedstat").exists():
+        database = [ours[f"react_mem.stub.30.{name}"] for name in ("database_cpu_ms", "behind_database_cpu_ms")]
+        assert database[0] > database[1] > 0
     assert "One conversation as it grows" in capsys.readouterr().out
 
 
 def test_load_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "load.json"
 
-    load.main(["--json", str(out), "--users", "3", "--turns", "2"])
+    load(["--json", str(out), "--users", "3", "--turns", "2", "--thinking"])
 
-    metrics = json.loads(out.read_text(encoding="utf-8"))["metrics"]
+    result = json.loads(out.read_text(encoding="utf-8"))
+    metrics, peer = result["metrics"], result["peers"]["create_agent"]
     for manager in ("react", "react_mem"):
         assert (metrics[f"{manager}.3.errors"], metrics[f"{manager}.3.degraded"]) == (0, 0)
         assert metrics[f"{manager}.3.turns_per_s"] > 0
         assert metrics[f"{manager}.3.peak_rss_bytes"] > 0
+    assert metrics["react_mem.3.turns"] == metrics["react.3.turns"] == peer["3.turns"] == 6
     assert metrics["react_mem.3.pool_requests"] > metrics["react.3.pool_requests"]
     assert "Users at once" in capsys.readouterr().out

@@ -1,0 +1,1 @@
+"""Many users at once: see `python -m benchmarks.load --help`."""
