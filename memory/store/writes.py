@@ -13,9 +13,10 @@ from psycopg import AsyncConnection, Rollback, errors
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.entries import Entry, term_number
-from react_mem.memory.model.namespaces import owner_of_path
+from react_mem.memory.model.namespaces import is_bookkeeping, owner_of_path
 from react_mem.memory.store import binary
 from react_mem.memory.store.model_guard import check_model
+from react_mem.memory.store.stored_text import to_json
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
@@ -86,6 +87,14 @@ _UPSERT_ROWS = f"""
 _HOLDS = "SELECT value FROM store WHERE owner = %s AND prefix = %s AND key = %s FOR UPDATE"
 
 
+# Without rows of the index, and of one owner, all of it is one statement (see schema/0023_write.sql).
+_WRITE = """
+    SELECT memory_write(
+        %s, %s, %s, %s, %s::jsonb, %s::text[], %s::text[], %s::text[], %s::text[], %b::text[], %s::float8[]
+    ) AS written
+"""
+
+
 class IndexRow(NamedTuple):
     """A row of `store_vectors`: one piece of an item's text, and what it is found by.
 
@@ -145,6 +154,16 @@ class Writes:
     items: list[ItemRow] = field(default_factory=list)
     rows: list[IndexRow] = field(default_factory=list)
 
+    @property
+    def removes(self) -> bool:
+        """Whether rows of the index may go with what is deleted."""
+        return any(not is_bookkeeping(tuple(prefix.split("."))) for prefix, _ in self.deletes)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is of one owner, and little, and the index has no part in it."""
+        return not self.rows and 0 < len(self.deletes) + len(self.items) <= _STATEMENT_ROWS and len(_owners(self)) == 1
+
 
 class Types(NamedTuple):
     """The oids of pgvector's types, which differ from database to database."""
@@ -174,9 +193,24 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
     Raises:
         EmbeddingMismatch: If the database has moved on to another model.
     """
+    if writes.is_small:
+        await _write_at_once(conn, writes, None)
+        return
     async with _of_model(conn, model), conn.pipeline(), conn.transaction():
-        await revise(conn, _owners(writes), removes=bool(writes.deletes))
+        await revise(conn, _owners(writes), removes=writes.removes)
         await _send(conn, writes, types, model)
+
+
+async def _write_at_once(
+    conn: AsyncConnection[DictRow], writes: Writes, held: tuple[str, str, dict[str, Any] | None] | None
+) -> bool:
+    [owner] = {*_owners(writes), *([owner_of_path(held[0])] if held else [])}
+    prefix, key, value = held or (None, None, None)
+    wanted = to_json(value) if value is not None else None
+    gone, items = columns(sorted(writes.deletes), 2), columns(sorted(writes.items, key=_item), 4)
+    cursor = await conn.execute(_WRITE, [owner, writes.removes, prefix, key, wanted, *gone, *items])
+    row = await cursor.fetchone()
+    return bool(row and row["written"])
 
 
 async def write_if(
@@ -197,10 +231,12 @@ async def write_if(
     """
     prefix, key, value = held
     owner = owner_of_path(prefix)
+    if writes.is_small and _owners(writes) <= {owner}:
+        return await _write_at_once(conn, writes, held)
     held_value = False
     # three round trips: what is held now, then everything else, and whether the model is still the same
     async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
-        await revise(conn, {owner, *_owners(writes)}, removes=bool(writes.deletes))
+        await revise(conn, {owner, *_owners(writes)}, removes=writes.removes)
         row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
         held_value = (row["value"] if row else None) == value
         if not held_value:

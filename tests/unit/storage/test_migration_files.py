@@ -21,6 +21,7 @@ RELEASED = {
     "0018_work_due.sql": "d3cf1aa064bcf553",
     "0019_links.sql": "d8df61db6d732919",
     "0020_linked.sql": "2a039821883e4bb2",
+    "0023_write.sql": "642752ccfbe1a121",
 }
 """Every file and the beginning of its SHA-256. A new file adds a line here; no line ever changes."""
 
