@@ -111,6 +111,13 @@ def whole_text(value: Mapping[str, Any]) -> str:
     return text
 
 
+def passage_of(field_name: str, value: Mapping[str, Any]) -> str:
+    """Return the piece of a record's text that an entry stands for; empty where that is all of it."""
+    whole = whole_text(value)
+    piece = piece_of(field_name, whole)
+    return piece if len(piece) < len(whole) else ""
+
+
 def says_i(text: str) -> bool:
     """Return whether a text is in the first person, in a language with a file, with or without diacritics.
 
@@ -133,6 +140,19 @@ def marks_of(value: Mapping[str, Any]) -> set[str]:
     if value.get("speaker"):
         found.add(mark("speaker", value["speaker"]))
     return found
+
+
+def meets(conditions: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    """Return whether a record meets the conditions of a recall, as its marks in the index say it.
+
+    >>> meets({"kind": "fact", "current": {"$ne": False}}, {"kind": "fact"}), meets({"kind": "fact"}, {})
+    (True, False)
+    """
+    marks = marks_of(value)
+    return all(
+        mark(name, expected["$ne"]) not in marks if isinstance(expected, Mapping) else mark(name, expected) in marks
+        for name, expected in conditions.items()
+    )
 
 
 @lru_cache(maxsize=100_000)

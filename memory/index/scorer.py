@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +76,26 @@ def score(
     if not len(texts):
         return RankedHits(texts)
     weights = Weights.of(op, scale)
+    if vector is None or not weights.cosine:
+        return _ranked(op, weights, KnownCosines(texts), corpus)
+    return _ranked(op, weights, _VectorCosines(texts, vector), corpus)
+
+
+def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale) -> RankedHits:
+    """Return what a recall finds by cosines that somebody else has computed.
+
+    Args:
+        known: The cosines, and the index of the op's namespace.
+        op: The recall.
+        scale: What the cosines mean.
+    """
+    weights = Weights.of(op, scale)
+    return _ranked(op, weights, known if weights.cosine else KnownCosines(known.texts))
+
+
+def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corpus | None = None) -> RankedHits:
+    texts = compared.texts
     eligible = _eligible(texts, op, weights)
-    compared = _Compared(texts, vector if weights.cosine else None)
     words = _AskedWords.of(texts, weights, corpus)
     proposed = _proposed(eligible, compared, words, weights)
     if not len(proposed):
@@ -94,7 +111,7 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
         vector: The vector.
         count: How many texts are looked at; an item may have several.
     """
-    compared = _Compared(texts, vector)
+    compared = _VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
     found, exact = compared.nearest(embedded, count)
     best: dict[str, float] = {}
@@ -103,26 +120,21 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
     return list(best.items())
 
 
-class _Compared:
-    """Cosines of all texts with a vector: roughly for all, exactly for some."""
+class KnownCosines:
+    """Cosines of texts with a question.
 
-    def __init__(self, texts: IndexedTexts, vector: Any) -> None:
+    Args:
+        texts: The index.
+        rough: By the text's number, with the rounding of single precision; NaN where there is none. None for none.
+    """
+
+    def __init__(self, texts: IndexedTexts, rough: Floats | None = None) -> None:
         self.texts = texts
-        self._vector = None if vector is None else in_half_precision(vector)
-        self.rough: Floats = np.full(texts.size, np.nan)
-        if self._vector is not None:
-            [self._square] = squared_lengths(self._vector[np.newaxis])
-            if texts.size <= _FEW:
-                self.rough = self.exact(np.arange(texts.size))
-            else:
-                self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
+        self.rough = np.full(texts.size, np.nan) if rough is None else rough
 
     def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts as the database has them, the same for the same vectors."""
-        if self._vector is None:
-            return np.full(len(wanted), np.nan)
-        products = self.texts.exact_products(wanted, self._vector)
-        return cosines(products, self.texts.squares[wanted], self._square)
+        """Return the cosines of some texts, the same for the same vectors."""
+        return self.rough[wanted]
 
     def nearest(self, among: Rows, count: int, least: float = -np.inf) -> tuple[Rows, Floats]:
         """Return the texts that are nearest, with their cosines, the nearest first; those without one last.
@@ -144,6 +156,29 @@ class _Compared:
             among, exact = among[~far], exact[~far]
         order = np.argsort(-_lowest_unknown(exact), kind="stable")[:count]
         return among[order], exact[order]
+
+
+class _VectorCosines(KnownCosines):
+    """Cosines of texts with a vector, exact as the database has them.
+
+    Args:
+        texts: The index.
+        vector: The vector.
+    """
+
+    def __init__(self, texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32]) -> None:
+        super().__init__(texts)
+        self._vector = in_half_precision(vector)
+        [self._square] = squared_lengths(self._vector[np.newaxis])
+        if texts.size <= _FEW:
+            self.rough = self.exact(np.arange(texts.size))
+        else:
+            self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
+
+    def exact(self, wanted: Rows) -> Floats:
+        """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
+        products = self.texts.exact_products(wanted, self._vector)
+        return cosines(products, self.texts.squares[wanted], self._square)
 
 
 @dataclass(frozen=True)
@@ -211,7 +246,7 @@ def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
     return eligible
 
 
-def _proposed(eligible: Mask, compared: _Compared, words: _AskedWords | None, weights: Weights) -> Rows:
+def _proposed(eligible: Mask, compared: KnownCosines, words: _AskedWords | None, weights: Weights) -> Rows:
     """Return the texts that the arms propose."""
     texts = compared.texts
     near = np.flatnonzero(eligible & (compared.rough >= weights.min_cosine - _ROUNDING))
@@ -295,7 +330,7 @@ def _neighbours(own: Rows, conversations: Rows, reach: int) -> tuple[Rows, Mask]
 
 
 def _scored(
-    region: _Region, eligible: Mask, compared: _Compared, words: _AskedWords | None, weights: Weights
+    region: _Region, eligible: Mask, compared: KnownCosines, words: _AskedWords | None, weights: Weights
 ) -> Parts | None:
     """Return what each arm contributes to what is scored."""
     own = np.flatnonzero(region.reached & eligible[region.texts])

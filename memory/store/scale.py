@@ -18,7 +18,7 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 _STORED = "SELECT calibration FROM memory_embedding WHERE name = %s AND calibration IS NOT NULL"
 _STORE = "UPDATE memory_embedding SET calibration = %s::jsonb WHERE name = %s"
 
-_UNMEASURED = Calibration(
+UNMEASURED = Calibration(
     points=((-1, 0), (0.051, 0.5), (0.168, 0.7), (0.285, 0.8), (0.520, 0.9), (1, 1)), separation={}
 )
 """all-MiniLM-L6-v2, as measured: the shape of most models. It separates nothing, so that no threshold is applied until
@@ -80,7 +80,7 @@ class Scale(MeasuredScale):
     @property
     def calibration(self) -> Calibration:
         """Return the calibration known by now, else that of most models."""
-        return self.known() or _UNMEASURED
+        return self.known() or UNMEASURED
 
     async def close(self) -> None:
         """Stop measuring; the next process begins again."""

@@ -1,4 +1,4 @@
-"""A recall on a store that compares vectors only."""
+"""A recall on a store that takes none itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.question import read_question
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.retrieval.any_store import recall
 from tests.support.databases import WordEmbeddings
 
@@ -48,13 +48,14 @@ def keys(answer: Recall) -> list[str]:
     return [recalled.item.key for recalled in answer.found]
 
 
-async def test_the_nearest_come_first_with_what_the_one_arm_contributed(store: InMemoryStore) -> None:
+async def test_the_best_come_first_with_what_each_arm_contributed(store: InMemoryStore) -> None:
     answer = await one(store, op("she drinks green tea"))
     assert keys(answer)[0] == "tea"
     assert sorted(keys(answer)) == sorted(KEPT)
     for recalled in answer.found:
         assert recalled.item.namespace == SPACE
-        assert recalled.arms == {Arm.VECTOR: recalled.item.score}
+        assert sum(recalled.arms.values()) == pytest.approx(recalled.item.score)
+        assert recalled.arms.keys() == ALL_ARMS
         assert recalled.similarity is None
         assert (recalled.passage, recalled.partner) == ("", None)
     scores = [recalled.item.score or 0 for recalled in answer.found]

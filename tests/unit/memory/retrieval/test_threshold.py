@@ -7,19 +7,24 @@ import math
 from datetime import UTC, datetime
 from typing import TypeVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import Embeddings
-from langgraph.store.base import BaseStore, SearchItem
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.question import read_question
+from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.scorer import KnownCosines, score_compared
+from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.retrieval.stock import near_enough
 from react_mem.memory.store.calibration import KNOWN, reference_questions
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
+from tests.support.sql_recall import IndexedRow, columns
 
 SCALE = KNOWN[LOCAL_MODEL]
 NEAR, LIKELY, FAR = "Purring pet at home", "Furry roommate", "Quarterly steel output"
@@ -115,18 +120,19 @@ async def test_the_scale_of_an_embedder_that_nobody_knows_is_measured_behind_the
     assert await found(store, 0.7) == set()
 
 
-@given(
-    scores=st.lists(st.floats(-1, 1), max_size=10),
-    least=st.floats(0, 1),
-    more=st.floats(0, 1),
-)
-def test_a_higher_threshold_never_finds_more(scores: list[float], least: float, more: float) -> None:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    items = [SearchItem(("n",), str(n), {"text": FAR}, now, now, score) for n, score in enumerate(scores)]
+@given(cosines=st.lists(st.floats(-1, 1), min_size=1, max_size=10), least=st.floats(0, 1), more=st.floats(0, 1))
+def test_a_higher_threshold_never_finds_more(cosines: list[float], least: float, more: float) -> None:
+    rows = [IndexedRow(str(n), "text", {}, frozenset({"steel"}), None, 1, None, None) for n in range(len(cosines))]
+    known = KnownCosines(IndexedTexts.of(columns(rows, 0)), np.array(cosines))
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def keys(question: str, similarity: float) -> set[str]:
+        op = RecallOp(("n",), read_question(question, at), {}, 10, similarity=similarity)
+        return {hit.key for hit in score_compared(known, op, SCALE)}
+
     low, high = sorted((least, more))
-    many, few = (near_enough(items, ["cat"], bound, SCALE) for bound in (low, high))
-    assert set(map(id, few)) <= set(map(id, many))
-    assert near_enough(items, ["steel"], 1.0, SCALE) == items
+    assert keys("cat", high) <= keys("cat", low)
+    assert len(keys("steel", 1.0)) == len(cosines)
 
 
 class Compared(Placed):
