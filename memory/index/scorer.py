@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from react_mem.memory.index import fusion
-from react_mem.memory.index.half_precision import Floats, Rows, cosines, in_half_precision, squared_lengths
+from react_mem.memory.index.half_precision import Floats, Rows
+from react_mem.memory.index.known_cosines import ROUNDING, KnownCosines, VectorCosines, highest
 from react_mem.memory.index.ranked_hits import Parts, RankedHits
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME
@@ -25,15 +26,6 @@ Mask = NDArray[np.bool_]
 
 _AROUND = 2
 """Distance of the neighbours of a text that count for it."""
-
-_FEW = 300
-"""Texts up to which all are compared exactly: no more than the neighbourhoods of what would be proposed."""
-
-_ROUNDING = 1e-5
-"""More than a cosine in single precision is off, in whatever order it is added up."""
-
-_TIED = 512
-"""Texts that are compared exactly because they cannot be told from the last that is proposed; of more, any may be."""
 
 _LEAST = 700.0
 """Largest negative exponent of what falls with time; beyond it is nothing anyway."""
@@ -78,7 +70,7 @@ def score(
     weights = Weights.of(op, scale)
     if vector is None or not weights.cosine:
         return _ranked(op, weights, KnownCosines(texts), corpus)
-    return _ranked(op, weights, _VectorCosines(texts, vector), corpus)
+    return _ranked(op, weights, VectorCosines(texts, vector), corpus)
 
 
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale) -> RankedHits:
@@ -111,74 +103,13 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
         vector: The vector.
         count: How many texts are looked at; an item may have several.
     """
-    compared = _VectorCosines(texts, vector)
+    compared = VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
     found, exact = compared.nearest(embedded, count)
     best: dict[str, float] = {}
     for text, cosine in zip(found.tolist(), exact.tolist(), strict=True):
         best.setdefault(texts.key(text), cosine)
     return list(best.items())
-
-
-class KnownCosines:
-    """Cosines of texts with a question.
-
-    Args:
-        texts: The index.
-        rough: By the text's number, with the rounding of single precision; NaN where there is none. None for none.
-    """
-
-    def __init__(self, texts: IndexedTexts, rough: Floats | None = None) -> None:
-        self.texts = texts
-        self.rough = np.full(texts.size, np.nan) if rough is None else rough
-
-    def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts, the same for the same vectors."""
-        return self.rough[wanted]
-
-    def nearest(self, among: Rows, count: int, least: float = -np.inf) -> tuple[Rows, Floats]:
-        """Return the texts that are nearest, with their cosines, the nearest first; those without one last.
-
-        Args:
-            among: The texts to choose from.
-            count: How many.
-            least: The least cosine of a text that has one.
-        """
-        if len(among) > count:
-            rough = _lowest_unknown(self.rough[among])
-            last = np.partition(rough, len(rough) - count)[len(rough) - count]
-            among = among[rough >= last - 2 * _ROUNDING]
-            if len(among) > count + _TIED:
-                among = among[_highest(_lowest_unknown(self.rough[among]), count + _TIED)]
-        exact = self.exact(among)
-        if np.isfinite(least):
-            far = exact < least
-            among, exact = among[~far], exact[~far]
-        order = np.argsort(-_lowest_unknown(exact), kind="stable")[:count]
-        return among[order], exact[order]
-
-
-class _VectorCosines(KnownCosines):
-    """Cosines of texts with a vector, exact as the database has them.
-
-    Args:
-        texts: The index.
-        vector: The vector.
-    """
-
-    def __init__(self, texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32]) -> None:
-        super().__init__(texts)
-        self._vector = in_half_precision(vector)
-        [self._square] = squared_lengths(self._vector[np.newaxis])
-        if texts.size <= _FEW:
-            self.rough = self.exact(np.arange(texts.size))
-        else:
-            self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
-
-    def exact(self, wanted: Rows) -> Floats:
-        """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
-        products = self.texts.exact_products(wanted, self._vector)
-        return cosines(products, self.texts.squares[wanted], self._square)
 
 
 @dataclass(frozen=True)
@@ -249,28 +180,15 @@ def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
 def _proposed(eligible: Mask, compared: KnownCosines, words: _AskedWords | None, weights: Weights) -> Rows:
     """Return the texts that the arms propose."""
     texts = compared.texts
-    near = np.flatnonzero(eligible & (compared.rough >= weights.min_cosine - _ROUNDING))
+    near = np.flatnonzero(eligible & (compared.rough >= weights.min_cosine - ROUNDING))
     proposed = [compared.nearest(near, weights.seeds, weights.min_cosine)[0]]
     if words is not None:
         worded = np.flatnonzero(eligible & (words.sets != 0))
-        proposed.append(worded[_highest(words.scores(worded), weights.seeds)])
+        proposed.append(worded[highest(words.scores(worded), weights.seeds)])
     if len(weights.starts):
         timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
         proposed.append(compared.nearest(timely, weights.seeds)[0])
     return np.concatenate(proposed)
-
-
-def _highest(scores: Floats, count: int) -> Rows:
-    """Return the places of the highest scores, in no order; of equals at the end the first."""
-    if len(scores) <= count:
-        return np.arange(len(scores))
-    last = np.partition(scores, len(scores) - count)[len(scores) - count]
-    above = np.flatnonzero(scores > last)
-    return np.concatenate([above, np.flatnonzero(scores == last)[: count - len(above)]])
-
-
-def _lowest_unknown(cosine: Floats) -> Floats:
-    return np.where(np.isnan(cosine), -np.inf, cosine)
 
 
 def _none_unknown(cosine: Floats) -> Floats:

@@ -16,9 +16,10 @@ import numpy as np
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 
 from react_mem.memory.index.entries import meets, passage_of
+from react_mem.memory.index.known_cosines import KnownCosines
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
-from react_mem.memory.index.scorer import KnownCosines, score_compared
+from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm

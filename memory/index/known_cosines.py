@@ -1,0 +1,99 @@
+"""Cosines of texts with a question: roughly for all, exactly for those that they decide about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from react_mem.memory.index.half_precision import Floats, Rows, cosines, in_half_precision, squared_lengths
+from react_mem.memory.index.texts import IndexedTexts
+
+_FEW = 300
+"""Texts up to which all are compared exactly: no more than the neighbourhoods of what would be proposed."""
+
+ROUNDING = 1e-5
+"""More than a cosine in single precision is off, in whatever order it is added up."""
+
+_TIED = 512
+"""Texts that are compared exactly because they cannot be told from the last that is proposed; of more, any may be."""
+
+
+class KnownCosines:
+    """Cosines of texts with a question.
+
+    Args:
+        texts: The index.
+        rough: By the text's number, with the rounding of single precision; NaN where there is none. None for none.
+    """
+
+    def __init__(self, texts: IndexedTexts, rough: Floats | None = None) -> None:
+        self.texts = texts
+        self.rough = np.full(texts.size, np.nan) if rough is None else rough
+
+    def exact(self, wanted: Rows) -> Floats:
+        """Return the cosines of some texts, the same for the same vectors."""
+        return self.rough[wanted]
+
+    def nearest(self, among: Rows, count: int, least: float = -np.inf) -> tuple[Rows, Floats]:
+        """Return the texts that are nearest, with their cosines, the nearest first; those without one last.
+
+        Args:
+            among: The texts to choose from.
+            count: How many.
+            least: The least cosine of a text that has one.
+        """
+        if len(among) > count:
+            rough = _lowest_unknown(self.rough[among])
+            last = np.partition(rough, len(rough) - count)[len(rough) - count]
+            among = among[rough >= last - 2 * ROUNDING]
+            if len(among) > count + _TIED:
+                among = among[highest(_lowest_unknown(self.rough[among]), count + _TIED)]
+        exact = self.exact(among)
+        if np.isfinite(least):
+            far = exact < least
+            among, exact = among[~far], exact[~far]
+        order = np.argsort(-_lowest_unknown(exact), kind="stable")[:count]
+        return among[order], exact[order]
+
+
+class VectorCosines(KnownCosines):
+    """Cosines of texts with a vector, exact as the database has them.
+
+    Args:
+        texts: The index.
+        vector: The vector.
+    """
+
+    def __init__(self, texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32]) -> None:
+        super().__init__(texts)
+        self._vector = in_half_precision(vector)
+        [self._square] = squared_lengths(self._vector[np.newaxis])
+        if texts.size <= _FEW:
+            self.rough = self.exact(np.arange(texts.size))
+        else:
+            self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
+
+    def exact(self, wanted: Rows) -> Floats:
+        """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
+        products = self.texts.exact_products(wanted, self._vector)
+        return cosines(products, self.texts.squares[wanted], self._square)
+
+
+def highest(scores: Floats, count: int) -> Rows:
+    """Return the places of the highest scores, in no order; of equals at the end the first.
+
+    Args:
+        scores: The scores.
+        count: How many.
+    """
+    if len(scores) <= count:
+        return np.arange(len(scores))
+    last = np.partition(scores, len(scores) - count)[len(scores) - count]
+    above = np.flatnonzero(scores > last)
+    return np.concatenate([above, np.flatnonzero(scores == last)[: count - len(above)]])
+
+
+def _lowest_unknown(cosine: Floats) -> Floats:
+    return np.where(np.isnan(cosine), -np.inf, cosine)
