@@ -91,6 +91,8 @@ class MemoryStore(LanedStore):
         fields: Paths of what is searchable of a value, as in `PostgresIndexConfig`; not of the records of memory, which
             have fields of their own.
         exact_scan_limit: Vectors of a namespace up to which a search compares every one.
+        full_vectors: Whether vectors are stored whole too, as LangGraph's own store searches them; else in half
+            precision alone, by which all are compared here.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class MemoryStore(LanedStore):
         ttl: TTLConfig | None = None,
         fields: Sequence[str] = (),
         exact_scan_limit: int = EXACT_SCAN_LIMIT,
+        full_vectors: bool = True,
     ) -> None:
         index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=list(fields) or ["text"])
         super().__init__(pool, index=index, ttl=ttl)
@@ -108,9 +111,10 @@ class MemoryStore(LanedStore):
         self.embedding = embedding
         self._fields = tuple(fields)
         self.scale = Scale(pool, embedding)
-        self.vectors = DocumentVectors(pool, embedding)
+        self.vectors = DocumentVectors(pool, embedding, full_vectors=full_vectors)
         self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
         self._exact_scan_limit = exact_scan_limit
+        self._full_vectors = full_vectors
         self._types: Types | None = None
 
     async def __aexit__(self, *error: Any) -> None:
@@ -320,7 +324,7 @@ class MemoryStore(LanedStore):
         return writes
 
     def _read_writes(self, puts: Sequence[PutOp]) -> tuple[Writes, list[tuple[str, str, Entry]]]:
-        writes = Writes()
+        writes = Writes(full_vectors=self._full_vectors)
         entries: list[tuple[str, str, Entry]] = []
         # The last write of an item is the one that counts.
         for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():

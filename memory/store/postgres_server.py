@@ -70,7 +70,7 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
         )
         await stack.enter_async_context(pool)
         watch_pool(pool)
-        store = MemoryStore(pool, model, fields=settings.index_fields)
+        store = MemoryStore(pool, model, fields=settings.index_fields, full_vectors=settings.full_vectors)
         await stack.enter_async_context(store)
         yield store
 

@@ -7,7 +7,8 @@ until it is started again (see `model_guard`).
 
 `--to` the model that the database has already brings its index up to date with this version: texts that an older
 version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words,
-and those whose vectors failed by their meaning.
+and those whose vectors failed by their meaning. And with the settings: where STORE_FULL_VECTORS has changed, vectors
+that were stored whole are then stored in half precision alone, or the other way round.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -108,7 +109,8 @@ _INSERT = f"""
     INSERT INTO store_vectors_next (
         owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, created_at, updated_at
     )
-    SELECT new.owner, new.prefix, new.key, new.field_name, new.embedding, new.embedding::halfvec, new.terms,
+    SELECT new.owner, new.prefix, new.key, new.field_name,
+        CASE WHEN %s THEN new.embedding END, new.embedding::halfvec, new.terms,
         new.words::int4[], new.length, new.place, new.said_at, s.created_at, item.updated_at
     FROM {INDEX_ROWS}
         JOIN unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[]) AS item (owner, prefix, key, updated_at)
@@ -132,6 +134,27 @@ _FORGET_LEFTOVERS = """
 """
 
 Connection = AsyncConnection[DictRow]
+
+
+class _Aim(NamedTuple):
+    """A kind of vectors that a database is to have.
+
+    Args:
+        model: What makes them.
+        full_vectors: Whether they are stored whole too.
+        types: The database's oids.
+    """
+
+    model: EmbeddingModel
+    full_vectors: bool
+    types: Types
+
+    @property
+    def named(self) -> str:
+        """What an interrupted run is known by."""
+        return self.model.name if self.full_vectors else f"{self.model.name}, in half precision"
+
+
 _Place = tuple[str, str, str]
 """Cursor of a pass over all items: an owner, a prefix and a key."""
 
@@ -155,10 +178,11 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
         if stored is None:
             return 0
         await upgrade(conn, stored.dims)
-        if (stored.name, stored.dims) == (model.name, model.dims) and not await _lacks_something(conn):
+        same = (stored.name, stored.dims) == (model.name, model.dims)
+        if same and not await _lacks_something(conn, settings.full_vectors):
             return 0
-        await _prepare(conn, model)
-        types = await read_types(conn)
+        aim = _Aim(model, settings.full_vectors, await read_types(conn))
+        await _prepare(conn, aim)
         done = 0
 
         def count(made: int) -> None:
@@ -168,46 +192,47 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
 
         while True:
             # Again for what was written meanwhile, until that is little enough for writers to wait for.
-            while await _pass(conn, model, types, count) > _BATCH:
+            while await _pass(conn, aim, count) > _BATCH:
                 pass
-            if await _swap(conn, model, types, count):
+            if await _swap(conn, aim, count):
                 return done
 
 
-async def _lacks_something(conn: Connection) -> bool:
+async def _lacks_something(conn: Connection, full_vectors: bool) -> bool:
     row = await (
-        await conn.execute("SELECT 1 FROM store_vectors WHERE words IS NULL OR half IS NULL LIMIT 1")
+        await conn.execute(
+            "SELECT 1 FROM store_vectors WHERE words IS NULL OR half IS NULL OR (embedding IS NULL) = %s LIMIT 1",
+            (full_vectors,),
+        )
     ).fetchone()
     return row is not None
 
 
-async def _prepare(conn: Connection, model: EmbeddingModel) -> None:
+async def _prepare(conn: Connection, aim: _Aim) -> None:
     found = await (
         await conn.execute("SELECT obj_description(to_regclass(%s), 'pg_class') AS model", (_NEXT,))
     ).fetchone()
-    if found is not None and found["model"] == model.name:
+    if found is not None and found["model"] == aim.named:
         return
     async with conn.transaction():
         for statement in _NEXT_VECTORS:
-            await conn.execute(of_dims(statement, model.dims).encode())
-        await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(model.name)))
+            await conn.execute(of_dims(statement, aim.model.dims).encode())
+        await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(aim.named)))
 
 
-async def _pass(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> int:
+async def _pass(conn: Connection, aim: _Aim, count: Callable[[int], None]) -> int:
     """Embed every item that is still to be done; return how many vectors that made."""
     total = 0
     place: _Place | None = ("", "", "")
     while place is not None:
-        made, place = await _embed_batch(conn, model, types, place)
+        made, place = await _embed_batch(conn, aim, place)
         total += made
         if made:
             count(made)
     return total
 
 
-async def _embed_batch(
-    conn: Connection, model: EmbeddingModel, types: Types, place: _Place
-) -> tuple[int, _Place | None]:
+async def _embed_batch(conn: Connection, aim: _Aim, place: _Place) -> tuple[int, _Place | None]:
     """Embed the next items that are still to be done; return how many vectors that made, and where it ended."""
     items = await (await conn.execute(_PENDING, (*place, _BATCH))).fetchall()
     entries = [
@@ -218,13 +243,14 @@ async def _embed_batch(
     vectors: list[bytes] = []
     for start in range(0, len(entries), _BATCH):
         texts = [entry.text for _, _, entry in entries[start : start + _BATCH]]
-        vectors += [checked_vector(model, each) for each in await model.embeddings.aembed_documents(texts)]
+        made = await aim.model.embeddings.aembed_documents(texts)
+        vectors += [checked_vector(aim.model, each) for each in made]
     rows = [index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
     indexed = {row[:2] for row in rows}
     empty = [item for item in items if (item["prefix"], item["key"]) not in indexed]
     async with conn.transaction():
         await conn.execute(_CLEAR, _identities(items)[:3])
-        await conn.execute(_INSERT, [*index_columns(rows, types), *_identities(items)])
+        await conn.execute(_INSERT, [aim.full_vectors, *index_columns(rows, aim.types), *_identities(items)])
         await conn.execute(_MARK, _identities(empty))
     last = _place(items[-1]) if len(items) == _BATCH else None
     return len(rows), last
@@ -238,11 +264,11 @@ def _place(item: DictRow) -> _Place:
     return item["owner"], item["prefix"], item["key"]
 
 
-async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Callable[[int], None]) -> bool:
+async def _swap(conn: Connection, aim: _Aim, count: Callable[[int], None]) -> bool:
     """Put the new table in place of the old one, unless something was written by who does not wait for that."""
     async with conn.transaction():
         await wait_for_writers(conn)
-        await _pass(conn, model, types, count)
+        await _pass(conn, aim, count)
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
         if await (await conn.execute(_PENDING, ("", "", "", 1))).fetchone():
             return False
@@ -250,7 +276,9 @@ async def _swap(conn: Connection, model: EmbeddingModel, types: Types, count: Ca
             await conn.execute(statement.encode())
         await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
         await conn.execute("DELETE FROM memory_embedding")
-        await conn.execute("INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (model.name, model.dims))
+        await conn.execute(
+            "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (aim.model.name, aim.model.dims)
+        )
     return True
 
 

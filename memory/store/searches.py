@@ -37,21 +37,23 @@ _SPARE = 20
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 _COLUMNS = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
+_WHOLE = "coalesce(v.embedding, v.half::vector)"
+"""A vector as exact as it is stored; see `StorageSettings.full_vectors`."""
 _EVERY_ONE = """
-    SELECT v.owner, v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v
+    SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM store_vectors v
     WHERE {in_namespace} AND v.half IS NOT NULL
 """
 # Only the distance is computed of every row, and only the nearest are read whole. Among equals the place in the table
 # decides: whatever the number of candidates, they are the first of one order, so that pages neither repeat nor miss.
 _NEAREST = """
-    (SELECT v.owner, v.prefix, v.key, v.embedding, v.ctid AS at FROM (
+    (SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM (
         SELECT v.ctid AS at FROM store_vectors v WHERE {in_namespace} {passes} AND v.half IS NOT NULL
         ORDER BY v.half <=> {vector}::vector::halfvec, v.ctid LIMIT {candidates}
      ) nearest JOIN store_vectors v ON v.ctid = nearest.at)
 """
 # By nothing but the distance: the index knows no other order.
 _NEAREST_BY_INDEX = """
-    (SELECT v.owner, v.prefix, v.key, v.embedding, v.ctid AS at FROM store_vectors v
+    (SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM store_vectors v
      WHERE v.owner = {owner} AND v.prefix = {prefix} {passes}
      ORDER BY v.half <=> {vector}::vector::halfvec LIMIT {candidates})
 """
@@ -148,7 +150,7 @@ def search_statement(
             continue
         vector = vectors[id(target.vector)]
         of_namespace = in_namespace("v", path, parameters)
-        found = _EVERY_ONE.format(in_namespace=of_namespace)
+        found = _EVERY_ONE.format(whole=_WHOLE, in_namespace=of_namespace)
         if bounded:
             found = _nearest(target, path, vector, conditions, parameters)
         more = "FALSE"
@@ -163,9 +165,10 @@ def _nearest(target: Target, path: str, vector: str, conditions: str, parameters
     candidates = parameters.add(_candidates(target.op))
     if not target.indexed:
         of_namespace = in_namespace("v", path, parameters)
-        return _NEAREST.format(in_namespace=of_namespace, passes="", vector=vector, candidates=candidates)
+        return _NEAREST.format(whole=_WHOLE, in_namespace=of_namespace, passes="", vector=vector, candidates=candidates)
     # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
     common = {
+        "whole": _WHOLE,
         "vector": vector,
         "candidates": candidates,
         "passes": _PASSES.format(conditions=conditions) if conditions else "",

@@ -38,7 +38,9 @@ _WAITING = """
     FROM store WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s AND split_part(prefix, '.', 3) = %(pending)s
 """
 _VECTORS = """
-    SELECT count(*) AS count, coalesce(sum(pg_column_size(embedding)), 0)::bigint AS bytes FROM store_vectors
+    SELECT count(*) AS count,
+           coalesce(sum(coalesce(pg_column_size(embedding), 0) + coalesce(pg_column_size(half), 0)), 0)::bigint AS bytes
+    FROM store_vectors
     WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s
 """
 _SERVER = """

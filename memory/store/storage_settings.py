@@ -25,6 +25,7 @@ _FIELDS_BY_VARIABLE = {
     "DATABASE_POOL_MAX": "pool_max",
     "VECTOR_STORE": "vector_store",
     "INDEX_FIELDS": "index_fields",
+    "STORE_FULL_VECTORS": "full_vectors",
 }
 
 
@@ -40,6 +41,8 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
             `package.module:attribute` of what makes it, or the fields of `memory.adapters.VectorIndexSettings`.
         index_fields: Paths of what is searchable of values that an application keeps beside memory, such as `title` or
             `parts[*].text`; by default their `text`, or all of a value that has none. In the environment with commas.
+        full_vectors: Whether vectors are stored whole too, beside those in half precision that memory is searched by.
+            Without, a memory takes 1.5 of 3.3 kB less, and LangGraph's own store finds it by no query.
         pool_min: Connections kept open.
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
@@ -52,6 +55,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
     # an address may hold a password
     vector_store: dict[str, Any] | str | None = Field(None, repr=False)
     index_fields: tuple[str, ...] = ()
+    full_vectors: bool = True
     pool_min: int = Field(1, ge=0)
     pool_max: int = Field(10, ge=1)
 
@@ -79,7 +83,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
-        `VECTOR_STORE`, `INDEX_FIELDS`.
+        `VECTOR_STORE`, `INDEX_FIELDS`, `STORE_FULL_VECTORS`.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.

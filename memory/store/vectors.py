@@ -49,7 +49,7 @@ _MISSING = """
 """
 # what has been written again meanwhile has a vector of its own, or is found by the next pass
 _FILL = """
-    UPDATE store_vectors v SET embedding = made.embedding, half = made.embedding::halfvec,
+    UPDATE store_vectors v SET embedding = CASE WHEN %s THEN made.embedding END, half = made.embedding::halfvec,
         revision = (SELECT o.revision FROM memory_owners o WHERE o.owner = v.owner)
     FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
         AS made (owner, prefix, key, field_name, updated_at, embedding)
@@ -114,11 +114,13 @@ class DocumentVectors:
     Args:
         pool: Connections to its database.
         model: The model that makes them.
+        full_vectors: Whether they are stored whole too, beside those in half precision.
     """
 
-    def __init__(self, pool: Pool, model: EmbeddingModel) -> None:
+    def __init__(self, pool: Pool, model: EmbeddingModel, *, full_vectors: bool = True) -> None:
         self._pool = pool
         self._model = model
+        self._full_vectors = full_vectors
         self._task: asyncio.Task[None] | None = None
         self._lacking = False
         self._not_before = 0.0
@@ -214,7 +216,7 @@ class DocumentVectors:
                 owners = sorted(set(identities[0]))
                 await revise(conn, owners, removes=False)
                 embedded = binary.array((await read_types(conn)).vector, embeddings)
-                await conn.execute(_FILL, [*identities, embedded, owners])
+                await conn.execute(_FILL, [self._full_vectors, *identities, embedded, owners])
                 await check_model(conn, self._model.name)
         return len(filled)
 

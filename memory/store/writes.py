@@ -74,7 +74,8 @@ _UPSERT_ROWS = f"""
         owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, revision,
         created_at, updated_at
     )
-    SELECT owner, prefix, key, field_name, embedding, embedding::halfvec, terms, words::int4[], length, place, said_at,
+    SELECT owner, prefix, key, field_name, CASE WHEN %s THEN embedding END, embedding::halfvec, terms,
+        words::int4[], length, place, said_at,
         (SELECT o.revision FROM memory_owners o WHERE o.owner = new.owner), now(), now()
     FROM {INDEX_ROWS}
     ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
@@ -148,11 +149,13 @@ class Writes:
         deletes: (prefix, key).
         items: What is stored.
         rows: What the index holds of `items`.
+        full_vectors: Whether vectors are stored whole as well, beside those in half precision that are compared.
     """
 
     deletes: list[tuple[str, str]] = field(default_factory=list)
     items: list[ItemRow] = field(default_factory=list)
     rows: list[IndexRow] = field(default_factory=list)
+    full_vectors: bool = True
 
     @property
     def removes(self) -> bool:
@@ -283,7 +286,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
         kept = columns(rows[first:last], _INDEX_COLUMNS)[:3]
         await conn.execute(_DELETE_STALE_ROWS, [owners, *item[:2], distinct, *kept, distinct])
         for entries in _parts(rows[first:last]):
-            await conn.execute(_UPSERT_ROWS, index_columns(entries, types))
+            await conn.execute(_UPSERT_ROWS, [writes.full_vectors, *index_columns(entries, types)])
     if writes.deletes:
         await conn.execute(_LEAVE, (_distinct(writes.deletes),))
     if rows:

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from langchain_core.embeddings import Embeddings
@@ -114,11 +115,11 @@ async def forget_durability(server_url: str, settings: Sequence[str] = ("fsync",
 
 
 @asynccontextmanager
-async def open_memory_store(url: str, model: EmbeddingModel) -> AsyncIterator[MemoryStore]:
-    """Open a store with an embedding model that has no spec."""
-    options = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
-    pool: Pool = AsyncConnectionPool(url, kwargs=options, open=False)
+async def open_memory_store(url: str, model: EmbeddingModel, **options: Any) -> AsyncIterator[MemoryStore]:
+    """Open a store with an embedding model that has no spec, and with options of its own."""
+    connecting = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+    pool: Pool = AsyncConnectionPool(url, kwargs=connecting, open=False)
     async with pool:
-        store = MemoryStore(pool, model)
+        store = MemoryStore(pool, model, **options)
         await store.setup()
         yield store
