@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeVar
 
-from langgraph.store.base import GetOp, Item, Result, SearchOp
+from langgraph.store.base import GetOp, Item, Result, SearchItem, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
@@ -18,6 +22,14 @@ from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
 from react_mem.memory.store.searches import Target, search_statement
+
+_Found = TypeVar("_Found", bound=Item)
+
+_ROWS_AT_ONCE = 200
+"""Rows taken from a result before others have their turn: a millisecond."""
+
+_DECODED_AT_ONCE = 100_000
+"""Bytes of JSON that are decoded on the event loop: a millisecond."""
 
 _GET = """
     SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes
@@ -100,41 +112,40 @@ class Reader:
         )
         async with together:
             recalled = await conn.execute(*recalls) if recalls else None
-            got = await self._send_gets(conn, gets) if gets else None
+            got = await self._send_gets(undecoded(conn), gets) if gets else None
             found = await self._send_searches(conn, targets) if targets else None
             listed = [await conn.execute(query.encode(), parameters) for query, parameters in reads.listing]
         refreshed: list[DictRow] = []
         if got is not None:
-            for row in await got.fetchall():
+            known = await rows_of(got)
+            for row, item in zip(known, await _aside(_decoded, known), strict=True):
                 index, get = gets[row["place"]]
-                results[index] = item_of(row)
+                results[index] = item
                 refreshed += [row] if get.refresh_ttl else []
         if found is not None:
-            rows = await self._search_rows(conn, targets, await found.fetchall())
+            rows = await self._search_rows(conn, targets, await rows_of(found))
             for (index, op), hits in zip(searches, rows, strict=True):
-                results[index] = [scored(item_of(row), row["score"]) for row in hits]
+                results[index] = await _aside(_ranked, hits)
                 refreshed += hits if op.refresh_ttl else []
         for index, cursor in zip(reads.lists, listed, strict=True):
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
         await _refresh(conn, refreshed)
         return await recalled.fetchall() if recalled is not None else []
 
-    async def _send_gets(
-        self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
-    ) -> AsyncCursor[DictRow]:
+    async def _send_gets(self, cursor: AsyncCursor[DictRow], gets: Sequence[tuple[int, GetOp]]) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]
         owners = [owner_of_path(prefix) for prefix in prefixes]
         keys = [op.key for _, op in gets]
         wanted = (list(range(len(gets))), owners, prefixes, keys)
-        return await conn.execute(_GET, (*wanted, sorted(set(owners)), self.omit_expired))
+        return await cursor.execute(_GET, (*wanted, sorted(set(owners)), self.omit_expired))
 
     async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
         statement = self._statement(targets, bounded=True)
         if not any(target.indexed for target in targets):
-            return await conn.execute(*statement)
+            return await undecoded(conn).execute(*statement)
         async with conn.pipeline(), conn.transaction():
             await conn.execute(_INDEX_SCAN)
-            return await conn.execute(*statement)
+            return await undecoded(conn).execute(*statement)
 
     def _statement(self, targets: Sequence[Target], *, bounded: bool) -> tuple[bytes, dict[str, Any]]:
         return search_statement(targets, self.exact_scan_limit, bounded=bounded, omit_expired=self.omit_expired)
@@ -149,7 +160,7 @@ class Reader:
     async def _search_rows(
         self, conn: AsyncConnection[DictRow], targets: Sequence[Target], found: Sequence[DictRow]
     ) -> list[list[DictRow]]:
-        """Sort the rows of the one statement by search, and search again what it has not found all of."""
+        """Return the rows of the one statement by search, and search again what it has not found all of."""
         if any(row["model"] not in (None, self.model) for row in found):
             await check_model(conn, self.model)
         rows = [[row for row in found if row["search"] == target.number] for target in targets]
@@ -158,22 +169,62 @@ class Reader:
                 self.indexes.outgrown(".".join(target.op.namespace_prefix))
         again = [target for target in targets if not target.is_complete(rows[target.number])]
         if again:
-            cursor = await conn.execute(*self._statement(again, bounded=False))
-            more = await cursor.fetchall()
+            more = await rows_of(await undecoded(conn).execute(*self._statement(again, bounded=False)))
             for target in again:
                 rows[target.number] = [row for row in more if row["search"] == target.number]
-        return [sorted(hits, key=_rank) for hits in rows]
+        return rows
 
 
 def item_of(row: DictRow) -> Item:
     """Return the item that a row of `store` holds."""
+    value = row["value"]
     return Item(
         namespace=tuple(row["prefix"].split(".")),
         key=row["key"],
-        value=row["value"],
+        value=json.loads(value) if isinstance(value, bytes) else value,
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+class _Undecoded(Loader):
+    """Leaves JSON as it comes."""
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
+
+
+def undecoded(conn: AsyncConnection[DictRow]) -> AsyncCursor[DictRow]:
+    """Return a cursor whose rows have their JSON as bytes: all of an owner takes seconds to decode."""
+    cursor = conn.cursor()
+    cursor.adapters.register_loader("jsonb", _Undecoded)
+    return cursor
+
+
+async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
+    """Return the rows of a statement; between some and the next, others have their turn on the event loop."""
+    rows = await cursor.fetchmany(_ROWS_AT_ONCE)
+    more = rows
+    while len(more) == _ROWS_AT_ONCE:
+        await asyncio.sleep(0)
+        more = await cursor.fetchmany(_ROWS_AT_ONCE)
+        rows += more
+    return rows
+
+
+async def _aside(decode: Callable[[Sequence[DictRow]], list[_Found]], rows: Sequence[DictRow]) -> list[_Found]:
+    """Decode rows, in a thread if there is much in them."""
+    if sum(len(row["value"]) for row in rows) < _DECODED_AT_ONCE:
+        return decode(rows)
+    return await asyncio.to_thread(decode, rows)
+
+
+def _decoded(rows: Sequence[DictRow]) -> list[Item]:
+    return [item_of(row) for row in rows]
+
+
+def _ranked(rows: Sequence[DictRow]) -> list[SearchItem]:
+    return [scored(item_of(row), row["score"]) for row in sorted(rows, key=_rank)]
 
 
 def _rank(row: DictRow) -> tuple[float, str, str]:
