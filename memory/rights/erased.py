@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore, Item
@@ -17,6 +18,11 @@ from react_mem.memory.store.owned import WHOLE, bookmarks
 from react_mem.memory.work.items import forgotten_work
 
 Checkpointer = BaseCheckpointSaver[Any] | None
+
+_Result = TypeVar("_Result")
+
+_AT_ONCE = 4
+"""Threads that are deleted or looked for at once."""
 
 
 class ErasedSessions(list[str]):
@@ -53,31 +59,43 @@ async def checked(
         session_id: The conversation; None for all of the user.
         threads: The threads that were deleted.
     """
-    written = list(changes)
-    gone = {(change.namespace, change.key) for change in written if change.value is None}
-    erased = [item for item in items if (item.namespace, item.key) in gone]
-    messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
-    receipt = receipt_of(items, written, messages)
+    receipt, erased, asked = await asyncio.to_thread(_removed, items, list(changes))
 
     def says(item: Item) -> bool:
         return session_id is None or item.value.get("session_id") == session_id
 
-    indexed = [kind for kind in KINDS.values() if kind.indexed]
-    # what is known before what was said
-    asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
     more = {
         "threads": _threads(checkpointer, threads),
         "bookkeeping": _bookkeeping(store, user_id, session_id),
     }
-    checks = await read_again(store, user_id, {item.key for item in erased}, says, asked, more)
+    checks = await read_again(store, user_id, erased, says, asked, more)
     return receipt.model_copy(update={"checks": checks})
+
+
+def _removed(items: Sequence[Item], changes: Sequence[Change]) -> tuple[Receipt, frozenset[str], list[str]]:
+    """Return the receipt of writes, the ids of what they remove, and what that said."""
+    gone = {(change.namespace, change.key) for change in changes if change.value is None}
+    erased = [item for item in items if (item.namespace, item.key) in gone]
+    messages = sum(MESSAGE.matches(item.value) and item.value.get("role") == "user" for item in erased)
+    indexed = [kind for kind in KINDS.values() if kind.indexed]
+    # what is known before what was said
+    asked = [str(item.value.get("text") or "") for kind in indexed for item in erased if kind.matches(item.value)]
+    return receipt_of(items, changes, messages), frozenset(item.key for item in erased), asked
 
 
 async def _threads(checkpointer: Checkpointer, threads: Sequence[str]) -> AsyncIterator[Check]:
     if checkpointer is None:
         return
-    states = {id_: await checkpointer.aget_tuple({"configurable": {"thread_id": id_}}) for id_ in threads}
-    yield check("threads", [id_ for id_, state in states.items() if state is not None])
+    states = await few_at_once(lambda id_: checkpointer.aget_tuple({"configurable": {"thread_id": id_}}), threads)
+    yield check("threads", [id_ for id_, state in zip(threads, states, strict=True) if state is not None])
+
+
+async def few_at_once(do: Callable[[str], Awaitable[_Result]], ids: Sequence[str]) -> list[_Result]:
+    """Do something to each of many, a few at a time: others need connections too. Return the results in order."""
+    results: list[_Result] = []
+    for start in range(0, len(ids), _AT_ONCE):
+        results += await asyncio.gather(*map(do, ids[start : start + _AT_ONCE]))
+    return results
 
 
 async def _bookkeeping(store: BaseStore, user_id: str, session_id: str | None) -> AsyncIterator[Check]:

@@ -26,7 +26,7 @@ from react_mem.memory.model.profile_record import Profile, ProfileValue
 from react_mem.memory.model.receipt import Receipt
 from react_mem.memory.model.records import BELIEVED
 from react_mem.memory.retrieval import last_known
-from react_mem.memory.rights.erased import ErasedSessions, checked
+from react_mem.memory.rights.erased import ErasedSessions, checked, few_at_once
 from react_mem.memory.rights.forgotten import without_forgotten
 from react_mem.memory.scopes.profile import split_fields, with_text
 from react_mem.memory.store.owned import WHOLE, bookmarks, everything, set_aside
@@ -55,8 +55,7 @@ async def delete_session(
     items = await everything(store, user_id)
     threads = [session_id] if marks or session_id in sessions_of(items) else []
     if checkpointer is not None:
-        for thread in threads:
-            await checkpointer.adelete_thread(thread)
+        await few_at_once(checkpointer.adelete_thread, threads)
 
     async def step() -> tuple[tuple[list[Item], list[Change]], list[Change]]:
         owned = await everything(store, user_id)
@@ -96,14 +95,13 @@ async def forget_user(store: BaseStore, checkpointer: BaseCheckpointSaver[Any] |
         owned = await everything(store, user_id)
         sessions = list(threads | dict.fromkeys(sessions_of(owned)))
         if checkpointer is not None:
-            for session_id in sessions:
-                await checkpointer.adelete_thread(session_id)
+            await few_at_once(checkpointer.adelete_thread, sessions)
         items = [*owned, *await set_aside(store, user_id)]
-        gone = [PutOp(item.namespace, item.key, None) for item in (*items, *marks)]
+        gone = await asyncio.to_thread(lambda: [PutOp(one.namespace, one.key, None) for one in (*items, *marks)])
         return (sessions, items, gone), [*gone, *await forgotten_work(store, user_id)]
 
     # a worker that has read before this and writes after it finds the revision changed, and nothing left to write
-    sessions, before, changes = await transact(store, user_id, step)
+    sessions, before, changes = await transact(store, user_id, step, erases=True)
     rest = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
     await store.abatch([PutOp(one.namespace, one.key, None) for one in rest if one.namespace[2] in (LINKS, META)])
     forget_caches(store, user_id)

@@ -18,15 +18,14 @@ from react_mem.memory.merging.speakers import speaker_changes
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.records import Message, Record
 from react_mem.memory.scopes.scope import checked
-from react_mem.memory.store.owned import everything
+from react_mem.memory.store.owned import in_pages
 from react_mem.memory.store.transactions import transact
 
 VERSION = 1
 _HEADER = {"format": "react-mem memory", "version": VERSION}
 
 _BATCH = 1_000
-"""Records of one write, and of one step of an export: LangGraph's own PostgreSQL store takes 65,535 parameters at most,
-six a record."""
+"""Records of one write: LangGraph's own PostgreSQL store takes 65,535 parameters at most, six a record."""
 
 
 _Line: TypeAlias = tuple[Record, dict[str, Any]]
@@ -49,17 +48,23 @@ class ImportReport:
 async def export_user(store: BaseStore, user_id: str) -> AsyncIterator[str]:
     """Yield everything that is remembered about a user, a JSON object a line, without line ends.
 
-    It is one snapshot, held in memory: the lines are in the order of their scopes and ids, which no store gives.
+    The lines are in the order of their scopes and ids. Of a large memory a part is held at a time: what is written
+    meanwhile may be among them or not, all else is.
 
     Args:
         store: The store.
         user_id: The owner.
     """
-    yield _line(_HEADER)
-    items = await everything(store, user_id)
-    for start in range(0, len(items), _BATCH):
-        for line in await asyncio.to_thread(_lines, items[start : start + _BATCH]):
+    async for lines in exported(store, user_id):
+        for line in lines:
             yield line
+
+
+async def exported(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[str]]:
+    """Yield the lines of `export_user`, some hundred at a time."""
+    yield [_line(_HEADER)]
+    async for items in in_pages(store, user_id):
+        yield await asyncio.to_thread(_lines, items)
 
 
 async def import_user(store: BaseStore, user_id: str, lines: Iterable[str] | AsyncIterable[str]) -> ImportReport:

@@ -105,9 +105,8 @@ async def read_again(
     checks: list[Check] = []
     until = asyncio.get_running_loop().time() + _PATIENCE
     looks = {
-        "scopes": _scopes(store, user_id, hit),
+        "scopes": _scopes(store, user_id, hit, removed),
         "arms": _arms(store, user_id, hit, asked),
-        "links": _links(store, user_id, removed),
         "caches": _caches(store, user_id, hit),
         "export": _export(store, user_id, hit),
         **more,
@@ -122,16 +121,27 @@ async def read_again(
     return tuple(checks)
 
 
-async def _scopes(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
-    items = [*await everything(store, user_id), *await set_aside(store, user_id)]
-    found = await asyncio.to_thread(lambda: [item for item in items if hit(item)])
-    for name in dict.fromkeys([*map(str, MemoryScope), *sorted({item.namespace[2] for item in items})]):
-        yield check(f"scope {name}", [item.key for item in found if item.namespace[2] == name])
+async def _scopes(store: BaseStore, user_id: str, hit: Says, gone: Collection[str]) -> AsyncIterator[Check]:
+    """Look at every record: whether it says it, and what it is linked to."""
+    owned, aside = await everything(store, user_id), await set_aside(store, user_id)
+
+    def looked_at() -> list[Check]:
+        found: dict[str, list[str]] = {str(scope): [] for scope in MemoryScope}
+        for item in (*owned, *aside):
+            found.setdefault(item.namespace[2], []).extend([item.key] if hit(item) else [])
+        naming = [item.key for item in owned if any(link.target in gone for link in links_of(item.value))]
+        return [*(check(f"scope {name}", keys) for name, keys in found.items()), check("links", naming)]
+
+    for one in await asyncio.to_thread(looked_at):
+        yield one
 
 
 async def _arms(store: BaseStore, user_id: str, hit: Says, asked: Sequence[str]) -> AsyncIterator[Check]:
     speakers = await speakers_of(store, user_id)
-    texts = list(dict.fromkeys(text[:MAX_INDEXED_CHARS] for text in asked if text.strip()))[:_ASKED]
+    texts: dict[str, None] = {}
+    for text in asked:
+        if text.strip() and len(texts) < _ASKED:
+            texts.setdefault(text[:MAX_INDEXED_CHARS])
     questions = [read_question(text, now(), speakers) for text in texts]
     arms = sorted(ALL_ARMS) if isinstance(store, RecallStore) else [Arm.VECTOR]
     for arm in arms:
@@ -157,28 +167,23 @@ async def _arm(
     return check(f"arm {name}", hits, "; ".join(dict.fromkeys(missing)))
 
 
-async def _links(store: BaseStore, user_id: str, gone: Collection[str]) -> AsyncIterator[Check]:
-    items = await everything(store, user_id)
-
-    def naming() -> list[str]:
-        return [item.key for item in items if any(link.target in gone for link in links_of(item.value))]
-
-    yield check("links", await asyncio.to_thread(naming))
-
-
 async def _caches(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
     kept = last_known.kept(store, user_id)
     yield check("cache last_known", [item.id for item in kept if hit(_item(item.payload, str(item.scope), item.id))])
 
 
 async def _export(store: BaseStore, user_id: str, hit: Says) -> AsyncIterator[Check]:
-    lines = [line async for line in portability.export_user(store, user_id)]
+    found: list[str] = []
 
-    def hits() -> list[str]:
-        records = [(one["in"], one["record"]) for one in map(json.loads, lines) if "record" in one]
-        return [str(value.get("id")) for place, value in records if hit(_item(value, place, str(value.get("id"))))]
+    def look(lines: Sequence[str]) -> None:
+        for one in map(json.loads, lines):
+            id_ = str(one.get("record", {}).get("id"))
+            if "record" in one and hit(_item(one["record"], one["in"], id_)):
+                found.append(id_)
 
-    yield check("export", await asyncio.to_thread(hits))
+    async for lines in portability.exported(store, user_id):
+        await asyncio.to_thread(look, lines)
+    yield check("export", found)
 
 
 def _item(value: Mapping[str, Any], scope: str, key: str) -> Item:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol, runtime_checkable
+
 from langgraph.store.base import BaseStore, Item
 
 from react_mem.memory.model.namespaces import (
     ABANDONED,
     LINKS,
     META,
+    Namespace,
     abandoned_namespace,
     owner_namespace,
     terminal_namespace,
@@ -15,6 +19,24 @@ from react_mem.memory.model.namespaces import (
 
 WHOLE = 1_000_000_000
 """No owner has more items. Asked for at once, they are one snapshot; page by page, a write in between moves some."""
+
+
+_PAGE = 200
+"""Items read at once where they are read in parts."""
+
+
+@runtime_checkable
+class PagedStore(Protocol):
+    """A store that can be read in parts, in an order that no write changes."""
+
+    async def apage(self, namespace: Namespace, after: tuple[str, str], limit: int) -> list[Item]:
+        """Return the next items of a namespace and those below it, by their namespaces and keys.
+
+        Args:
+            namespace: The namespace, of one owner.
+            after: The path of the namespace, its labels joined by dots, and the key behind which to begin.
+            limit: Items at most.
+        """
 
 
 async def everything(store: BaseStore, user_id: str) -> list[Item]:
@@ -30,8 +52,23 @@ async def everything(store: BaseStore, user_id: str) -> list[Item]:
         The items, in the order of their namespaces and keys.
     """
     found = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
-    items = [item for item in found if item.namespace[2] not in (ABANDONED, LINKS, META)]
-    return sorted(items, key=lambda item: (item.namespace, item.key))
+    return sorted(filter(_is_record, found), key=lambda item: (item.namespace, item.key))
+
+
+async def in_pages(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[Item]]:
+    """Yield every record of an owner, as `everything` does, in parts; what is written meanwhile may be missing."""
+    if not isinstance(store, PagedStore):
+        items = await everything(store, user_id)
+        for start in range(0, len(items), _PAGE):
+            yield items[start : start + _PAGE]
+        return
+    after = ("", "")
+    while page := await store.apage(owner_namespace(user_id), after, _PAGE):
+        after = ".".join(page[-1].namespace), page[-1].key
+        if kept := [item for item in page if _is_record(item)]:
+            yield kept
+        if len(page) < _PAGE:
+            return
 
 
 async def set_aside(store: BaseStore, user_id: str) -> list[Item]:
@@ -43,3 +80,7 @@ async def set_aside(store: BaseStore, user_id: str) -> list[Item]:
 async def bookmarks(store: BaseStore, user_id: str) -> list[Item]:
     """Return which conversations the terminal would go on with for a user."""
     return list(await store.asearch(terminal_namespace(user_id), limit=WHOLE, refresh_ttl=False))
+
+
+def _is_record(item: Item) -> bool:
+    return item.namespace[2] not in (ABANDONED, LINKS, META)

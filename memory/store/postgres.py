@@ -24,6 +24,7 @@ from typing import Any, Literal, LiteralString, TypeVar, cast
 from langgraph.store.base import (
     NOT_PROVIDED,
     GetOp,
+    Item,
     ListNamespacesOp,
     NotProvided,
     Op,
@@ -58,7 +59,7 @@ from react_mem.memory.store.searches import EXACT_SCAN_LIMIT, check_filter
 from react_mem.memory.store.stored_text import index_entries, storable, to_json
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import ItemRow, Types, Writes, index_rows, read_types, write, write_if
+from react_mem.memory.store.writes import ItemRow, Types, Writes, erase_if, index_rows, read_types, write, write_if
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
@@ -280,6 +281,22 @@ class MemoryStore(LanedStore):
         self.vectors.make_up_soon()
         return True
 
+    async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
+        """Remove all that belongs to the owner of an item, if it has not changed: see `memory.store.transactions`.
+
+        Args:
+            ops: What there was: of its namespaces the indexes may go.
+            guard: What must still hold.
+
+        Returns:
+            Whether it did, and everything was removed; otherwise nothing was.
+        """
+        async with self.pool.connection() as conn:
+            if not await erase_if(conn, (".".join(guard.namespace), guard.key, guard.value)):
+                return False
+            await self.indexes.shrunk(conn, {".".join(op.namespace) for op in ops})
+        return True
+
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
         """Return the keys of a namespace's items that the index holds nothing of, in order.
 
@@ -293,6 +310,11 @@ class MemoryStore(LanedStore):
             asked = (owner_of(namespace), ".".join(namespace), kind, after, limit)
             rows = await (await conn.execute(_UNINDEXED, asked)).fetchall()
         return [row["key"] for row in rows]
+
+    async def apage(self, namespace: tuple[str, ...], after: tuple[str, str], limit: int) -> list[Item]:
+        """Return the next items of a namespace and those below it: see `memory.store.owned.PagedStore`."""
+        async with self.pool.connection() as conn:
+            return await self.reader.page(conn, namespace, after, limit)
 
     async def alinked(
         self, namespaces: Sequence[tuple[str, ...]], ids: Sequence[str]

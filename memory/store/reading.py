@@ -37,6 +37,12 @@ _GET = """
     JOIN store s ON s.owner = wanted.owner AND s.prefix = wanted.prefix AND s.key = wanted.key
     WHERE s.owner = ANY(%s::text[]) AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
 """
+_PAGE = """
+    SELECT s.prefix, s.key, s.value, s.created_at, s.updated_at FROM store s
+    WHERE s.owner = %s AND starts_with(s.prefix, %s) AND (s.prefix, s.key) > (%s, %s)
+        AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
+    ORDER BY s.prefix, s.key LIMIT %s
+"""
 _REFRESH = """
     UPDATE store s SET expires_at = now() + s.ttl_minutes * interval '1 minute'
     FROM unnest(%s::text[], %s::text[], %s::text[]) AS seen (owner, prefix, key)
@@ -131,6 +137,15 @@ class Reader:
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
         await _refresh(conn, refreshed)
         return await recalled.fetchall() if recalled is not None else []
+
+    async def page(
+        self, conn: AsyncConnection[DictRow], namespace: Sequence[str], after: tuple[str, str], limit: int
+    ) -> list[Item]:
+        """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
+        path = ".".join(namespace)
+        asked = (owner_of_path(path), f"{path}.", *after, self.omit_expired, limit)
+        rows = await rows_of(await undecoded(conn).execute(_PAGE, asked))
+        return await _aside(_decoded, rows)
 
     async def _send_gets(self, cursor: AsyncCursor[DictRow], gets: Sequence[tuple[int, GetOp]]) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]

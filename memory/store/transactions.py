@@ -57,6 +57,19 @@ class GuardedStore(Protocol):
         """Write the batch and return True, or write nothing and return False where the guard does not hold."""
 
 
+@runtime_checkable
+class ErasingStore(GuardedStore, Protocol):
+    """A store that can remove all that belongs to an owner at once."""
+
+    async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
+        """Remove all that belongs to the guard's owner and return True, or nothing and return False.
+
+        Args:
+            ops: What there was: of its namespaces the indexes may go.
+            guard: What must still hold.
+        """
+
+
 async def compare_and_set(store: BaseStore, guard: Guard, value: dict[str, Any] | None) -> bool:
     """Replace an item if it still holds what it held; no other item is touched, and it is not indexed.
 
@@ -86,6 +99,8 @@ async def transact(
     store: BaseStore,
     user_id: str,
     step: Callable[[], Awaitable[tuple[Result, Sequence[Change]]]],
+    *,
+    erases: bool = False,
 ) -> Result:
     """Do a step of reading, deciding and writing as if nobody else were there.
 
@@ -96,6 +111,7 @@ async def transact(
         store: The store.
         user_id: The owner of everything that is read and written.
         step: Reads, and returns its result with the writes; it may be called again.
+        erases: Whether the writes remove all that belongs to the owner: a store that can does so at once.
 
     Returns:
         The result of the step whose writes went through.
@@ -112,7 +128,7 @@ async def transact(
         after = {"revision": (before or {}).get("revision", 0) + 1}
         return result, [*changes, PutOp(namespace, REVISION, after, index=False)]
 
-    return await transact_on(store, namespace, REVISION, revised, what="memory of this user")
+    return await transact_on(store, namespace, REVISION, revised, what="memory of this user", erases=erases)
 
 
 async def transact_on(
@@ -122,6 +138,7 @@ async def transact_on(
     step: Callable[[dict[str, Any] | None], Awaitable[tuple[Result, Sequence[Change]]]],
     *,
     what: str,
+    erases: bool = False,
 ) -> Result:
     """Do a step of reading, deciding and writing as if nobody else changed one item meanwhile. See `transact`.
 
@@ -132,6 +149,7 @@ async def transact_on(
         step: Is given what the item holds, None where there is none, and returns its result with the writes, of which
             one changes the item; it may be called again.
         what: What the item stands for, for the error.
+        erases: Whether the writes remove all that belongs to the item's owner.
     """
     lock = lock_of(namespace, key)
     async with lock:
@@ -146,7 +164,8 @@ async def transact_on(
                 return result
             with telemetry.span("write") as measured:
                 measured.set(changes=len(changes))
-                written = await store.abatch_if(changes, Guard(namespace, key, before))
+                write_if = store.aerase_if if erases and isinstance(store, ErasingStore) else store.abatch_if
+                written = await write_if(changes, Guard(namespace, key, before))
             if written:
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret

@@ -248,6 +248,29 @@ async def write_if(
     return held_value
 
 
+async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[str, Any] | None]) -> bool:
+    """Remove all that belongs to an owner if an item of theirs still holds a value; tell whether it did.
+
+    Args:
+        conn: An autocommit connection.
+        held: (prefix, key, value) of the item; None for nothing.
+    """
+    prefix, key, value = held
+    owner = owner_of_path(prefix)
+    held_value = False
+    async with conn.pipeline(), conn.transaction() as transaction:
+        await revise(conn, {owner}, removes=True)
+        row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
+        held_value = (row["value"] if row else None) == value
+        if not held_value:
+            raise Rollback(transaction)
+        # the rows of the index first: by the items they would go one by one
+        await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
+        await conn.execute("DELETE FROM store WHERE owner = %s", (owner,))
+        await conn.execute(_LEAVE, ([owner],))
+    return held_value
+
+
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
     """Raise the revision of owners, whom nobody else writes from now on until the transaction ends.
 
