@@ -58,7 +58,7 @@ class GuardedStore(Protocol):
 
 
 @runtime_checkable
-class ErasingStore(GuardedStore, Protocol):
+class ErasingStore(Protocol):
     """A store that can remove all that belongs to an owner at once."""
 
     async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
@@ -151,6 +151,11 @@ async def transact_on(
         what: What the item stands for, for the error.
         erases: Whether the writes remove all that belongs to the item's owner.
     """
+    write_if: Callable[[Sequence[PutOp], Guard], Awaitable[bool]] | None = None
+    if erases and isinstance(store, ErasingStore):
+        write_if = store.aerase_if
+    elif isinstance(store, GuardedStore):
+        write_if = store.abatch_if
     lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
@@ -159,12 +164,11 @@ async def transact_on(
             result, changes = await step(before)
             if not changes:
                 return result
-            if not isinstance(store, GuardedStore):
+            if write_if is None:
                 await write(store, changes)
                 return result
             with telemetry.span("write") as measured:
                 measured.set(changes=len(changes))
-                write_if = store.aerase_if if erases and isinstance(store, ErasingStore) else store.abatch_if
                 written = await write_if(changes, Guard(namespace, key, before))
             if written:
                 return result

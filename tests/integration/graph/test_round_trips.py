@@ -71,18 +71,18 @@ async def test_forgetting_an_owner_takes_few_statements(database_url: str, with_
     async with counted("memory store", database_url, counts) as store:
         sources = ("m0", "m1", "m2") if with_links else ()
         records = [
-            *(record("message", f"m{turn}", minute=turn, session=f"s{turn // 50}") for turn in range(4_000)),
-            *(record("fact", f"f{number}", *sources) for number in range(4_000)),
+            *(record("message", f"m{turn}", minute=turn, session=f"s{turn // 50}") for turn in range(1_500)),
+            *(record("fact", f"f{number}", *sources) for number in range(1_500)),
         ]
         await store.abatch([put("ann", one, indexed=False) for one in records])
         if isinstance(store, MemoryStore):
             await store.scale.settle()
         counts.clear()
         sessions = await MemoryFacade(store).forget_user("ann")
-        assert (len(sessions), sessions.receipt.problems) == (81, ())
+        assert (len(sessions), sessions.receipt.problems) == (31, ())
         assert await store.asearch(("memory", "ann"), limit=10) == []
-        # eight are the deletes: a thousand records each
-        assert counts["statements"] <= 40
+        # however many records there are
+        assert counts["statements"] <= 30
 
 
 def test_the_index_knows_every_field_that_names_records() -> None:

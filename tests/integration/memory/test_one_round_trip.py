@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -35,16 +35,22 @@ class CountingEmbeddings(WordEmbeddings):
         return await super().aembed_query(text)
 
 
+class CountingCursor(AsyncCursor[Any]):
+    async def execute(self, *args: Any, **kwargs: Any) -> Any:
+        CountingConnection.counts["statements"] += 1
+        if self._conn._pipeline is None:
+            CountingConnection.counts["round trips"] += 1
+        return await super().execute(*args, **kwargs)
+
+
 class CountingConnection(AsyncConnection[Any]):
     """Counts statements, and the round trips they take: those of a pipeline are sent and answered together."""
 
     counts: ClassVar[Counter[str]] = Counter()
 
-    async def execute(self, *args: Any, **kwargs: Any) -> Any:
-        self.counts["statements"] += 1
-        if self._pipeline is None:
-            self.counts["round trips"] += 1
-        return await super().execute(*args, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.cursor_factory = CountingCursor
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[Any]:

@@ -36,7 +36,7 @@ async def test_what_takes_too_long_to_look_at_is_told_and_the_rest_is_forgotten(
         yield ""
 
     monkeypatch.setattr(receipts, "_PATIENCE", 0.2)
-    monkeypatch.setattr(portability, "export_user", hanging)
+    monkeypatch.setattr(portability, "exported", hanging)
     done = await forget_said(memory.store, "ann", "I like green tea")
     assert done.texts == ("I like green tea",)
     assert "export: TimeoutError" in done.receipt.problems
@@ -83,7 +83,7 @@ async def test_the_receipt_of_what_is_not_erased_names_what_is_left(
     memory, threads = await held(InMemoryStore())
 
     async def writes_nothing(
-        _store: BaseStore, _user: str, step: Callable[[], Awaitable[tuple[Any, Sequence[Change]]]]
+        _store: BaseStore, _user: str, step: Callable[[], Awaitable[tuple[Any, Sequence[Change]]]], **_options: bool
     ) -> Any:
         return (await step())[0]
 

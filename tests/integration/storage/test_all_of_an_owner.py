@@ -1,0 +1,126 @@
+"""All of an owner, read, exported and erased: in parts, beside the event loop, and at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from langgraph.store.base import PutOp
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import (
+    meta_namespace,
+    owner_namespace,
+    scope_namespace,
+    terminal_namespace,
+    work_namespace,
+)
+from react_mem.memory.rights.portability import export_user
+from react_mem.memory.store import owned, reading
+from react_mem.memory.store.owned import everything
+from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.transactions import Guard
+
+ANN, BOB = scope_namespace("ann", MemoryScope.SEMANTIC), scope_namespace("bob", MemoryScope.SEMANTIC)
+PLACES = [scope_namespace("ann", scope) for scope in (MemoryScope.SEMANTIC, MemoryScope.DIALOG, MemoryScope.STATE)]
+
+
+async def fill(store: Any, number: int = 120) -> None:
+    """Store records in three scopes, and what is no record."""
+    puts = [
+        PutOp(PLACES[n % 3], f"k{n:03}", {"id": f"k{n:03}", "text": f"{n} " * 400}, index=False) for n in range(number)
+    ]
+    await store.abatch([*puts, PutOp(meta_namespace("ann"), "revision", {"revision": 3}, index=False)])
+
+
+async def test_what_is_read_is_decoded_in_a_thread_and_taken_in_parts(
+    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    item_of = reading.item_of
+
+    def noted(row: Any) -> Any:
+        threads.append(threading.current_thread())
+        return item_of(row)
+
+    await fill(memory_store)
+    monkeypatch.setattr(reading, "item_of", noted)
+    # one that leaves a rest, and one that does not
+    for at_once in (50, 40):
+        monkeypatch.setattr(reading, "_ROWS_AT_ONCE", at_once)
+        assert sorted(item.key for item in await everything(memory_store, "ann")) == [f"k{n:03}" for n in range(120)]
+    assert len(threads) == 2 * 121
+    assert threading.main_thread() not in threads
+
+
+async def test_a_small_answer_is_decoded_where_it_is_read(
+    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory_store.aput(ANN, "k", {"text": "I like tea", "n": [1, None, "é"]})
+
+    async def none(*_arguments: Any) -> Any:
+        raise AssertionError("a thread costs more than ten records")
+
+    monkeypatch.setattr(reading.asyncio, "to_thread", none)
+    assert [item.value["n"] for item in await memory_store.asearch(ANN)] == [[1, None, "é"]]
+
+
+async def test_an_export_holds_a_part_at_a_time(memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    await fill(memory_store)
+    in_memory = InMemoryStore()
+    await fill(in_memory)
+    expected = [line async for line in export_user(in_memory, "ann")]
+    read: list[int] = []
+    page = memory_store.apage
+
+    async def noted(*arguments: Any) -> Any:
+        found = await page(*arguments)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(memory_store, "apage", noted)
+    monkeypatch.setattr(owned, "_PAGE", 10)
+    lines = []
+    async for line in export_user(memory_store, "ann"):
+        lines.append(line)
+        # what has been read and not been handed on
+        assert sum(read) - len(lines) < 10
+    assert lines == expected
+    assert max(read) == 10
+
+
+async def test_an_export_misses_nothing_that_stays(memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    await fill(memory_store)
+    monkeypatch.setattr(owned, "_PAGE", 10)
+    exported = []
+    async for line in export_user(memory_store, "ann"):
+        if len(exported) == 35:
+            # before what is read, and behind it
+            gone = [PutOp(PLACES[1], "k001", None), PutOp(PLACES[2], "k119", None)]
+            await memory_store.abatch([*gone, PutOp(PLACES[1], "k000", {"id": "new"}, index=False)])
+        exported.append(json.loads(line))
+    found = [one["record"]["id"] for one in exported[1:]]
+    assert sorted(found) == [f"k{n:03}" for n in range(119)]
+
+
+async def test_an_owner_is_erased_at_once_and_nobody_else(memory_store: MemoryStore) -> None:
+    await fill(memory_store)
+    await memory_store.aput(ANN, "indexed", {"text": "I like tea"})
+    for place in (work_namespace("ann"), terminal_namespace("ann"), ("users", "ann"), BOB):
+        await memory_store.aput(place, "k", {"text": "I like tea"})
+    stale = Guard(meta_namespace("ann"), "revision", {"revision": 2})
+    assert not await memory_store.aerase_if([], stale)
+    assert len(await everything(memory_store, "ann")) == 121
+    assert await memory_store.aerase_if([], Guard(meta_namespace("ann"), "revision", {"revision": 3}))
+    for place in (owner_namespace("ann"), work_namespace("ann"), terminal_namespace("ann")):
+        assert await memory_store.asearch(place) == []
+    assert [item.key for item in await memory_store.asearch(BOB, query="tea")] == ["k"]
+    assert [item.key for item in await memory_store.asearch(("users", "ann"))] == ["k"]
+    async with memory_store.pool.connection() as conn:
+        left = await (
+            await conn.execute("SELECT owner FROM memory_owners UNION SELECT owner FROM store_vectors")
+        ).fetchall()
+    assert {row["owner"] for row in left} == {"bob", "users.ann"}
