@@ -70,13 +70,17 @@ class VectorCosines(KnownCosines):
         super().__init__(texts)
         self._vector = in_half_precision(vector)
         [self._square] = squared_lengths(self._vector[np.newaxis])
-        if texts.size <= _FEW:
-            self.rough = self.exact(np.arange(texts.size))
+        self._is_exact = texts.size <= _FEW
+        if self._is_exact:
+            self.rough = self._compared(np.arange(texts.size))
         else:
             self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
 
     def exact(self, wanted: Rows) -> Floats:
         """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
+        return self.rough[wanted] if self._is_exact else self._compared(wanted)
+
+    def _compared(self, wanted: Rows) -> Floats:
         products = self.texts.exact_products(wanted, self._vector)
         return cosines(products, self.texts.squares[wanted], self._square)
 
