@@ -22,6 +22,9 @@ _FIRST_RETRY, _LAST_RETRY = 15.0, 3600.0
 _OVERDUE_MS = (3_600_000, 600_000, 60_000, 0)
 """Order when more is due than is looked at: the longest overdue first. A store lists the latest written first."""
 
+_MANY = 1_000
+"""Items that are read where the due ones of few owners fill a page."""
+
 _ALL = 100_000
 
 Clock = Callable[[], float]
@@ -60,12 +63,13 @@ class WorkQueue:
         """Return the time, in milliseconds."""
         return int(self._clock() * 1000)
 
-    async def due(self, agents: Sequence[str], limit: int) -> list[Held]:
+    async def due(self, agents: Sequence[str], limit: int, owners: int = 1) -> list[Held]:
         """Return what is due for some agents, the longest overdue first.
 
         Args:
             agents: The agents.
             limit: How many of each agent, at least, if there are as many.
+            owners: Of how many owners, if more is read to find as many: an owner's items are done one by one.
         """
         at = self.now()
         found = await self._search([(agent, at) for agent in agents], limit)
@@ -73,6 +77,8 @@ class WorkQueue:
         full = [agent for agent, page in zip(agents, found, strict=True) if len(page) == limit]
         if full:
             found += await self._search([(agent, at - late) for agent in full for late in _OVERDUE_MS[:-1]], limit)
+        if full and len({one.user_id for page in found for one in page}) < owners:
+            found += await self._search([(agent, at) for agent in full], _MANY)
         held = {one.place: one for page in found for one in page}
         return sorted(held.values(), key=lambda one: one.work.due_at)
 

@@ -187,20 +187,17 @@ class Worker:
         try:
             with behind_turns():
                 await self._begin()
-                await self._look_on()
+                while not self._closing:
+                    self._bell.clear()
+                    wait = await self._look()
+                    if self._until_idle and self._is_idle():
+                        return
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(wait):
+                            await self._bell.wait()
         finally:
             if self._until_idle:
                 self._end_listening()
-
-    async def _look_on(self) -> None:
-        while not self._closing:
-            self._bell.clear()
-            wait = await self._look()
-            if self._until_idle and self._is_idle():
-                return
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._bell.wait()
 
     def _is_idle(self) -> bool:
         lately = self._loop.time() - self._wanted_at < _IDLE_SECONDS
@@ -220,8 +217,8 @@ class Worker:
             return poll if room == self._concurrency else _PAUSE
         at = self._queue.now()
         try:
-            await self._begin_due(at)
-            if self._loop.time() >= self._look_at or (self._more and not self._known.due(at)):
+            all_begun = await self._begin_due(at)
+            if self._loop.time() >= self._look_at or (self._more and all_begun):
                 self._look_at = self._loop.time() + poll
                 await self._find_due()
                 await self._begin_due(at)
@@ -230,24 +227,28 @@ class Worker:
             self._store_failed(error)
             self._look_at, self._more = self._loop.time() + min(_LONGEST_POLL, poll * 4), False
             return self._look_at - self._loop.time()
-        # what is due and waits for another item of its owner is begun when that ends
         waits = self._look_at - self._loop.time()
-        soonest = self._known.next_due(at)
+        if FRONT.room_for_work(self._concurrency) < self._concurrency:
+            waits = min(waits, _PAUSE)
+        soonest = self._known.next_due()
         return max(0.0, waits if soonest is None else min(waits, (soonest - self._queue.now()) / 1000))
 
     async def _find_due(self) -> None:
         limit = _LOOKED_AT * self._concurrency
-        due = await self._queue.due(list(self._runners.names()), limit)
+        due = await self._queue.due(list(self._runners.names()), limit, owners=2 * self._concurrency)
         self._more = len(due) >= limit
         for held in due:
             if held.place not in self._jobs:
                 self._known.add(held)
 
-    async def _begin_due(self, at: int) -> None:
-        for held in self._known.due(at):
-            if len(self._jobs) >= FRONT.room_for_work(self._concurrency):
-                return
+    async def _begin_due(self, at: int) -> bool:
+        """Begin what is known and due, as far as there is room; tell whether that was all."""
+        while len(self._jobs) < FRONT.room_for_work(self._concurrency):
+            held = self._known.next(at, {owner for owner, _ in self._jobs.values()})
+            if held is None:
+                return True
             await self._start(held)
+        return False
 
     async def _hurry(self) -> None:
         """Begin what is urgent, whether it is due or not."""

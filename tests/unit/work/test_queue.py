@@ -251,3 +251,14 @@ async def test_an_item_goes_only_when_it_was_begun_after_the_last_time_it_was_as
             leases.pop(who)
     clock.seconds += 7200
     assert await due(queue) == ([("ann", "1")] if asked_for else [])
+
+
+async def test_more_is_read_where_one_owners_work_fills_the_page(
+    store: InMemoryStore, queue: WorkQueue, clock: Clock
+) -> None:
+    for number in range(20):
+        await put(store, "ann", work(clock.seconds - 100 + number, str(number)))
+    await put(store, "bob", work(clock.seconds - 1))
+    few = await queue.due(NAMES, 5, owners=1)
+    assert len(few) < 21
+    assert {held.user_id for held in await queue.due(NAMES, 5, owners=2)} == {"ann", "bob"}
