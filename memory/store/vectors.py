@@ -22,6 +22,7 @@ from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.model_guard import check_model
+from react_mem.memory.store.recent_vectors import RecentVectors
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.writes import columns, read_types, revise
@@ -121,6 +122,7 @@ class DocumentVectors:
         self._pool = pool
         self._model = model
         self._full_vectors = full_vectors
+        self._recent = RecentVectors()
         self._task: asyncio.Task[None] | None = None
         self._lacking = False
         self._not_before = 0.0
@@ -143,13 +145,17 @@ class DocumentVectors:
         Args:
             texts: The texts.
         """
-        if texts and time.monotonic() < self._hangs_until:
+        vectors = {text: self._recent.get(text) for text in texts}
+        unknown = [text for text, vector in vectors.items() if vector is None]
+        if unknown and time.monotonic() < self._hangs_until:
             self._lacking = True
-            return dict.fromkeys(texts)
-        vectors, cause = await self._made(list(dict.fromkeys(texts)))
+            return vectors
+        made, cause = await self._made(unknown)
+        self._recent.add(made)
+        vectors |= made
         if cause:
             self._lacking, self._not_before = True, time.monotonic() + _RETRY_SECONDS
-            late = sum(vector is None for vector in vectors.values())
+            late = sum(vector is None for vector in made.values())
             log.warning("%d texts are found by their words only until their vectors are made: %s", late, cause)
         return vectors
 

@@ -102,6 +102,32 @@ FAULTS = {
 }
 
 
+class TestATextThatIsWrittenAgain:
+    async def test_is_not_embedded_again(self, store: MemoryStore, embeddings: Faulty) -> None:
+        asked: list[str] = []
+
+        async def counted(texts: list[str]) -> Any:
+            asked.extend(texts)
+            return embeddings.embed_documents(texts)
+
+        embeddings.fault = counted
+        await put(store, {"dog": "my terrier"})
+        await store.aput(DIALOG, "dog", {"text": "my terrier", "status": "retired"})
+        await put(store, {"dog": "my terrier", "again": "my terrier", "cat": "my cat"})
+        assert asked == ["my terrier", "my cat"]
+        assert await without_vectors(store) == 0
+        assert keys(await recalled(store, "puppy"))[:2] in (["dog", "again"], ["again", "dog"])
+
+    async def test_goes_on_being_found_while_the_embedder_is_away(self, store: MemoryStore, embeddings: Faulty) -> None:
+        await put(store, {"dog": "my terrier"})
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier", "cat": "my cat"})
+        assert await without_vectors(store) == 1
+        embeddings.fault = None
+        await store.amake_up_vectors()
+        assert await without_vectors(store) == 0
+
+
 class TestAnEmbedderThatFails:
     @pytest.mark.parametrize("fault", FAULTS)
     async def test_the_words_are_indexed_at_once(
