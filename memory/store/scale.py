@@ -52,6 +52,11 @@ class MeasuredScale:
             self._measuring = asyncio.create_task(self._find_out())
         return self._known
 
+    async def settle(self) -> None:
+        """Wait until nothing is being measured."""
+        if self._measuring is not None:
+            await asyncio.wait([self._measuring])
+
     async def _find_out(self) -> None:
         try:
             await self._measure()
@@ -86,11 +91,6 @@ class Scale(MeasuredScale):
         """Stop measuring; the next process begins again."""
         if self._measuring is not None:
             self._measuring.cancel()
-            await asyncio.wait([self._measuring])
-
-    async def settle(self) -> None:
-        """Wait until nothing is being measured."""
-        if self._measuring is not None:
             await asyncio.wait([self._measuring])
 
     async def _measure(self) -> None:

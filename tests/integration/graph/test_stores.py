@@ -17,7 +17,9 @@ from react_mem.memory.model.operations import EpisodeDraft, Extraction
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.model.records import Level
 from react_mem.memory.retrieval.alike import note_alike, note_new_alike
+from react_mem.memory.retrieval.stock import StockScale
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.process_state import kept_with
 from react_mem.memory.write.turns import Turns
 from tests.support.linking import assert_whole, documents, links, record, store_records
 from tests.support.stores import STORES, open_any_store
@@ -189,6 +191,9 @@ class TestArm:
     async def test_without_links_nothing_changes(self, store: BaseStore) -> None:
         await MemoryFacade(store).semantic.add(["User drinks green tea"], **OWNER)
         await settled(store)
+        await MemoryFacade(store).read(self.query())
+        for scale in kept_with(store, StockScale).values():
+            await scale.settle()  # what cosines mean is measured behind the first question
         plain = await MemoryFacade(store).read(self.query())
         by_links = await MemoryFacade(store, MemoryPolicy(recall={"arms": ALL_ARMS | {Arm.GRAPH}})).read(self.query())
         assert [(item.id, item.score) for item in by_links] == [(item.id, item.score) for item in plain]
