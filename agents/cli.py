@@ -17,6 +17,7 @@ from react_mem.agents.terminal.arguments import command_line
 from react_mem.agents.terminal.chat import Chat
 from react_mem.agents.terminal.console import Terminal
 from react_mem.agents.terminal.context_view import run_context
+from react_mem.agents.terminal.database_command import run_distribute
 from react_mem.agents.terminal.demo import hold_conversation, run_demo
 from react_mem.agents.terminal.memory import run_memory
 from react_mem.agents.terminal.stats import run_stats
@@ -59,6 +60,8 @@ def _run(arguments: argparse.Namespace, settings: StorageSettings, console: Term
             return run_demo(settings, console)
         case "demo":
             return asyncio.run(hold_conversation(arguments.conversation, arguments.user, settings, console))
+        case "database":
+            return asyncio.run(run_distribute(settings, console))
         case "worker":
             return asyncio.run(run_worker(settings, console))
         case "maintain":

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from react_mem.memory.rights.saying import says as says
     from react_mem.memory.scopes import ExperienceMemoryStore as ExperienceMemoryStore
     from react_mem.memory.store.calibration import reference_questions as reference_questions
+    from react_mem.memory.store.distribute import distribute as distribute
     from react_mem.memory.store.embeddings import embedding_of as embedding_of
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding

@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, settings
 
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.embedded import embedded_database
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
+from tests.support.citus import CITUS_URL, database_on_all
 from tests.support.databases import forget_durability, fresh_database, fresh_memory_store, word_model
 from tests.support.openai_server import openai_server
 
@@ -38,13 +40,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def database_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an embedded server that lives as long as the test session."""
+    """The URL of an embedded server that lives as long as the test session; of a cluster where one is named."""
     data_dir: Path = tmp_path_factory.mktemp("postgres")
     with asyncio.Runner() as runner:
-        server = embedded_database(data_dir)
+        server = database_on_all() if CITUS_URL else embedded_database(data_dir)
         url = runner.run(server.__aenter__())
         try:
-            runner.run(forget_durability(url))
+            if not CITUS_URL:
+                runner.run(forget_durability(url))
             yield url
         finally:
             runner.run(server.__aexit__(None, None, None))
@@ -62,6 +65,9 @@ async def storage(database_url: str) -> AsyncIterator[Storage]:
     """Open storage on an empty database, with the local embedding model."""
     settings = StorageSettings.model_validate({"database_url": database_url, "embedding": "local"})
     async with open_storage(settings) as opened:
+        if CITUS_URL:
+            async with opened.pool.connection() as conn:
+                await distribute_tables(conn, lambda done: None)
         yield opened
 
 

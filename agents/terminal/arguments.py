@@ -39,6 +39,10 @@ def command_line() -> argparse.ArgumentParser:
     context.add_argument("--json", action="store_true", help="print JSON")
     _add_stats(commands.add_parser("stats", help="what memory holds, and how database, models and server do"))
     commands.add_parser("worker", help="do the work behind the turns of every agent, until it is stopped")
+    database = commands.add_parser("database", help="what is done with the database as a whole")
+    database.add_subparsers(dest="verb", required=True).add_parser(
+        "distribute", help="spread the tables over the nodes of a Citus cluster, each owner's rows on one of them"
+    )
     maintain = commands.add_parser("maintain", help="do now what is done when a conversation has gone quiet, and end")
     maintain.add_argument("--user", type=_user_id, help="only this user's memory; everybody's by default")
     return parser

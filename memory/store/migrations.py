@@ -24,6 +24,7 @@ from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
+from react_mem.memory.store.distribution import keep_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.migration_steps import at_once, has_steps, patiently, run_steps
 
@@ -161,6 +162,7 @@ async def _bring_up_to_date(conn: Connection, dims: int, model: EmbeddingModel |
 
     while (left := await patiently(conn, start, apply)) is not None:
         await run_steps(conn, *left)
+    await keep_distributed(conn)
 
 
 async def _apply_theirs(conn: Connection, dims: int, *, checkpoints: bool) -> None:

@@ -17,7 +17,8 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -33,7 +34,16 @@ from react_mem.memory.store.postgres_server import connected
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.vectors import checked_vector
-from react_mem.memory.store.writes import INDEX_ROWS, Types, columns, index_columns, index_row, read_types
+from react_mem.memory.store.writes import (
+    INDEX_ROWS,
+    IndexRow,
+    Types,
+    by_owner,
+    columns,
+    index_columns,
+    index_row,
+    read_types,
+)
 
 _BATCH = 100
 """Items a call of the model: what an interruption costs at most, and within every provider's limit."""
@@ -76,7 +86,7 @@ _SWAP_VECTORS: Sequence[str] = (
     "DROP TABLE store_vectors",
     "ALTER TABLE store_vectors_next RENAME TO store_vectors",
     *(
-        f"ALTER INDEX store_vectors_next_{name} RENAME TO store_vectors_{name}"
+        f"ALTER INDEX IF EXISTS store_vectors_next_{name} RENAME TO store_vectors_{name}"
         for name in ("owner_key", "entry_key", "revision_idx", "place_idx")
     ),
     "ALTER TABLE store_vectors RENAME CONSTRAINT store_vectors_next_item_fkey TO store_vectors_item_fkey",
@@ -99,9 +109,10 @@ _PENDING = """
     )
     ORDER BY v.owner, v.prefix, v.key LIMIT %s
 """
+# Each of these is about one owner, whose rows are on one node of a cluster.
 _CLEAR = """
-    DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[], %s::text[]) AS item (owner, prefix, key)
-    WHERE n.owner = item.owner AND n.prefix = item.prefix AND n.key = item.key
+    DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[]) AS item (prefix, key)
+    WHERE n.owner = %s AND n.prefix = item.prefix AND n.key = item.key
 """
 # What was deleted since it was read stays deleted: its row is not there. What somebody is about to delete is left for
 # the next pass: who deletes it may be waiting for the table of the vectors.
@@ -109,22 +120,22 @@ _INSERT = f"""
     INSERT INTO store_vectors_next (
         owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, created_at, updated_at
     )
-    SELECT new.owner, new.prefix, new.key, new.field_name,
+    SELECT s.owner, new.prefix, new.key, new.field_name,
         CASE WHEN %s THEN new.embedding END, new.embedding::halfvec, new.terms,
         new.words::int4[], new.length, new.place, new.said_at, s.created_at, item.updated_at
     FROM {INDEX_ROWS}
-        JOIN unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[]) AS item (owner, prefix, key, updated_at)
-            ON item.owner = new.owner AND item.prefix = new.prefix AND item.key = new.key
-        JOIN store s ON s.owner = new.owner AND s.prefix = new.prefix AND s.key = new.key
+        JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+            ON item.prefix = new.prefix AND item.key = new.key
+        JOIN store s ON s.owner = %s AND s.prefix = new.prefix AND s.key = new.key
     FOR KEY SHARE OF s SKIP LOCKED
 """  # noqa: S608 - of literals
 # An item that has nothing to embed any more is marked as done by a row without a vector: the stock store leaves the
 # vectors of such items behind.
 _MARK = """
     INSERT INTO store_vectors_next (owner, prefix, key, field_name, updated_at)
-    SELECT item.owner, item.prefix, item.key, '', item.updated_at
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[]) AS item (owner, prefix, key, updated_at)
-        JOIN store s ON s.owner = item.owner AND s.prefix = item.prefix AND s.key = item.key
+    SELECT s.owner, item.prefix, item.key, '', item.updated_at
+    FROM unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
+        JOIN store s ON s.owner = %s AND s.prefix = item.prefix AND s.key = item.key
     FOR KEY SHARE OF s SKIP LOCKED
 """
 _FORGET_LEFTOVERS = """
@@ -157,6 +168,8 @@ class _Aim(NamedTuple):
 
 _Place = tuple[str, str, str]
 """Cursor of a pass over all items: an owner, a prefix and a key."""
+_Dated = tuple[str, str, datetime]
+"""A prefix, a key, and when the vectors of the item were written."""
 
 
 async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
@@ -245,19 +258,23 @@ async def _embed_batch(conn: Connection, aim: _Aim, place: _Place) -> tuple[int,
         texts = [entry.text for _, _, entry in entries[start : start + _BATCH]]
         made = await aim.model.embeddings.aembed_documents(texts)
         vectors += [checked_vector(aim.model, each) for each in made]
-    rows = [index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True)]
-    indexed = {row[:2] for row in rows}
-    empty = [item for item in items if (item["prefix"], item["key"]) not in indexed]
+    rows = by_owner(index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True))
     async with conn.transaction():
-        await conn.execute(_CLEAR, _identities(items)[:3])
-        await conn.execute(_INSERT, [aim.full_vectors, *index_columns(rows, aim.types), *_identities(items)])
-        await conn.execute(_MARK, _identities(empty))
+        for owner, embedded in by_owner((item["prefix"], item["key"], item["updated_at"]) for item in items).items():
+            await _put_in_next(conn, aim, owner, embedded, rows.get(owner, []))
     last = _place(items[-1]) if len(items) == _BATCH else None
-    return len(rows), last
+    return len(entries), last
 
 
-def _identities(items: Sequence[DictRow]) -> list[Any]:
-    return columns([(*_place(item), item["updated_at"]) for item in items], 4)
+async def _put_in_next(
+    conn: Connection, aim: _Aim, owner: str, items: Sequence[_Dated], rows: Sequence[IndexRow]
+) -> None:
+    indexed = {row[:2] for row in rows}
+    empty = [item for item in items if item[:2] not in indexed]
+    await conn.execute(_CLEAR, [*columns(items, 3)[:2], owner])
+    await conn.execute(_INSERT, [aim.full_vectors, *index_columns(rows, aim.types), *columns(items, 3), owner])
+    if empty:
+        await conn.execute(_MARK, [*columns(empty, 3), owner])
 
 
 def _place(item: DictRow) -> _Place:

@@ -47,10 +47,18 @@ _EVERY_ONE = """
 # decides: whatever the number of candidates, they are the first of one order, so that pages neither repeat nor miss.
 _NEAREST = """
     (SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM (
-        SELECT v.ctid AS at FROM store_vectors v WHERE {in_namespace} {passes} AND v.half IS NOT NULL
+        SELECT {row} FROM store_vectors v WHERE {in_namespace} {passes} AND v.half IS NOT NULL
         ORDER BY v.half <=> {vector}::vector::halfvec, v.ctid LIMIT {candidates}
-     ) nearest JOIN store_vectors v ON v.ctid = nearest.at)
+     ) nearest JOIN store_vectors v ON {same_row})
 """
+# The place in the table is the quickest way back to a row. On a cluster it means something on one node alone: where the
+# search is not about one owner, the key is taken.
+_PLACE = ("v.ctid AS at", "v.ctid = nearest.at AND v.owner = {owner}")
+_KEY = (
+    "v.owner, v.prefix, v.key, v.field_name",
+    "v.owner = nearest.owner AND v.prefix = nearest.prefix AND v.key = nearest.key "
+    "AND v.field_name = nearest.field_name",
+)
 # By nothing but the distance: the index knows no other order.
 _NEAREST_BY_INDEX = """
     (SELECT v.owner, v.prefix, v.key, {whole} AS embedding, v.ctid AS at FROM store_vectors v
@@ -68,10 +76,10 @@ _BY_DISTANCE = """
             min(near.at) AS at, max(near.taken) AS taken
         FROM (SELECT found.*, count(*) OVER () AS taken FROM ({found}) found) near {join}
         GROUP BY near.owner, near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
-     ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key)
+     ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key{of_owner})
 """
 _ITEM = "JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key"
-_MORE = "EXISTS (SELECT FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
+_MORE = "EXISTS (SELECT 1 FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
 _BY_TIME = """
     (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns}, NULL::float8 AS score
      FROM store s WHERE {in_namespace} {conditions}
@@ -156,16 +164,24 @@ def search_statement(
         more = "FALSE"
         if target.measured:
             more = _MORE.format(in_namespace=of_namespace, limit=parameters.add(limit))
-        join = _ITEM + conditions if conditions else ""
-        parts.append(_BY_DISTANCE.format(**common, found=found, vector=vector, join=join, more=more))
+        owner = owner_within(path)
+        # said of each table, so that a cluster sees that all is on one node
+        of_owner = "" if owner is None else f" AND s.owner = {parameters.add(owner)}"
+        join = _ITEM + of_owner + conditions if conditions else ""
+        own = {"of_owner": of_owner, "join": join, "more": more}
+        parts.append(_BY_DISTANCE.format(**common, **own, found=found, vector=vector))
     return " UNION ALL ".join(parts).encode(), parameters.values
 
 
 def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
     candidates = parameters.add(_candidates(target.op))
+    owner = owner_within(path)
+    row, same_row = _KEY if owner is None else (_PLACE[0], _PLACE[1].format(owner=parameters.add(owner)))
+    found = {"row": row, "same_row": same_row}
     if not target.indexed:
         of_namespace = in_namespace("v", path, parameters)
-        return _NEAREST.format(whole=_WHOLE, in_namespace=of_namespace, passes="", vector=vector, candidates=candidates)
+        own = {"whole": _WHOLE, "passes": "", "vector": vector, "candidates": candidates}
+        return _NEAREST.format(**own, **found, in_namespace=of_namespace)
     # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
     common = {
         "whole": _WHOLE,
@@ -178,7 +194,7 @@ def _nearest(target: Target, path: str, vector: str, conditions: str, parameters
         _NEAREST_BY_INDEX.format(**common, owner=parameters.add(owner_of_path(prefix)), prefix=parameters.add(prefix))
         for prefix in target.indexed
     ]
-    return " UNION ALL ".join([*parts, _NEAREST.format(**common, in_namespace=others)])
+    return " UNION ALL ".join([*parts, _NEAREST.format(**common, **found, in_namespace=others)])
 
 
 def check_filter(conditions: dict[str, Any] | None) -> None:

@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 
 from react_mem.memory.model.namespaces import PENDING, ROOT, owner_namespace
 from react_mem.memory.model.states import MAX_FAILURES
+from react_mem.memory.store.distribution import is_distributed
 from react_mem.memory.store.migrations import StoredEmbedding, stored_embedding, table_exists
 
 _TABLES = {
@@ -49,6 +50,8 @@ _SERVER = """
            (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
            pg_database_size(current_database()) AS bytes
 """
+_SIZE = "SELECT coalesce(pg_total_relation_size(to_regclass(%(table)s)), 0)::bigint AS size"
+_SIZE_ON_ALL_NODES = "SELECT coalesce(citus_total_relation_size(to_regclass(%(table)s)), 0)::bigint AS size"
 
 
 @dataclass(frozen=True)
@@ -158,8 +161,10 @@ async def statistics(conn: AsyncConnection[DictRow], user_id: str | None = None)
     disk: dict[str, int] = {}
     threads = None
     if user_id is None:
+        # of a table on several nodes, this one holds nothing
+        size = _SIZE_ON_ALL_NODES if await is_distributed(conn) else _SIZE
         for what, tables in _TABLES.items():
-            disk[what] = sum([await _size(conn, table) for table in tables])
+            disk[what] = sum([(await _row(conn, size, {"table": table}))["size"] for table in tables])
         if await table_exists(conn, "checkpoints"):
             threads = (await _row(conn, "SELECT count(DISTINCT thread_id) AS count FROM checkpoints", {}))["count"]
     return Statistics(
@@ -181,13 +186,6 @@ async def _server(conn: AsyncConnection[DictRow]) -> Server:
     seconds = time.perf_counter() - started
     row = await _row(conn, _SERVER, {})
     return Server(**{**row, "pgvector": row["pgvector"] or ""}, seconds=seconds)
-
-
-async def _size(conn: AsyncConnection[DictRow], table: str) -> int:
-    row = await _row(
-        conn, "SELECT coalesce(pg_total_relation_size(to_regclass(%(table)s)), 0) AS size", {"table": table}
-    )
-    return int(row["size"])
 
 
 async def _row(conn: AsyncConnection[DictRow], statement: str, parameters: dict[str, object]) -> DictRow:

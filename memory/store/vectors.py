@@ -25,7 +25,7 @@ from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.recent_vectors import RecentVectors
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
-from react_mem.memory.store.writes import columns, read_types, revise
+from react_mem.memory.store.writes import by_owner, columns, read_types, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -51,10 +51,10 @@ _MISSING = """
 # what has been written again meanwhile has a vector of its own, or is found by the next pass
 _FILL = """
     UPDATE store_vectors v SET embedding = CASE WHEN %s THEN made.embedding END, half = made.embedding::halfvec,
-        revision = (SELECT o.revision FROM memory_owners o WHERE o.owner = v.owner)
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
-        AS made (owner, prefix, key, field_name, updated_at, embedding)
-    WHERE v.owner = ANY(%s::text[]) AND v.owner = made.owner AND v.prefix = made.prefix AND v.key = made.key
+        revision = o.revision
+    FROM memory_owners o, unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
+        AS made (prefix, key, field_name, updated_at, embedding)
+    WHERE v.owner = %s AND o.owner = v.owner AND v.prefix = made.prefix AND v.key = made.key
         AND v.field_name = made.field_name AND v.updated_at = made.updated_at AND v.half IS NULL
 """
 
@@ -215,14 +215,16 @@ class DocumentVectors:
         for place, text in texts.items():
             row, vector = rows[place], vectors[text]
             if vector is not None:
-                filled.append((*_place(row), row["updated_at"], vector))
+                filled.append((*_place(row)[1:], row["updated_at"], vector))
         if filled:
             async with self._pool.connection() as conn, conn.transaction():
-                *identities, embeddings = columns(filled, 6)
-                owners = sorted(set(identities[0]))
-                await revise(conn, owners, removes=False)
-                embedded = binary.array((await read_types(conn)).vector, embeddings)
-                await conn.execute(_FILL, [self._full_vectors, *identities, embedded, owners])
+                owned = by_owner(filled)
+                await revise(conn, owned, removes=False)
+                types = await read_types(conn)
+                for owner, rows_of_owner in owned.items():
+                    *identities, embeddings = columns(rows_of_owner, 5)
+                    embedded = binary.array(types.vector, embeddings)
+                    await conn.execute(_FILL, [self._full_vectors, *identities, embedded, owner])
                 await check_model(conn, self._model.name)
         return len(filled)
 

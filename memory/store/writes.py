@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,56 +28,59 @@ _REVISE = """
     INSERT INTO memory_owners AS o (owner) VALUES {rows} ON CONFLICT (owner) DO UPDATE
         SET revision = o.revision + 1, removed = CASE WHEN %s THEN o.revision + 1 ELSE o.removed END
 """
-# Arrays: a statement takes 65,535 parameters at most, and an array is one. Sorted by item, so that two batches over the
-# same items lock them in the same order.
+# Each of these is about one owner, whose rows are on one node of a cluster: that it is, the database sees by the
+# parameter alone. Arrays: a statement takes 65,535 parameters at most, and an array is one. Sorted by item, so that two
+# batches over the same items lock them in the same order.
 _DELETE = """
-    DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS gone (owner, prefix, key)
-    WHERE s.owner = ANY(%s::text[]) AND s.owner = gone.owner AND s.prefix = gone.prefix AND s.key = gone.key
+    DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
+    WHERE s.owner = %s AND s.prefix = gone.prefix AND s.key = gone.key
 """
 # The row of an owner goes with the last item: what is forgotten leaves no trace.
 _LEAVE = """
     DELETE FROM memory_owners o
-    WHERE o.owner = ANY(%s::text[]) AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner)
+    WHERE o.owner = %s AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner AND s.owner = %s)
 """
-# Values in binary form: of an array as text each quotation mark and backslash costs a microsecond, and JSON has many.
+# Inserted beside the owner's row, which this transaction has written before: a cluster sends that to one node, and rows
+# out of nothing it would collect and send about. Values in binary form: of an array as text each quotation mark and
+# backslash costs a microsecond, and JSON has many.
 _UPSERT = """
     INSERT INTO store (owner, prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
-    SELECT owner, prefix, key, value::jsonb, now(), now(), now() + ttl * interval '1 minute', ttl
-    FROM unnest(%s::text[], %s::text[], %s::text[], %b::text[], %s::float8[]) AS new (owner, prefix, key, value, ttl)
+    SELECT o.owner, new.prefix, new.key, new.value::jsonb, now(), now(), now() + new.ttl * interval '1 minute', new.ttl
+    FROM memory_owners o
+        CROSS JOIN unnest(%s::text[], %s::text[], %b::text[], %s::float8[]) AS new (prefix, key, value, ttl)
+    WHERE o.owner = %s
     ON CONFLICT (owner, prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
         expires_at = excluded.expires_at, ttl_minutes = excluded.ttl_minutes
 """
 # Of an item that is written, every row goes that is not written again: what it no longer says is not found.
 _DELETE_STALE_ROWS = """
     WITH gone AS (
-        DELETE FROM store_vectors v USING unnest(%s::text[], %s::text[], %s::text[]) AS written (owner, prefix, key)
-        WHERE v.owner = ANY(%s::text[]) AND v.owner = written.owner AND v.prefix = written.prefix
-            AND v.key = written.key AND NOT EXISTS (
-                SELECT FROM unnest(%s::text[], %s::text[], %s::text[]) AS kept (prefix, key, field_name)
-                WHERE kept.prefix = v.prefix AND kept.key = v.key AND kept.field_name = v.field_name
-            )
+        DELETE FROM store_vectors v USING unnest(%s::text[], %s::text[]) AS written (prefix, key)
+        WHERE v.owner = %s AND v.prefix = written.prefix AND v.key = written.key AND NOT EXISTS (
+            SELECT FROM unnest(%s::text[], %s::text[], %s::text[]) AS kept (prefix, key, field_name)
+            WHERE kept.prefix = v.prefix AND kept.key = v.key AND kept.field_name = v.field_name
+        )
         RETURNING v.owner
     )
-    UPDATE memory_owners o SET removed = o.revision
-    WHERE o.owner = ANY(%s::text[]) AND o.owner IN (SELECT gone.owner FROM gone)
+    UPDATE memory_owners o SET removed = o.revision WHERE o.owner = %s AND EXISTS (SELECT FROM gone)
 """
 INDEX_ROWS: LiteralString = """
     unnest(
-        %s::text[], %s::text[], %s::text[], %s::text[], %s::vector[], %s::sparsevec[], %b::text[], %s::real[],
-        %s::bigint[], %s::timestamptz[]
-    ) AS new (owner, prefix, key, field_name, embedding, terms, words, length, place, said_at)
+        %s::text[], %s::text[], %s::text[], %s::vector[], %s::sparsevec[], %b::text[], %s::real[], %s::bigint[],
+        %s::timestamptz[]
+    ) AS new (prefix, key, field_name, embedding, terms, words, length, place, said_at)
 """
-"""Rows as `index_columns` gives them."""
+"""Rows of one owner, as `index_columns` gives them."""
 # Stamped with the owner's revision, which this transaction has raised.
 _UPSERT_ROWS = f"""
     INSERT INTO store_vectors (
         owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, revision,
         created_at, updated_at
     )
-    SELECT owner, prefix, key, field_name, CASE WHEN %s THEN embedding END, embedding::halfvec, terms,
-        words::int4[], length, place, said_at,
-        (SELECT o.revision FROM memory_owners o WHERE o.owner = new.owner), now(), now()
-    FROM {INDEX_ROWS}
+    SELECT o.owner, new.prefix, new.key, new.field_name, CASE WHEN %s THEN new.embedding END, new.embedding::halfvec,
+        new.terms, new.words::int4[], new.length, new.place, new.said_at, o.revision, now(), now()
+    FROM memory_owners o CROSS JOIN {INDEX_ROWS}
+    WHERE o.owner = %s
     ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
         terms = excluded.terms, words = excluded.words, length = excluded.length, place = excluded.place,
         said_at = excluded.said_at, revision = excluded.revision, updated_at = excluded.updated_at
@@ -267,7 +270,7 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         # the rows of the index first: by the items they would go one by one
         await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
         await conn.execute("DELETE FROM store WHERE owner = %s", (owner,))
-        await conn.execute(_LEAVE, ([owner],))
+        await conn.execute(_LEAVE, (owner, owner))
     return held_value
 
 
@@ -297,40 +300,49 @@ async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator
 
 
 async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
-    items = sorted(writes.items, key=_item)
-    rows = sorted(writes.rows, key=_item)
-    for gone in _parts(sorted(writes.deletes)):
-        await conn.execute(_DELETE, [*_identities(gone), _distinct(gone)])
-    for part in _parts(items):
-        owners, *item = _with_owners(part, 4)
-        distinct = _distinct(part)
-        await conn.execute(_UPSERT, [owners, *item])
-        first, last = bisect_left(rows, part[0][:2], key=_item), bisect_right(rows, part[-1][:2], key=_item)
-        kept = columns(rows[first:last], _INDEX_COLUMNS)[:3]
-        await conn.execute(_DELETE_STALE_ROWS, [owners, *item[:2], distinct, *kept, distinct])
-        for entries in _parts(rows[first:last]):
-            await conn.execute(_UPSERT_ROWS, [writes.full_vectors, *index_columns(entries, types)])
-    if writes.deletes:
-        await conn.execute(_LEAVE, (_distinct(writes.deletes),))
+    deletes, items, rows = by_owner(writes.deletes), by_owner(writes.items), by_owner(writes.rows)
+    for owner in sorted({*deletes, *items}):
+        for gone in _parts(sorted(deletes.get(owner, ()))):
+            await conn.execute(_DELETE, [*columns(gone, 2), owner])
+        if owner in items:
+            put = rows.get(owner, [])
+            await _send_items(conn, owner, items[owner], put, types, full_vectors=writes.full_vectors)
+        if owner in deletes:
+            await conn.execute(_LEAVE, (owner, owner))
     if rows:
         await check_model(conn, model)
 
 
+async def _send_items(
+    conn: AsyncConnection[DictRow],
+    owner: str,
+    items: Sequence[ItemRow],
+    rows: Sequence[IndexRow],
+    types: Types,
+    *,
+    full_vectors: bool,
+) -> None:
+    of_items = sorted(rows, key=_item)
+    for part in _parts(sorted(items, key=_item)):
+        written = columns(part, 4)
+        await conn.execute(_UPSERT, [*written, owner])
+        first, last = bisect_left(of_items, part[0][:2], key=_item), bisect_right(of_items, part[-1][:2], key=_item)
+        kept = columns(of_items[first:last], _INDEX_COLUMNS)[:3]
+        await conn.execute(_DELETE_STALE_ROWS, [*written[:2], owner, *kept, owner])
+        for entries in _parts(of_items[first:last]):
+            await conn.execute(_UPSERT_ROWS, [full_vectors, *index_columns(entries, types), owner])
+
+
 def _owners(writes: Writes) -> set[str]:
-    return {*_distinct(writes.deletes), *_distinct(writes.items)}
+    return {*by_owner(writes.deletes), *by_owner(writes.items)}
 
 
-def _distinct(rows: Sequence[tuple[Any, ...]]) -> list[str]:
-    return sorted({owner_of_path(row[0]) for row in rows})
-
-
-def _identities(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    return _with_owners(rows, 2)
-
-
-def _with_owners(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
-    found = columns(rows, width)
-    return [[owner_of_path(prefix) for prefix in found[0]], *found]
+def by_owner(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
+    """Return rows that begin with a prefix, by the owner of that, in order."""
+    found: dict[str, list[_Row]] = {}
+    for row in rows:
+        found.setdefault(owner_of_path(row[0]), []).append(row)
+    return found
 
 
 def _item(row: ItemRow | IndexRow) -> tuple[str, str]:
@@ -352,9 +364,9 @@ def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, 
 
 def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
     """Return rows as the parameters of `INDEX_ROWS`."""
-    owner, prefix, key, name, embedding, terms, *others = _with_owners(rows, _INDEX_COLUMNS)
+    prefix, key, name, embedding, terms, *others = columns(rows, _INDEX_COLUMNS)
     return [
-        *(owner, prefix, key, name),
+        *(prefix, key, name),
         *(binary.array(types.vector, embedding), binary.array(types.sparsevec, terms)),
         *others,
     ]

@@ -17,8 +17,10 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
 
+from react_mem.memory.store.distribution import distribute_tables
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore, Pool
+from tests.support.citus import CITUS_URL, schema_on_all
 
 
 class WordEmbeddings(Embeddings):
@@ -66,6 +68,10 @@ async def fresh_database(server_url: str, template: str = "template1") -> AsyncI
         server_url: The server.
         template: The database to copy.
     """
+    if CITUS_URL:
+        async with schema_on_all(server_url) as url:
+            yield url
+        return
     name = f"test_{uuid.uuid4().hex}"
     async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
         # Copying files is twice as fast as logging them for a database that nobody has to recover.
@@ -93,7 +99,9 @@ async def fresh_memory_store(server_url: str, embeddings: Embeddings | None = No
     model = word_model()
     if embeddings is not None:
         model = replace(model, embeddings=embeddings)
-    if server_url not in _templates:
+    if CITUS_URL:
+        _templates[server_url] = ""  # of a distributed database there are no copies
+    elif server_url not in _templates:
         template = f"template_{uuid.uuid4().hex}"
         async with await AsyncConnection.connect(server_url, autocommit=True) as conn:
             await conn.execute(SQL("CREATE DATABASE {}").format(Identifier(template)))
@@ -115,11 +123,21 @@ async def forget_durability(server_url: str, settings: Sequence[str] = ("fsync",
 
 
 @asynccontextmanager
-async def open_memory_store(url: str, model: EmbeddingModel, **options: Any) -> AsyncIterator[MemoryStore]:
-    """Open a store with an embedding model that has no spec, and with options of its own."""
+async def open_pool(url: str) -> AsyncIterator[Pool]:
+    """Open connections as the product makes them."""
     connecting = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
     pool: Pool = AsyncConnectionPool(url, kwargs=connecting, open=False)
     async with pool:
+        yield pool
+
+
+@asynccontextmanager
+async def open_memory_store(url: str, model: EmbeddingModel, **options: Any) -> AsyncIterator[MemoryStore]:
+    """Open a store with an embedding model that has no spec, and with options of its own."""
+    async with open_pool(url) as pool:
         store = MemoryStore(pool, model, **options)
         await store.setup()
+        if CITUS_URL:
+            async with pool.connection() as conn:
+                await distribute_tables(conn, lambda done: None)
         yield store

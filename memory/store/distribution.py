@@ -1,0 +1,228 @@
+"""The database's tables over the nodes of a Citus cluster, each owner's rows on one of them.
+
+What belongs to an owner is distributed by owner, and lies together; a thread's checkpoints are by thread; what is small
+is everywhere. It is done in two steps, and either can be done again: what an interrupted one has left behind is done by
+the next. First goes what only one server can have: LangGraph's own store cannot write from then on. Then all tables are
+distributed in one transaction, in which reads go on and writes wait.
+
+A database that is distributed stays so: after its tables were brought up to date, what is new among them is distributed
+too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, LiteralString, NamedTuple
+
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier
+
+from react_mem.errors import StorageError
+from react_mem.memory.store.checkpointer import check_distributable
+from react_mem.memory.store.migration_steps import patiently
+
+Connection = AsyncConnection[DictRow]
+Report = Callable[[str], None]
+
+REFERENCE = "everywhere"
+"""Column of a table that is small, and whole on each node."""
+
+TABLES: Mapping[str, str] = {
+    **dict.fromkeys(
+        (
+            "memory_embedding",
+            "memory_migrations",
+            "memory_migration_steps",
+            "store_migrations",
+            "vector_migrations",
+            "checkpoint_migrations",
+        ),
+        REFERENCE,
+    ),
+    **dict.fromkeys(("memory_owners", "store", "store_vectors"), "owner"),
+    **dict.fromkeys(("checkpoints", "checkpoint_blobs", "checkpoint_writes"), "thread_id"),
+}
+"""The column that each table is distributed by; the first of a column is what the others lie beside."""
+
+_IS_DISTRIBUTED = "SELECT to_regclass('pg_dist_partition') IS NOT NULL AS citus"
+_STATE = """
+    SELECT c.relname AS name, p.logicalrelid IS NOT NULL AS distributed, p.partmethod::text AS method,
+        CASE WHEN p.partmethod = 'h' THEN column_to_column_name(p.logicalrelid, p.partkey) END AS "column",
+        CASE WHEN p.logicalrelid IS NULL THEN 0 ELSE pg_relation_size(c.oid) END AS left_behind
+    FROM pg_class c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[]) AND c.relkind = 'r'
+"""
+# A unique index without the column that rows are distributed by, and triggers, are of one server.
+_TRIGGERS = """
+    SELECT t.tgname AS name, c.relname AS on FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT t.tgisinternal AND c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[])
+"""
+_UNIQUE = """
+    SELECT i.indexrelid::regclass::text AS name, c.relname AS on, array_agg(a.attname::text) AS columns
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+    WHERE i.indisunique AND NOT i.indisprimary AND c.relnamespace = current_schema()::regnamespace
+        AND c.relname = ANY(%s::text[])
+    GROUP BY i.indexrelid, c.relname
+"""
+# What reads one owner's rows is run where they are; on distributed tables a plan for any owner cannot be made.
+_FUNCTIONS = """
+    SELECT p.oid::regprocedure::text AS name, p.proargnames[1] AS owner, p.proconfig::text[] AS config, EXISTS (
+        SELECT FROM pg_dist_object o WHERE o.objid = p.oid AND o.distribution_argument_index IS NOT NULL
+    ) AS sent
+    FROM pg_proc p
+    WHERE p.pronamespace = current_schema()::regnamespace AND p.proname ~ '^memory_'
+        AND p.proargnames[1] IN ('owner', 'whose')
+"""
+
+
+class _Table(NamedTuple):
+    """A table as it stands.
+
+    Args:
+        name: Its name.
+        distributed: Whether it is distributed or on all nodes.
+        method: Citus's letter for how.
+        column: The column that it is distributed by.
+        left_behind: Bytes of its rows from before, which nobody sees any more.
+    """
+
+    name: str
+    distributed: bool
+    method: Literal["h", "n"] | None
+    column: str | None
+    left_behind: int
+
+    @property
+    def is_right(self) -> bool:
+        """Return whether it is as it is to be."""
+        by = self.column if self.method == "h" else REFERENCE if self.method == "n" else None
+        return by == TABLES[self.name]
+
+
+async def is_distributed(conn: Connection) -> bool:
+    """Return whether this database's memories are on the nodes of a cluster."""
+    row = await (await conn.execute(_IS_DISTRIBUTED)).fetchone()
+    if row is None or not row["citus"]:
+        return False
+    return any(table.name == "store" and table.distributed for table in await _tables(conn))
+
+
+async def keep_distributed(conn: Connection) -> None:
+    """Distribute what is new among the tables of a database that is distributed; nothing happens to another."""
+    if await is_distributed(conn):
+        await distribute_tables(conn, lambda done: None)
+
+
+async def distribute_tables(conn: Connection, report: Report) -> None:
+    """Distribute the tables that are not, and adapt what goes with them. Writes wait until it is done.
+
+    Args:
+        conn: An autocommit connection to the coordinator of a cluster that can: see `distribute`.
+        report: Is told each step that was necessary.
+
+    Raises:
+        StorageError: If a table cannot be distributed; the message says why.
+    """
+    tables = await _tables(conn)
+    for table in tables:
+        if table.distributed and not table.is_right:
+            by = table.column or "no column"
+            raise StorageError(
+                f"The table {table.name} is distributed by {by} already, and must be by {TABLES[table.name]}. Undo it "
+                f"with SELECT undistribute_table('{table.name}'), and run this again."
+            )
+    if any(TABLES[table.name] == "thread_id" for table in tables):
+        check_distributable()
+    try:
+        await _drop_what_one_server_has(conn, report)
+        await _distribute(conn, [table.name for table in tables if not table.distributed], report)
+        await _send_functions(conn, report)
+        for table in await _tables(conn):
+            if table.left_behind:
+                await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (table.name,))
+                report(f"{table.name}: {table.left_behind / 1e6:,.1f} MB of the coordinator's disk given back")
+    except (errors.FeatureNotSupported, errors.InsufficientPrivilege, errors.LockNotAvailable) as error:
+        raise StorageError(
+            f"The tables cannot be distributed: {error.diag.message_primary}. What was done is kept; run this again "
+            "when that is mended."
+        ) from error
+
+
+async def _tables(conn: Connection) -> list[_Table]:
+    rows = await (await conn.execute(_STATE, (list(TABLES),))).fetchall()
+    found = {row["name"]: _Table(**row) for row in rows}
+    return [found[name] for name in TABLES if name in found]
+
+
+async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
+    triggers = await (await conn.execute(_TRIGGERS, (list(TABLES),))).fetchall()
+    indexes = await (await conn.execute(_UNIQUE, (list(TABLES),))).fetchall()
+    spare = [row for row in indexes if TABLES[row["on"]] not in (REFERENCE, *row["columns"])]
+    if not triggers and not spare:
+        return
+
+    async def drop() -> None:
+        for row in triggers:
+            await conn.execute(SQL("DROP TRIGGER {} ON {}").format(Identifier(row["name"]), Identifier(row["on"])))
+        for row in spare:
+            await conn.execute(f"DROP INDEX {row['name']}".encode())
+
+    await patiently(conn, _nothing, drop)
+    report(f"dropped what only one server has: {', '.join(row['name'] for row in [*triggers, *spare])}")
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def _distribute(conn: Connection, names: Iterable[str], report: Report) -> None:
+    wanted = list(names)
+    if not wanted:
+        return
+    done = []
+    async with conn.transaction():
+        # each table through one connection a node, so that all can be in one transaction
+        await conn.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE)")
+        await conn.execute("SELECT set_config('client_min_messages', 'warning', TRUE)")
+        for name in wanted:
+            done.append(await _distribute_one(conn, name))
+    for line in done:
+        report(line)
+
+
+async def _distribute_one(conn: Connection, name: str) -> str:
+    column = TABLES[name]
+    if column == REFERENCE:
+        await conn.execute("SELECT create_reference_table(%s::regclass)", (name,))
+        return f"{name}: on every node"
+    beside = next(table for table in TABLES if TABLES[table] == column)
+    statement: LiteralString = "SELECT create_distributed_table(%s::regclass, %s, colocate_with => %s)"
+    await conn.execute(statement, (name, column, "none" if name == beside else beside))
+    row: dict[str, Any] | None = await (
+        await conn.execute(SQL("SELECT count(*) AS rows FROM {}").format(Identifier(name)))
+    ).fetchone()
+    return f"{name}: {row['rows'] if row else 0:,} rows by {column}"
+
+
+async def _send_functions(conn: Connection, report: Report) -> None:
+    path = await (await conn.execute("SELECT current_schema() AS own")).fetchone()
+    assert path is not None  # noqa: S101 - a SELECT without FROM has one row
+    for row in await (await conn.execute(_FUNCTIONS)).fetchall():
+        custom = "plan_cache_mode=force_custom_plan" in (row["config"] or [])
+        if custom and row["sent"]:
+            continue
+        name: LiteralString = row["name"]
+        async with conn.transaction():
+            await conn.execute(SQL("ALTER FUNCTION {} SET plan_cache_mode = force_custom_plan").format(SQL(name)))
+            # a node looks for the tables on a path of its own
+            await conn.execute(
+                SQL("ALTER FUNCTION {} SET search_path = {}, public").format(SQL(name), Identifier(path["own"]))
+            )
+            if not row["sent"]:
+                await conn.execute(
+                    "SELECT create_distributed_function(%s::regprocedure, %s, colocate_with => 'store')",
+                    (name, row["owner"]),
+                )
+        report(f"{name}: run where the owner's rows are")

@@ -1,0 +1,189 @@
+"""The tables over the nodes of a Citus cluster: what is refused, and what is the same there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langgraph.store.base import PutOp, SearchOp
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from react_mem.agents.cli import main
+from react_mem.errors import StorageError
+from react_mem.memory.store import StorageSettings, distribution
+from react_mem.memory.store.distribute import distribute
+from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.migrations import migrate
+from react_mem.memory.store.postgres import MemoryStore, Pool
+from react_mem.memory.store.statistics import statistics
+from tests.support.citus import needs_citus, nodes, one_server
+from tests.support.databases import open_pool
+
+USERS = [f"user{number}" for number in range(12)]
+_OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+
+
+def settings_of(url: str) -> StorageSettings:
+    return StorageSettings.model_validate({"database_url": url})
+
+
+@pytest.fixture
+async def conn(database_url: str, words: EmbeddingModel) -> AsyncIterator[AsyncConnection[DictRow]]:
+    """A connection to a database with the newest tables, on one server."""
+    async with await AsyncConnection[DictRow].connect(database_url, **_OPTIONS) as opened:
+        await migrate(opened, words, checkpoints=True)
+        yield opened
+
+
+@pytest.fixture
+async def filled(
+    conn: AsyncConnection[DictRow], database_url: str, words: EmbeddingModel
+) -> AsyncIterator[MemoryStore]:
+    """A store on it, with memories of a few users."""
+    pool: Pool
+    async with open_pool(database_url) as pool, MemoryStore(pool, words) as store:
+        await store.abatch(
+            [
+                PutOp(("memory", user, "semantic"), f"fact{n}", {"kind": "fact", "text": f"{user} likes tea {n}"})
+                for user in USERS
+                for n in range(5)
+            ]
+        )
+        await store.aput(("notes",), "one", {"text": "an application's own"})
+        yield store
+
+
+async def everything(store: MemoryStore) -> list[Any]:
+    """Return what reads of all kinds give."""
+    own = [SearchOp(("memory", user), query=f"tea {n}", limit=3) for user in USERS for n in range(2)]
+    across = [SearchOp(("memory",), limit=100), SearchOp(("memory",), query="likes tea 3", limit=20), SearchOp(())]
+    found: list[Any] = await store.abatch([*own, *across])
+    shown = [sorted((i.namespace, i.key, i.value["text"], i.score or 0) for i in items) for items in found]
+    return [shown, await store.alist_namespaces(max_depth=2), await store.alist_namespaces(prefix=("notes",))]
+
+
+@one_server
+async def test_one_server_is_refused_and_stays_as_it_is(
+    filled: MemoryStore, conn: AsyncConnection[DictRow], database_url: str
+) -> None:
+    before = await everything(filled)
+    with pytest.raises(StorageError, match="has no Citus"):
+        await distribute(settings_of(database_url), pytest.fail)
+    assert not await is_distributed(conn)
+    assert await everything(filled) == before
+
+
+def test_the_embedded_database_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    assert main(["database", "distribute"]) == 2
+    assert "set DATABASE_URL to the coordinator" in " ".join(capsys.readouterr().err.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_every_table_is_known(conn: AsyncConnection[DictRow]) -> None:
+    rows = await (
+        await conn.execute("SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()")
+    ).fetchall()
+    assert {row["name"] for row in rows} == set(TABLES)
+
+
+async def test_the_key_of_each_table_begins_with_what_it_is_distributed_by(conn: AsyncConnection[DictRow]) -> None:
+    rows = await (
+        await conn.execute(
+            "SELECT c.relname AS name, a.attname AS first FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid "
+            "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0] "
+            "WHERE i.indisprimary AND c.relnamespace = current_schema()::regnamespace"
+        )
+    ).fetchall()
+    found = {row["name"]: row["first"] for row in rows}
+    assert {name: found[name] for name, by in TABLES.items() if by != distribution.REFERENCE} == {
+        name: by for name, by in TABLES.items() if by != distribution.REFERENCE
+    }
+
+
+@needs_citus
+async def test_all_is_read_as_before_and_each_owner_is_on_one_node(
+    filled: MemoryStore, conn: AsyncConnection[DictRow], database_url: str
+) -> None:
+    before = await everything(filled)
+    said: list[str] = []
+    await distribute(settings_of(database_url), said.append)
+    assert await is_distributed(conn)
+    assert await everything(filled) == before
+    assert any(line.startswith("store: 61 rows by owner") for line in said)
+    # once more is nothing more, and so is another start
+    await distribute(settings_of(database_url), pytest.fail)
+    await migrate(conn, filled.embedding, checkpoints=True)
+    assert await everything(filled) == before
+    placed = await (
+        await conn.execute("SELECT logicalrelid::text AS name, colocationid AS together FROM pg_dist_partition")
+    ).fetchall()
+    together = {row["name"]: row["together"] for row in placed}
+    assert together["store"] == together["store_vectors"] == together["memory_owners"]
+    assert together["checkpoints"] == together["checkpoint_blobs"] == together["checkpoint_writes"]
+    disk = (await statistics(conn)).disk
+    assert disk["memories"] > 0
+    assert disk["threads"] > 0
+
+
+@needs_citus
+async def test_what_an_interruption_leaves_is_done_by_the_next_run(
+    filled: MemoryStore, conn: AsyncConnection[DictRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await everything(filled)
+    for step in ("_distribute_one", "_distribute", "_send_functions"):
+        real = getattr(distribution, step)
+
+        async def dies(*arguments: Any, real: Any = real) -> Any:
+            await real(*arguments)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(distribution, step, dies)
+            with pytest.raises(KeyboardInterrupt):
+                await distribute_tables(conn, lambda done: None)
+        assert await everything(filled) == before
+    await distribute_tables(conn, lambda done: None)
+    await distribute_tables(conn, pytest.fail)
+    assert await everything(filled) == before
+
+
+@needs_citus
+async def test_what_is_written_meanwhile_is_kept(filled: MemoryStore, database_url: str) -> None:
+    stop = asyncio.Event()
+    written: list[tuple[str, str]] = []
+
+    async def write(user: str) -> None:
+        while not stop.is_set():
+            key = f"meanwhile{len(written)}"
+            await filled.aput(("memory", user, "semantic"), f"{user}{key}", {"kind": "fact", "text": f"{user} {key}"})
+            written.append((user, f"{user}{key}"))
+
+    writers = [asyncio.create_task(write(user)) for user in USERS[:3]]
+    try:
+        await distribute(settings_of(database_url), lambda done: None)
+        enough = len(written) + 10
+        async with asyncio.timeout(60):
+            while len(written) < enough:  # noqa: ASYNC110 - the writers tell nobody
+                await asyncio.sleep(0.01)
+    finally:
+        stop.set()
+        await asyncio.gather(*writers)
+    kept = {(item.namespace[1], item.key) for item in await filled.asearch(("memory",), limit=100_000)}
+    assert set(written) <= kept
+
+
+@needs_citus
+async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[DictRow]) -> None:
+    _, worker, *_ = await nodes(database_url)
+    url = worker.url(conn.info.dbname) + "?" + database_url.partition("?")[2]
+    with pytest.raises(StorageError, match="is a worker of the cluster"):
+        await distribute(settings_of(url), pytest.fail)
