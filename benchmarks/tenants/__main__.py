@@ -27,7 +27,7 @@ from benchmarks.report import Metrics, environment, print_table, write_json
 from benchmarks.tenants.data import PROBES, WANTED, Data, Question
 from benchmarks.tenants.systems import System, opened
 from react_mem.memory.store.embedded import embedded_database
-from react_mem.memory.store.searches import EXACT_SCAN_LIMIT
+from react_mem.memory.store.storage_settings import INDEX_LIMIT
 
 OURS = "react_mem"
 STOCK_ROWS = 100_000
@@ -113,8 +113,8 @@ async def _search(systems: Mapping[str, System], data: Data) -> dict[str, dict[s
         found[name] = {
             **_times(tenants[name]),
             **{f"{metric}_by_rows": value for metric, value in _times(rows[name]).items()},
-            "recall_to_10k": _recall([a for a in both if data.sizes[a.question.tenant] <= EXACT_SCAN_LIMIT]),
-            "recall_above_10k": _recall([a for a in both if data.sizes[a.question.tenant] > EXACT_SCAN_LIMIT]),
+            "recall_to_10k": _recall([a for a in both if data.sizes[a.question.tenant] <= INDEX_LIMIT]),
+            "recall_above_10k": _recall([a for a in both if data.sizes[a.question.tenant] > INDEX_LIMIT]),
         }
     for size, questions in probes.items():
         for name, answers in (await _ask(systems, data, questions)).items():

@@ -20,7 +20,7 @@ from react_mem.memory.model.arms import Arm
 log = logging.getLogger(__name__)
 
 MAX_TERMS = 24
-"""Words of a question that count: as many as one comparison tells apart (see `memory.store.recall_query`)."""
+"""Words of a question that count: a long one has said by then what it is about."""
 
 _WEAK = 0.4
 """Weight of a word that says which kind of answer is wanted rather than where it is: "what kind of pet". Measured on

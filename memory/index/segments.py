@@ -72,7 +72,9 @@ class Segment:
         hashes = np.fromiter(map(hash, keys), np.int64)
         self._by_hash = np.argsort(hashes, kind="stable").astype(np.int32)
         self._hashes = hashes[self._by_hash]
-        distinct = np.unique(postings)
+        # np.unique hashes, which takes ten times as long as sorting
+        rising = np.sort(postings)
+        distinct = rising[np.diff(rising, prepend=-1) != 0]
         of_words = distinct >> 32
         self._texts = (distinct & 0xFFFF_FFFF).astype(np.int32)
         firsts = np.flatnonzero(np.diff(of_words, prepend=-1))

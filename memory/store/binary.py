@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from struct import pack
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 from pgvector import SparseVector, Vector
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -40,6 +42,11 @@ psycopg.adapters.register_dumper(Binary, _BinaryDumper)
 def vector(numbers: Sequence[float]) -> bytes:
     """Return a `vector`."""
     return Vector(list(numbers)).to_binary()
+
+
+def numbers(data: Binary) -> NDArray[np.float32]:
+    """Return the numbers of a `vector`."""
+    return np.frombuffer(data.data, dtype=">f4", offset=4).astype(np.float32)
 
 
 def terms(numbers: Collection[int]) -> bytes:

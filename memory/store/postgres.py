@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, LiteralString, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from langgraph.store.base import (
     NOT_PROVIDED,
@@ -43,19 +43,20 @@ from react_mem.memory.index.entries import Entry
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import ROOT, is_bookkeeping, owner_of
-from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.lanes import LanedStore
 from react_mem.memory.store.linked import read_linked
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
+from react_mem.memory.store.owner_index import OwnerIndexes
+from react_mem.memory.store.owner_recall import OwnerRecall
+from react_mem.memory.store.owner_texts import OwnerTexts, changes_statement
 from react_mem.memory.store.questions import query_vectors, question_vectors
 from react_mem.memory.store.reading import Reader, Reads
-from react_mem.memory.store.recall_query import recall_statement, to_recall
 from react_mem.memory.store.scale import Scale
-from react_mem.memory.store.search_arms import arm_by_arm, may_be_an_arm
-from react_mem.memory.store.searches import EXACT_SCAN_LIMIT, check_filter
+from react_mem.memory.store.searches import check_filter
+from react_mem.memory.store.storage_settings import INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import index_entries, storable, to_json
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
@@ -75,6 +76,11 @@ _UNINDEXED = """
     ORDER BY s.key LIMIT %s
 """
 
+_INDEX_ATTEMPTS = 3
+"""Times that a search looks for what is nearest in an index at hand, while others write; then the database does."""
+
+Known = Mapping[str, OwnerTexts]
+
 log = logging.getLogger(__name__)
 
 
@@ -91,9 +97,11 @@ class MemoryStore(LanedStore):
         ttl: How items expire.
         fields: Paths of what is searchable of a value, as in `PostgresIndexConfig`; not of the records of memory, which
             have fields of their own.
-        exact_scan_limit: Vectors of a namespace up to which a search compares every one.
         full_vectors: Whether vectors are stored whole too, as LangGraph's own store searches them; else in half
             precision alone, by which all are compared here.
+        index_bytes: Bytes of the owners' indexes that are kept at hand.
+        index_limit: Texts of a namespace up to which a search compares every one; from there on its candidates come
+            from an index of the database.
     """
 
     def __init__(
@@ -103,8 +111,9 @@ class MemoryStore(LanedStore):
         *,
         ttl: TTLConfig | None = None,
         fields: Sequence[str] = (),
-        exact_scan_limit: int = EXACT_SCAN_LIMIT,
         full_vectors: bool = True,
+        index_bytes: int = INDEX_BYTES,
+        index_limit: int = INDEX_LIMIT,
     ) -> None:
         index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=list(fields) or ["text"])
         super().__init__(pool, index=index, ttl=ttl)
@@ -113,13 +122,15 @@ class MemoryStore(LanedStore):
         self._fields = tuple(fields)
         self.scale = Scale(pool, embedding)
         self.vectors = DocumentVectors(pool, embedding, full_vectors=full_vectors)
-        self.indexes = NamespaceIndexes(pool, embedding.dims, exact_scan_limit)
-        self._exact_scan_limit = exact_scan_limit
         self._full_vectors = full_vectors
+        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes)
+        self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
+        self._index_limit = index_limit
         self._types: Types | None = None
 
     async def __aexit__(self, *error: Any) -> None:
         """Stop what goes on in the background."""
+        await self.owners.close()
         await self.indexes.close()
         await self.scale.close()
         await self.vectors.close()
@@ -191,19 +202,19 @@ class MemoryStore(LanedStore):
         reads, writes = await asyncio.gather(self._reads(batch), self._prepare_writes(puts))
         results: list[Result] = [None] * len(batch)
         if len(puts) < len(batch):
-            async with self.pool.connection() as conn:
-                try:
-                    await self.reader.read(conn, reads, results)
-                except errors.DataException:
-                    # A query of another length than the vectors' is one of a model that the database has left.
+            try:
+                await self._read(reads, results)
+            except errors.DataException:
+                # A query of another length than the vectors' is one of a model that the database has left.
+                async with self.pool.connection() as conn:
                     await check_model(conn, self.embedding.name)
-                    raise
+                raise
         if puts:
             await self._write(writes)
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
-        """Run reads and recalls together, in one round trip.
+        """Run reads and recalls together: what is read in one round trip, and what the recalls find in another.
 
         Where the questions cannot be embedded, the recalls do without vectors and say so.
 
@@ -218,37 +229,46 @@ class MemoryStore(LanedStore):
         if not recalls:
             return list(await self.abatch(cast("list[Op]", batch)))
         asked = [op for _, op in recalls]
-        (vectors, failure), reads = await asyncio.gather(question_vectors(self.embedding, asked), self._reads(batch))
         results: list[Result | Recall] = [None] * len(batch)
+
+        async def read() -> Known:
+            return await self._read(await self._reads(batch), cast("list[Result]", results), asked)
+
+        (vectors, failure), known = await asyncio.gather(question_vectors(self.embedding, asked), read())
         calibration = self.scale.calibration
         causes = {Arm.VECTOR: failure} if failure else {}
-        read = cast("list[Result]", results)
-        async with self.pool.connection() as conn:
-            types = await self._read_types(conn)
-
-            def statement(ops: Sequence[RecallOp]) -> tuple[LiteralString, Any]:
-                compared = [vector if Arm.VECTOR in op.arms else None for op, vector in zip(ops, vectors, strict=True)]
-                return recall_statement(ops, binary.array(types.vector, compared), self.embedding.name, calibration)
-
-            async def ask(ops: Sequence[RecallOp]) -> list[DictRow]:
-                return await (await conn.execute(*statement(ops))).fetchall()
-
-            try:
-                rows = await self.reader.read(conn, reads, read, recalls=statement(asked))
-            except Exception as error:
-                if not may_be_an_arm(error):
-                    raise
-                await self.reader.read(conn, reads, read)
-                rows, raised = await arm_by_arm(ask, asked, error)
-                log.warning("memory is searched without %s", "; ".join(f"{arm}: {why}" for arm, why in raised.items()))
-                causes = raised | causes
-        for number, (index, op) in enumerate(recalls):
-            own = [row for row in rows if row["search"] == number]
-            found = to_recall(op, own, calibration)
-            results[index] = found.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
-            if any(row["texts"] > self._exact_scan_limit for row in own):
-                self.indexes.outgrown(".".join(op.namespace))
+        recalled = OwnerRecall(self.pool, self.owners, self.embedding.name)
+        answers = await recalled.answer(asked, vectors, known, calibration)
+        for (index, op), answer in zip(recalls, answers, strict=True):
+            results[index] = answer.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
         return results
+
+    async def _read(self, reads: Reads, results: list[Result], recalls: Sequence[RecallOp] = ()) -> Known:
+        """Carry out reads, and return the indexes of the owners whose recalls are asked for, as they are now.
+
+        Where indexes are at hand it takes one round trip. What was looked for in one that is no longer true is looked
+        for again.
+        """
+        asked = {owner_of(op.namespace) for op in recalls}
+        known = await self._at_hand(asked | reads.owners)
+        for _ in range(_INDEX_ATTEMPTS):
+            targets = await self.reader.targets(reads, known)
+            async with self.pool.connection() as conn:
+                changes = [changes_statement(each.owner, each) for each in known.values()]
+                rows = await self.reader.read(conn, reads, results, targets, beside=changes)
+            before = known
+            taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
+            known = {each.owner: each for each in taken}
+            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
+            if not reads.searches:
+                return known
+        async with self.pool.connection() as conn:
+            await self.reader.read(conn, reads, results, await self.reader.targets(reads, {}))
+        return known
+
+    async def _at_hand(self, owners: Iterable[str]) -> Known:
+        loaded = await asyncio.gather(*(self.owners.load(owner) for owner in sorted(owners)))
+        return {each.owner: each for each in loaded}
 
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
         """Make the vectors that texts lack because the embedder failed when they were stored.
@@ -326,7 +346,7 @@ class MemoryStore(LanedStore):
     @property
     def reader(self) -> Reader:
         """Reads from this database; whether what has expired is left out may be set on a store that is open."""
-        return Reader(self.indexes, self.embedding.name, self._exact_scan_limit, self._omit_expired)
+        return Reader(self.indexes, self.embedding.name, self._index_limit, self._omit_expired)
 
     async def _reads(self, batch: Sequence[Op | RecallOp]) -> Reads:
         """Return the reads of a batch, their queries embedded."""

@@ -70,7 +70,14 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
         )
         await stack.enter_async_context(pool)
         watch_pool(pool)
-        store = MemoryStore(pool, model, fields=settings.index_fields, full_vectors=settings.full_vectors)
+        store = MemoryStore(
+            pool,
+            model,
+            fields=settings.index_fields,
+            full_vectors=settings.full_vectors,
+            index_bytes=settings.index_bytes,
+            index_limit=settings.index_limit,
+        )
         await stack.enter_async_context(store)
         yield store
 

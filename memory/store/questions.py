@@ -6,7 +6,9 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+import numpy as np
 from langgraph.store.base import SearchOp
+from numpy.typing import NDArray
 
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
@@ -33,16 +35,23 @@ async def query_vectors(embedding: EmbeddingModel, searches: Sequence[SearchOp])
     return {query: Binary(finite_vector(embedding, vector)) for query, vector in zip(queries, vectors, strict=True)}
 
 
-async def question_vectors(embedding: EmbeddingModel, ops: Sequence[RecallOp]) -> tuple[list[bytes | None], str]:
+async def question_vectors(
+    embedding: EmbeddingModel, ops: Sequence[RecallOp]
+) -> tuple[list[NDArray[np.float32] | None], str]:
     """Return the vectors of the recalls' questions, and why there are none."""
     texts = list(dict.fromkeys(op.question.text for op in ops if Arm.VECTOR in op.arms))
     try:
         async with asyncio.timeout(_QUESTION_SECONDS):
             made = await asyncio.gather(*(embedding.embeddings.aembed_query(storable(text)) for text in texts))
-        vectors = dict(zip(texts, (checked_vector(embedding, each) for each in made), strict=True))
+        vectors = {text: _numbers(embedding, each) for text, each in zip(texts, made, strict=True)}
     except Exception as error:  # whatever the provider's client raises, or makes of a question
         what = f"no answer in {_QUESTION_SECONDS:.0f} seconds" if isinstance(error, TimeoutError) else cause_of(error)
         cause = f"the question cannot be embedded ({what})"
         log.warning("memory is searched without vectors: %s", cause)
         return [None] * len(ops), cause
-    return [vectors.get(op.question.text) for op in ops], ""
+    return [vectors.get(op.question.text) if Arm.VECTOR in op.arms else None for op in ops], ""
+
+
+def _numbers(embedding: EmbeddingModel, made: Sequence[float]) -> NDArray[np.float32]:
+    checked_vector(embedding, made)
+    return np.asarray(made, dtype=np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, LiteralString, TypeVar
@@ -17,11 +17,14 @@ from psycopg.adapt import Loader
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
-from react_mem.memory.model.namespaces import owner_of_path
+from react_mem.memory.index.scorer import nearest
+from react_mem.memory.model.namespaces import owner_of_path, owner_within
+from react_mem.memory.store import binary
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
-from react_mem.memory.store.searches import Target, search_statement
+from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
+from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
 
 _Found = TypeVar("_Found", bound=Item)
 
@@ -71,8 +74,23 @@ class Reads:
     gets: Sequence[tuple[int, GetOp]]
     searches: Sequence[tuple[int, SearchOp]]
     queries: Mapping[str, Binary]
-    lists: Sequence[int]
-    listing: Sequence[tuple[str, Sequence[Any]]]
+    lists: Sequence[int] = ()
+    listing: Sequence[tuple[str, Sequence[Any]]] = ()
+
+    @property
+    def owners(self) -> set[str]:
+        """The owners within whose namespaces something is searched for by a query."""
+        paths = (".".join(op.namespace_prefix) for _, op in self.searches if op.query)
+        return {owner for path in paths if (owner := owner_within(path))}
+
+    def again(self, targets: Sequence[Target], owners: Container[str]) -> Reads:
+        """Return the searches that were carried out by what was at hand of some owners."""
+        redone = [
+            search
+            for search, target in zip(self.searches, targets, strict=True)
+            if target.nearest is not None and target.nearest.owner in owners
+        ]
+        return Reads((), redone, self.queries)
 
 
 @dataclass(frozen=True)
@@ -82,13 +100,13 @@ class Reader:
     Args:
         indexes: The namespaces that have indexes of their own.
         model: The embedding model's name.
-        exact_scan_limit: Vectors of a namespace up to which a search compares every one.
+        index_limit: Vectors of a namespace up to which a search compares every one.
         omit_expired: Whether what has expired is left out.
     """
 
     indexes: NamespaceIndexes
     model: str
-    exact_scan_limit: int
+    index_limit: int
     omit_expired: bool
 
     async def read(
@@ -96,35 +114,32 @@ class Reader:
         conn: AsyncConnection[DictRow],
         reads: Reads,
         results: list[Result],
+        targets: Sequence[Target],
         *,
-        recalls: tuple[LiteralString, Any] | None = None,
-    ) -> list[DictRow]:
-        """Put the results of reads where they belong, and return the rows of recalls.
+        beside: Sequence[tuple[LiteralString, Any]] = (),
+    ) -> list[list[DictRow]]:
+        """Put the results of reads where they belong, and return the rows of other statements.
 
         Args:
             conn: The connection.
             reads: What to read.
             results: Where to put it, one place an operation of the batch.
-            recalls: The statement of the recalls.
+            targets: How the searches are carried out, in their order.
+            beside: Statements that are sent after the others, whose rows are read in binary form.
         """
         gets, searches = reads.gets, reads.searches
-        targets = [
-            self._target(number, op, reads.queries[op.query] if op.query else None)
-            for number, (_, op) in enumerate(searches)
-        ]
         # Everything in one round trip; a pipeline of one statement would only cost.
-        together = (
-            conn.pipeline() if bool(recalls) + bool(gets) + bool(targets) + len(reads.lists) > 1 else nullcontext()
-        )
+        statements = len(beside) + bool(gets) + bool(targets) + len(reads.lists)
+        together = conn.pipeline() if statements > 1 else nullcontext()
         async with together:
-            recalled = await conn.execute(*recalls) if recalls else None
             got = await self._send_gets(undecoded(conn), gets) if gets else None
             found = await self._send_searches(conn, targets) if targets else None
             listed = [await conn.execute(query.encode(), parameters) for query, parameters in reads.listing]
+            others = [await conn.cursor(binary=True).execute(*statement) for statement in beside]
         refreshed: list[DictRow] = []
         if got is not None:
             known = await rows_of(got)
-            for row, item in zip(known, await _aside(_decoded, known), strict=True):
+            for row, item in zip(known, await items_of(known), strict=True):
                 index, get = gets[row["place"]]
                 results[index] = item
                 refreshed += [row] if get.refresh_ttl else []
@@ -136,7 +151,19 @@ class Reader:
         for index, cursor in zip(reads.lists, listed, strict=True):
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
         await _refresh(conn, refreshed)
-        return await recalled.fetchall() if recalled is not None else []
+        return [await cursor.fetchall() for cursor in others]
+
+    async def targets(self, reads: Reads, known: Mapping[str, OwnerTexts]) -> list[Target]:
+        """Return how the searches of a batch are carried out.
+
+        Args:
+            reads: The batch.
+            known: What is at hand of owners.
+        """
+        return [
+            await self._target(number, op, reads.queries[op.query] if op.query else None, known)
+            for number, (_, op) in enumerate(reads.searches)
+        ]
 
     async def page(
         self, conn: AsyncConnection[DictRow], namespace: Sequence[str], after: tuple[str, str], limit: int
@@ -145,7 +172,7 @@ class Reader:
         path = ".".join(namespace)
         asked = (owner_of_path(path), f"{path}.", *after, self.omit_expired, limit)
         rows = await rows_of(await undecoded(conn).execute(_PAGE, asked))
-        return await _aside(_decoded, rows)
+        return await items_of(rows)
 
     async def _send_gets(self, cursor: AsyncCursor[DictRow], gets: Sequence[tuple[int, GetOp]]) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]
@@ -163,12 +190,19 @@ class Reader:
             return await undecoded(conn).execute(*statement)
 
     def _statement(self, targets: Sequence[Target], *, bounded: bool) -> tuple[bytes, dict[str, Any]]:
-        return search_statement(targets, self.exact_scan_limit, bounded=bounded, omit_expired=self.omit_expired)
+        return search_statement(targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired)
 
-    def _target(self, number: int, op: SearchOp, vector: Binary | None) -> Target:
+    async def _target(
+        self, number: int, op: SearchOp, vector: Binary | None, known: Mapping[str, OwnerTexts]
+    ) -> Target:
         if vector is None:
             return Target(number, op, None)
         path = ".".join(op.namespace_prefix)
+        texts = known.get(owner_within(path) or "")
+        if texts is not None and texts.reaches_large(path):
+            self.indexes.outgrown(path)
+        elif texts is not None and texts.model == self.model:
+            return Target(number, op, vector, nearest=await _nearest(texts, path, vector, candidates(op)))
         indexed = self.indexes.within(path)
         return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
 
@@ -190,6 +224,24 @@ class Reader:
         return rows
 
 
+async def _nearest(known: OwnerTexts, path: str, vector: Binary, count: int) -> Nearest:
+    """Return what is nearest at a path and below it, as far as is known."""
+    namespaces = {prefix: known.namespaces[prefix] for prefix in known.within(path)}
+    query = binary.numbers(vector)
+
+    def find() -> list[tuple[float, str, str]]:
+        found = [
+            (cosine, prefix, key)
+            for prefix, texts in namespaces.items()
+            for key, cosine in nearest(texts, query, count)
+        ]
+        return sorted(found, key=lambda one: -math.inf if math.isnan(one[0]) else one[0], reverse=True)
+
+    texts = sum(map(len, namespaces.values()))
+    found = await asyncio.to_thread(find) if texts > AT_ONCE else find()
+    return Nearest(known.owner, [(prefix, key) for _, prefix, key in found], is_all=texts <= count)
+
+
 def item_of(row: DictRow) -> Item:
     """Return the item that a row of `store` holds."""
     value = row["value"]
@@ -200,6 +252,11 @@ def item_of(row: DictRow) -> Item:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+async def items_of(rows: Sequence[DictRow]) -> list[Item]:
+    """Return the items that rows of `store` hold, of a cursor that leaves JSON undecoded."""
+    return await _aside(_decoded, rows)
 
 
 class _Undecoded(Loader):

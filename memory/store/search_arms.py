@@ -2,57 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Callable
 from typing import TypeVar
 
-import psycopg
-
-from react_mem.errors import StorageError
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.arms import Arm
 
-Rows = TypeVar("Rows")
+Found = TypeVar("Found")
 
-_STATE_OF_THE_DATABASE = frozenset({"08", "25", "40", "53", "55", "57", "58"})
-"""Classes of SQLSTATE that are about the connection, locks or the server: no arm is to blame."""
+log = logging.getLogger(__name__)
 
 
-async def arm_by_arm(
-    ask: Callable[[Sequence[RecallOp]], Awaitable[Rows]], ops: Sequence[RecallOp], failure: Exception
-) -> tuple[Rows, dict[Arm, str]]:
-    """Return what recalls find by the arms that do not raise, and the causes of those that do.
+def arm_by_arm(ask: Callable[[RecallOp], Found], op: RecallOp, failure: Exception) -> tuple[Found, dict[Arm, str]]:
+    """Return what a recall finds by the arms that do not raise, and the causes of those that do.
 
     Args:
-        ask: Runs recalls.
-        ops: Recalls that fail when all of their arms are asked together.
-        failure: How they failed.
+        ask: Runs a recall.
+        op: A recall that fails when all of its arms are asked together.
+        failure: How it fails.
 
     Raises:
         Exception: The failure, where no arm is to blame for it.
     """
     causes: dict[Arm, str] = {}
     kept: frozenset[Arm] = frozenset()
-    found: list[Rows] = []
-    for arm in Arm:
-        if not any(arm in op.arms for op in ops):
-            continue
+    found: list[Found] = []
+    for arm in (arm for arm in Arm if arm in op.arms):
         trial = kept | {arm}
         try:
-            found = [await ask([op._replace(arms=op.arms & trial) for op in ops])]
-        except Exception as error:
-            if not may_be_an_arm(error):
-                raise
+            found = [ask(op._replace(arms=trial))]
+        except Exception as error:  # whatever is computed of a question
             causes[arm] = cause_of(error)
         else:
             kept = trial
     if not found:
         raise failure
+    log.warning("memory is searched without %s", "; ".join(f"{arm}: {why}" for arm, why in causes.items()))
     return found[0], causes
-
-
-def may_be_an_arm(error: Exception) -> bool:
-    """Return whether an error may come from what is computed of a question, and not from where it is asked."""
-    if isinstance(error, psycopg.Error):
-        return error.sqlstate is not None and error.sqlstate[:2] not in _STATE_OF_THE_DATABASE
-    return not isinstance(error, TimeoutError | OSError | StorageError)

@@ -25,11 +25,6 @@ from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.stored_text import storable
 
-EXACT_SCAN_LIMIT = 10_000
-"""Vectors of a namespace up to which every one is compared, and nothing is missed. Measured with 384 dimensions on a
-busy machine of two cores: 2,000 vectors 1 to 4 ms, 10,000 8 to 15 ms, depending on how they lie on disk; twice as many
-take twice as long, and by an index of 20,000 it is 1.5 ms."""
-
 _SPARE = 20
 """Candidates beyond twice the results wanted. They are chosen in half precision, which confuses neighbours in rank
 (measured: what is among the ten nearest is among the eleven), and an item has one for each piece of its text."""
@@ -78,6 +73,19 @@ _BY_DISTANCE = """
         GROUP BY near.owner, near.prefix, near.key ORDER BY distance, at LIMIT {limit} OFFSET {offset}
      ) best JOIN store s ON s.owner = best.owner AND s.prefix = best.prefix AND s.key = best.key{of_owner})
 """
+# What a process has at hand says which are nearest; exactly how near they are, and what they hold, is read here.
+_BY_KEY = """
+    (SELECT {number} AS search, FALSE AS more, 0::bigint AS taken, NULL::text AS model, {columns},
+        1 - near.distance AS score
+     FROM (
+        SELECT wanted.prefix, wanted.key, wanted.rank, (
+            SELECT min({whole} <=> {vector}::vector) FROM store_vectors v
+            WHERE v.owner = {owner} AND v.prefix = wanted.prefix AND v.key = wanted.key
+        ) AS distance
+        FROM unnest({prefixes}::text[], {keys}::text[]) WITH ORDINALITY AS wanted (prefix, key, rank)
+     ) near JOIN store s ON s.owner = {owner} AND s.prefix = near.prefix AND s.key = near.key {conditions}
+     ORDER BY near.distance, near.rank LIMIT {limit} OFFSET {offset})
+"""
 _ITEM = "JOIN store s ON s.owner = near.owner AND s.prefix = near.prefix AND s.key = near.key"
 _MORE = "EXISTS (SELECT 1 FROM store_vectors v WHERE {in_namespace} OFFSET {limit})"
 _BY_TIME = """
@@ -100,6 +108,20 @@ class Parameters:
         return f"%({name})s"
 
 
+class Nearest(NamedTuple):
+    """Items that are nearest to a query.
+
+    Args:
+        owner: Whose they are.
+        items: Prefix and key of each, the nearest first.
+        is_all: Whether these are all that there are.
+    """
+
+    owner: str
+    items: Sequence[tuple[str, str]]
+    is_all: bool
+
+
 class Target(NamedTuple):
     """A search, and how it is carried out.
 
@@ -109,6 +131,7 @@ class Target(NamedTuple):
         vector: The query's; None to list by time.
         indexed: The namespaces, of those it is about, that have an index of their own.
         measured: Whether its rows should tell if there are more vectors than the limit of the exact scan.
+        nearest: What is nearest, where a process has that at hand.
     """
 
     number: int
@@ -116,13 +139,16 @@ class Target(NamedTuple):
     vector: Binary | None
     indexed: Sequence[str] = ()
     measured: bool = False
+    nearest: Nearest | None = None
 
     def is_complete(self, rows: Sequence[Mapping[str, Any]]) -> bool:
         """Tell whether a bounded search has found what there is: enough, or all that was there was looked at."""
         if self.vector is None or len(rows) == self.op.limit:
             return True
+        if self.nearest is not None:
+            return self.nearest.is_all
         if rows:
-            return not self.indexed and rows[0]["taken"] < _candidates(self.op)
+            return not self.indexed and rows[0]["taken"] < candidates(self.op)
         return not self.op.filter and not self.op.offset
 
 
@@ -157,6 +183,9 @@ def search_statement(
             parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions))
             continue
         vector = vectors[id(target.vector)]
+        if bounded and target.nearest is not None:
+            parts.append(_by_key(target.nearest, common, vector, conditions, parameters))
+            continue
         of_namespace = in_namespace("v", path, parameters)
         found = _EVERY_ONE.format(whole=_WHOLE, in_namespace=of_namespace)
         if bounded:
@@ -173,20 +202,33 @@ def search_statement(
     return " UNION ALL ".join(parts).encode(), parameters.values
 
 
+def _by_key(nearest: Nearest, common: Mapping[str, Any], vector: str, conditions: str, parameters: Parameters) -> str:
+    prefixes, keys = [prefix for prefix, _ in nearest.items], [key for _, key in nearest.items]
+    return _BY_KEY.format(
+        **common,
+        whole=_WHOLE,
+        vector=vector,
+        conditions=conditions,
+        owner=parameters.add(nearest.owner),
+        prefixes=parameters.add(prefixes),
+        keys=parameters.add(keys),
+    )
+
+
 def _nearest(target: Target, path: str, vector: str, conditions: str, parameters: Parameters) -> str:
-    candidates = parameters.add(_candidates(target.op))
+    most = parameters.add(candidates(target.op))
     owner = owner_within(path)
     row, same_row = _KEY if owner is None else (_PLACE[0], _PLACE[1].format(owner=parameters.add(owner)))
     found = {"row": row, "same_row": same_row}
     if not target.indexed:
         of_namespace = in_namespace("v", path, parameters)
-        own = {"whole": _WHOLE, "passes": "", "vector": vector, "candidates": candidates}
+        own = {"whole": _WHOLE, "passes": "", "vector": vector, "candidates": most}
         return _NEAREST.format(**own, **found, in_namespace=of_namespace)
     # A condition on the row, not a join: rows come in the index's order, and the scan ends when enough passed.
     common = {
         "whole": _WHOLE,
         "vector": vector,
-        "candidates": candidates,
+        "candidates": most,
         "passes": _PASSES.format(conditions=conditions) if conditions else "",
     }
     others = in_namespace("v", path, parameters, without=target.indexed)
@@ -230,7 +272,8 @@ def in_namespace(table: str, path: str, parameters: Parameters, without: Sequenc
     return found if owner is None else f"({table}.owner = {parameters.add(owner)} AND {found})"
 
 
-def _candidates(op: SearchOp) -> int:
+def candidates(op: SearchOp) -> int:
+    """Return how many texts are chosen from for the results of a search."""
     return 2 * (op.limit + op.offset) + _SPARE
 
 

@@ -18,6 +18,12 @@ DEFAULT_DATA_DIR = Path(".react-mem") / "postgres"
 PLATFORM_SCHEMA = "react_mem"
 """The platform's database has a `store` table of its own, with migrations of its own: ours live in another schema."""
 
+INDEX_BYTES = 256 * 2**20
+"""Bytes of the owners' indexes that a process keeps: some 250,000 texts."""
+
+INDEX_LIMIT = 100_000
+"""Texts of a namespace up to which a process keeps its index and compares every one: 100 MB, and 10 ms a search."""
+
 _FIELDS_BY_VARIABLE = {
     "REACT_MEM_DATA_DIR": "data_dir",
     "EMBEDDING_MODEL": "embedding",
@@ -26,6 +32,8 @@ _FIELDS_BY_VARIABLE = {
     "VECTOR_STORE": "vector_store",
     "INDEX_FIELDS": "index_fields",
     "STORE_FULL_VECTORS": "full_vectors",
+    "MEMORY_INDEX_BYTES": "index_bytes",
+    "MEMORY_INDEX_LIMIT": "index_limit",
 }
 
 
@@ -43,6 +51,8 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
             `parts[*].text`; by default their `text`, or all of a value that has none. In the environment with commas.
         full_vectors: Whether vectors are stored whole too, beside those in half precision that memory is searched by.
             Without, a memory takes 1.5 of 3.3 kB less, and LangGraph's own store finds it by no query.
+        index_bytes: Bytes of the owners' indexes that a process keeps at hand; the least recently used go first.
+        index_limit: Texts of a namespace from which on its candidates come from the database.
         pool_min: Connections kept open.
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
@@ -56,6 +66,8 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
     vector_store: dict[str, Any] | str | None = Field(None, repr=False)
     index_fields: tuple[str, ...] = ()
     full_vectors: bool = True
+    index_bytes: int = Field(INDEX_BYTES, ge=0)
+    index_limit: int = Field(INDEX_LIMIT, ge=0)
     pool_min: int = Field(1, ge=0)
     pool_max: int = Field(10, ge=1)
 
@@ -83,7 +95,7 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
-        `VECTOR_STORE`, `INDEX_FIELDS`, `STORE_FULL_VECTORS`.
+        `VECTOR_STORE`, `INDEX_FIELDS`, `STORE_FULL_VECTORS`, `MEMORY_INDEX_BYTES`, `_LIMIT`.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.

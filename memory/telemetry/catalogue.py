@@ -272,6 +272,16 @@ INSTRUMENTS = (
         "were found dead.",
         (choice("failure", "requests", "connections", "lost"),),
     ),
+    Instrument(
+        "owner_index.reads",
+        Metric.COUNTER,
+        "{read}",
+        "Reads of an owner's index, by what they took from the database: nothing, what changed, or all of it.",
+        (choice("outcome", "hit", "delta", "load"),),
+    ),
+    Instrument("owner_index.evictions", Metric.COUNTER, "{owner}", "Indexes of owners that went for want of room."),
+    Instrument("owner_index.bytes", Metric.GAUGE, "By", "Bytes of the owners' indexes at hand."),
+    Instrument("owner_index.owners", Metric.GAUGE, "{owner}", "Owners whose indexes are at hand."),
     Instrument("start_time", Metric.GAUGE, "s", "When this process began to count, in Unix time."),
     Instrument(
         "background.jobs",

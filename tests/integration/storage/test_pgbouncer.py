@@ -59,7 +59,7 @@ async def test_many_start_at_once_on_an_empty_database(pooled_url: str, words: E
 async def test_a_namespace_gets_its_index_and_is_searched_by_it(pooled_url: str, words: EmbeddingModel) -> None:
     async with (
         open_memory_store(pooled_url, words) as opened,
-        MemoryStore(opened.pool, words, exact_scan_limit=20) as store,
+        MemoryStore(opened.pool, words, index_limit=20) as store,
     ):
         await store.abatch([PutOp(("many",), str(n), {"text": f"word{n}"}) for n in range(60)])
         for _ in range(3):

@@ -116,7 +116,7 @@ async def test_a_tenant_of_400_rows_among_20000(
     assert await indexes(store) == {}
 
     # As if the tenant were too large to compare every row: exact until there is an index, then by the index.
-    outgrown = MemoryStore(store.pool, store.embedding, exact_scan_limit=LARGE_TENANT_ROWS // 2)
+    outgrown = MemoryStore(store.pool, store.embedding, index_limit=LARGE_TENANT_ROWS // 2)
     assert await all_keys(outgrown) == truth
     await outgrown.indexes.settle()
     (definition,) = (await indexes(store)).values()
@@ -141,7 +141,7 @@ class TestTheIndexOfALargeNamespace:
         async with open_memory_store(
             database_url, EmbeddingModel("test:given", DIMS, GivenEmbeddings(queries))
         ) as exact:
-            store = MemoryStore(exact.pool, exact.embedding, exact_scan_limit=self.LIMIT)
+            store = MemoryStore(exact.pool, exact.embedding, index_limit=self.LIMIT)
             await store.abatch([PutOp(LARGE, str(n), {"text": f"q{n % QUERIES}"}) for n in range(2 * self.LIMIT)])
             async with store:
                 yield store
@@ -151,7 +151,7 @@ class TestTheIndexOfALargeNamespace:
         await store.indexes.settle()
         assert len(await indexes(store)) == 1
         # by another process, which has not searched
-        other = MemoryStore(store.pool, store.embedding, exact_scan_limit=self.LIMIT)
+        other = MemoryStore(store.pool, store.embedding, index_limit=self.LIMIT)
         await other.abatch([PutOp(LARGE, str(n), None) for n in range(self.LIMIT - 1)])
         await other.indexes.settle()
         assert len(await indexes(store)) == 1, "there are still more than the limit"
@@ -164,7 +164,7 @@ class TestTheIndexOfALargeNamespace:
         await keys(store, 0)
         await store.indexes.settle()
         before = await indexes(store)
-        other = MemoryStore(store.pool, store.embedding, exact_scan_limit=self.LIMIT)
+        other = MemoryStore(store.pool, store.embedding, index_limit=self.LIMIT)
         await keys(other, 0)
         await other.indexes.settle()
         assert other.indexes.within("memory.large.semantic") == ["memory.large.semantic"]
@@ -175,7 +175,7 @@ class TestTheIndexOfALargeNamespace:
         await store.indexes.settle()
         async with store.pool.connection() as conn:
             await conn.execute("UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid::regclass::text LIKE '%half%'")
-        other = MemoryStore(store.pool, store.embedding, exact_scan_limit=self.LIMIT)
+        other = MemoryStore(store.pool, store.embedding, index_limit=self.LIMIT)
         await keys(other, 0)
         await other.indexes.settle()
         async with store.pool.connection() as conn:

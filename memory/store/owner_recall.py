@@ -1,0 +1,233 @@
+"""Recalls, found in the owner's index that a process has at hand, and shown as the database holds them by then.
+
+Those that were written again between the two are scored again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, LiteralString
+
+import numpy as np
+from langgraph.store.base import Item
+from numpy.typing import NDArray
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
+
+from react_mem.memory.index.entries import mark, piece_of, whole_text
+from react_mem.memory.index.ranked_hits import Hit, RankedHits
+from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.scorer import score
+from react_mem.memory.model.arms import Arm
+from react_mem.memory.model.namespaces import owner_of, owner_of_path
+from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.owner_index import OwnerIndexes
+from react_mem.memory.store.owner_texts import OwnerTexts
+from react_mem.memory.store.reading import items_of, rows_of, undecoded
+from react_mem.memory.store.search_arms import arm_by_arm
+
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+Vector = NDArray[np.float32]
+
+_TRIES = 3
+"""Times that what is found is scored; what is written again each time is shown as it is then, where it was found."""
+
+_AT_ONCE = 1_000
+"""Records that are read at once."""
+
+_INLINE_TEXTS = 20_000
+"""Texts up to which a read scores them at once, within 5 ms; more, beside the event loop."""
+
+_RECORDS: LiteralString = """
+    WITH changed AS MATERIALIZED (
+        SELECT v.prefix, v.key FROM store_vectors v WHERE v.owner = %(owner)s AND v.revision > %(revision)s
+    )
+    SELECT s.prefix, s.key, s.created_at, s.updated_at, (s.prefix, s.key) IN (SELECT * FROM changed) AS changed,
+        CASE WHEN wanted.whole THEN s.value
+            ELSE jsonb_build_object('id', s.key, 'role', s.value -> 'role', 'text', s.value -> 'text') END AS value,
+        wanted.whole
+    FROM unnest(%(prefixes)s::text[], %(keys)s::text[], %(whole)s::boolean[]) AS wanted (prefix, key, whole)
+    JOIN store s ON s.owner = %(owner)s AND s.prefix = wanted.prefix AND s.key = wanted.key
+    WHERE s.expires_at IS NULL OR s.expires_at > now()
+"""
+
+_OTHER_MODEL = "the memories have been re-embedded with another model since this process started"
+
+_Record = tuple[str, str, bool]
+"""Prefix and key of a record, and whether all of it is wanted, or just what a message's partner shows."""
+
+
+@dataclass
+class _AskedRecall:
+    """Answer to one recall, as far as it has come."""
+
+    op: RecallOp
+    vector: Vector | None
+    owner: str
+    missing: dict[Arm, str] = field(default_factory=dict)
+    ranking: RankedHits | None = None
+    hits: Iterator[Hit] = field(default_factory=lambda: iter(()))
+    waiting: list[tuple[Hit, list[str]]] = field(default_factory=list)
+    found: list[RecallHit] = field(default_factory=list)
+
+    @property
+    def prefix(self) -> str:
+        return ".".join(self.op.namespace)
+
+    def score(self, known: OwnerTexts, model: str, calibration: Calibration) -> None:
+        """Find what there is, and begin anew with what is read of it."""
+        self.found, self.waiting, self.missing = [], [], {}
+        texts = known.namespaces.get(self.prefix)
+        if texts is None:
+            self.hits = iter(())
+            return
+        vector = self.vector
+        if known.model != model:
+            vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
+        try:
+            ranking = score(texts, self.op, vector, calibration)
+        except Exception as error:  # whatever is computed of a question
+            ranking, causes = arm_by_arm(lambda op: score(texts, op, vector, calibration), self.op, error)
+            self.missing |= causes
+        self.ranking, self.hits = ranking, iter(ranking)
+
+    def next_records(self) -> list[_Record]:
+        """Return what is to be read next; nothing when enough has been found, or nothing is left."""
+        self.waiting = [
+            (hit, self.ranking.partners(hit) if self.op.pairs and self.ranking is not None else [])
+            for hit in islice(self.hits, min(self.op.limit - len(self.found), _AT_ONCE))
+        ]
+        whole = [(self.prefix, hit.key, True) for hit, _ in self.waiting]
+        return whole + [(self.prefix, key, False) for _, partners in self.waiting for key in partners]
+
+    def take(self, records: Mapping[_Record, Item], calibration: Calibration) -> None:
+        """Take what was read, as far as it is there and is what was asked for."""
+        for hit, partners in self.waiting:
+            item = records.get((self.prefix, hit.key, True))
+            if item is None or not _meets(self.op.conditions, item.value):
+                continue
+            others = [records[record].value for key in partners if (record := (self.prefix, key, False)) in records]
+            role = item.value.get("role")
+            self.found.append(
+                RecallHit(
+                    scored(item, hit.score),
+                    arms=hit.arms,
+                    similarity=None if hit.cosine is None else calibration.similarity(hit.cosine),
+                    passage=_passage(hit.field_name, item.value),
+                    partner=next((other for other in others if other["role"] != role), None),
+                )
+            )
+
+    def recall(self) -> Recall:
+        """Return what was found."""
+        return Recall(self.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
+
+
+class OwnerRecall:
+    """Recalls over the indexes of owners.
+
+    Args:
+        pool: Connections to the database.
+        owners: The indexes.
+        model: The name of the embedding model that the questions' vectors are of.
+    """
+
+    def __init__(self, pool: Pool, owners: OwnerIndexes, model: str) -> None:
+        self._pool = pool
+        self._owners = owners
+        self._model = model
+
+    async def answer(
+        self,
+        ops: Sequence[RecallOp],
+        vectors: Sequence[Vector | None],
+        known: Mapping[str, OwnerTexts],
+        calibration: Calibration,
+    ) -> list[Recall]:
+        """Return what recalls find.
+
+        Args:
+            ops: The recalls.
+            vectors: The vectors of their questions' texts, in their order; None where one could not be embedded.
+            known: The index of each owner, as it was when this was asked.
+            calibration: What the cosines of the model mean.
+        """
+        answers = [_AskedRecall(op, vector, owner_of(op.namespace)) for op, vector in zip(ops, vectors, strict=True)]
+        known = dict(known)
+        for _ in range(_TRIES):
+            await self._score(answers, known, calibration)
+            changed = await self._read(answers, known, calibration)
+            if not changed:
+                break
+            known |= {owner: await self._owners.current(owner) for owner in changed}
+        return [answer.recall() for answer in answers]
+
+    async def _score(
+        self, answers: Sequence[_AskedRecall], known: dict[str, OwnerTexts], calibration: Calibration
+    ) -> None:
+        for answer in answers:
+            known[answer.owner] = await self._owners.with_words(known[answer.owner], answer.prefix)
+
+        def score_all() -> None:
+            for answer in answers:
+                answer.score(known[answer.owner], self._model, calibration)
+
+        texts = sum(len(known[answer.owner].namespaces.get(answer.prefix, ())) for answer in answers)
+        if texts > _INLINE_TEXTS:
+            await asyncio.to_thread(score_all)
+        else:
+            score_all()
+
+    async def _read(
+        self, answers: Sequence[_AskedRecall], known: Mapping[str, OwnerTexts], calibration: Calibration
+    ) -> set[str]:
+        """Read what was found, and return the owners of whom something of it has been written again since."""
+        changed: set[str] = set()
+        asked = list(answers)
+        while True:
+            wanted: dict[str, dict[_Record, None]] = {}
+            for answer in asked:
+                wanted.setdefault(answer.owner, {}).update(dict.fromkeys(answer.next_records()))
+            asked = [answer for answer in asked if answer.waiting]
+            if not asked:
+                return changed
+            rows: list[DictRow] = []
+            async with self._pool.connection() as conn:
+                for owner, of_owner in wanted.items():
+                    if of_owner:
+                        rows += await _read_records(conn, known[owner], of_owner)
+            changed |= {owner_of_path(row["prefix"]) for row in rows if row["changed"]}
+            read = zip(rows, await items_of(rows), strict=True)
+            records = {(row["prefix"], row["key"], row["whole"]): item for row, item in read}
+            for answer in asked:
+                answer.take(records, calibration)
+
+
+async def _read_records(conn: AsyncConnection[DictRow], known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:
+    prefixes, keys, whole = zip(*wanted, strict=True)
+    parameters = {"owner": known.owner, "revision": known.revision}
+    cursor = await undecoded(conn).execute(
+        _RECORDS, parameters | {"prefixes": list(prefixes), "keys": list(keys), "whole": list(whole)}
+    )
+    return await rows_of(cursor)
+
+
+def _meets(conditions: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    """Return whether a record meets the conditions of a recall, as its marks in the index say it."""
+    for name, expected in conditions.items():
+        refused = isinstance(expected, Mapping)
+        other = value.get(name)
+        wanted = mark(name, expected["$ne"] if refused else expected)
+        if (isinstance(other, str | bool) and mark(name, other) == wanted) is refused:
+            return False
+    return True
+
+
+def _passage(field_name: str, value: Mapping[str, Any]) -> str:
+    whole = whole_text(value)
+    piece = piece_of(field_name, whole)
+    return piece if len(piece) < len(whole) else ""
