@@ -147,10 +147,6 @@ class Concept(Record):
         ]
         return super().as_imported({**value, "aliases": aliases})
 
-    def named(self, name: str) -> list[Alias]:
-        """Return its aliases that are this name."""
-        return [alias for alias in self.aliases if name_key(alias.name) == name_key(name)]
-
 
 @lru_cache(maxsize=20_000)
 def alias_id(name: str, type_: str = "") -> str:

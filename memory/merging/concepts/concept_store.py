@@ -1,4 +1,4 @@
-"""Concepts in the store: what facts change of them, and merging and parting them by hand."""
+"""Concepts in the store: what facts and verdicts change of them."""
 
 from __future__ import annotations
 
@@ -32,17 +32,6 @@ async def load_concepts(store: BaseStore, user_id: str) -> dict[str, Concept]:
     found = await _kept(store, user_id, CONCEPT)
     # thousands take a tenth of a second
     return await asyncio.to_thread(_read, found)
-
-
-async def find_concepts(store: BaseStore, user_id: str, name: str) -> list[Concept]:
-    """Return the concepts that go by a name: mostly one; two people may share a first name.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        name: The name, in any case, with its marks.
-    """
-    return [concept for concept in (await load_concepts(store, user_id)).values() if concept.named(name)]
 
 
 async def concept_changes(store: BaseStore, user_id: str, facts: Sequence[Fact]) -> list[Change]:
@@ -84,75 +73,6 @@ async def refresh_concepts(store: BaseStore, user_id: str) -> list[Concept]:
         after, shared = await asyncio.to_thread(_anew, _read(concepts), facts, episodes)
         before = {item.key: Concept.from_value(item.value) for item in concepts}
         return after, _difference(user_id, before, [*after, *shared])
-
-    return await transact(store, user_id, step)
-
-
-async def merge(store: BaseStore, user_id: str, one: str, other: str) -> Concept:
-    """Make two concepts one; `unmerge` undoes it.
-
-    Args:
-        store: The store.
-        user_id: The owner of both.
-        one: The id of a concept.
-        other: The id of the one that becomes part of it.
-
-    Returns:
-        The concept.
-
-    Raises:
-        ValueError: If the user has no such concepts, or they are one already.
-    """
-
-    async def step() -> tuple[Concept, list[Change]]:
-        before = await load_concepts(store, user_id)
-        if one == other:
-            raise ValueError("a concept cannot be merged with itself; give the ids of two")
-        kept, moved = (_one_of(before, id_) for id_ in (one, other))
-        names = Names.of(before.values())
-        merged = _merge(kept, moved, "user")
-        names.merges.append(merged)
-        return _settled(
-            user_id, before, names, {alias.id for one in (kept, moved) for alias in one.aliases}, merged.kept
-        )
-
-    return await transact(store, user_id, step)
-
-
-async def unmerge(store: BaseStore, user_id: str, concept: str, alias: str) -> Concept:
-    """Undo the merge that brought a name to a concept; a name that came by its letters alone is set apart.
-
-    Args:
-        store: The store.
-        user_id: The owner.
-        concept: The id of the concept.
-        alias: One of its names; all that came with it leave with it.
-
-    Returns:
-        The concept that the name is of now.
-
-    Raises:
-        ValueError: If the user has no such concept, or it has no such name or no other.
-    """
-
-    async def step() -> tuple[Concept, list[Change]]:
-        before = await load_concepts(store, user_id)
-        whole = _one_of(before, concept)
-        leaving = {found.id for found in whole.named(alias)}
-        staying = {found.id for found in whole.aliases} - leaving
-        if not leaving:
-            raise ValueError(f"{whole.name} has no name {alias!r}; it has {', '.join(a.name for a in whole.aliases)}")
-        names = Names.of(before.values())
-        if undone := _merge_of(names, whole, leaving):
-            names.merges.remove(undone)
-            if undone.by != "user":
-                # or it would be found again
-                names.apart |= _pairs({undone.kept}, undone.moved)
-        elif staying:
-            names.apart |= _pairs(leaving, staying)
-        else:
-            raise ValueError(f"{alias} is the only name of this concept")
-        return _settled(user_id, before, names, leaving | staying, min(leaving))
 
     return await transact(store, user_id, step)
 
@@ -244,13 +164,6 @@ def _changes(user_id: str, before: Mapping[str, Concept], names: Names, changed:
     return _difference(user_id, touched, names.concepts(among & names.aliases.keys()))
 
 
-def _settled(
-    user_id: str, before: Mapping[str, Concept], names: Names, changed: Collection[str], alias: str
-) -> tuple[Concept, list[Change]]:
-    [concept] = [c for c in names.concepts() if alias in {a.id for a in c.aliases}]
-    return concept, _changes(user_id, before, names, changed)
-
-
 def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Concept]) -> list[Change]:
     now_ = {concept.id: concept for concept in after}
     gone = [delete(user_id, CONCEPT, id_) for id_ in before if id_ not in now_]
@@ -258,27 +171,8 @@ def _difference(user_id: str, before: Mapping[str, Concept], after: Iterable[Con
     return [*gone, *(put(user_id, concept, indexed=False) for concept in written)]
 
 
-def _merge_of(names: Names, whole: Concept, leaving: set[str]) -> Merge | None:
-    """Return the latest decision without which these names would not be of a concept with all its others."""
-    ids = {alias.id for alias in whole.aliases}
-    for merge_ in sorted((m for m in whole.merged_from if m.by != "said"), key=lambda m: m.at, reverse=True):
-        without = Names(names.aliases, [m for m in names.merges if m != merge_], names.apart)
-        if any(
-            {alias.id for alias in c.aliases} & leaving and not ids <= {a.id for a in c.aliases}
-            for c in without.concepts()
-        ):
-            return merge_
-    return None
-
-
 def _read(items: Iterable[Item]) -> dict[str, Concept]:
     return {item.key: Concept.from_value(item.value) for item in items if not item.value.get("theme")}
-
-
-def _one_of(concepts: Mapping[str, Concept], id_: str) -> Concept:
-    if id_ not in concepts:
-        raise ValueError(f"this user has no concept {id_!r}")
-    return concepts[id_]
 
 
 def _pairs(one: Iterable[str], other: Iterable[str]) -> set[tuple[str, str]]:

@@ -14,7 +14,6 @@ from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import ResolvedAgent, build_agent, resolve_agent
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.reflecting import Reflecting, reflect
-from react_mem.memory.merging.concepts.concept_store import find_concepts
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.merging.standing_knowledge import load_knowledge
 from react_mem.memory.model.changes import put, write
@@ -25,6 +24,7 @@ from react_mem.memory.model.records import Message, now, record_id
 from react_mem.memory.store.owned import everything
 from react_mem.memory.write.session import TurnReport
 from react_mem.memory.write.turns import Turns
+from tests.support.naming import concepts_named
 from tests.support.scripted_model import ScriptedModel, calls
 
 USER = "ann"
@@ -76,11 +76,11 @@ def store() -> BaseStore:
 async def test_what_facts_name_is_a_concept_and_goes_with_the_last_that_names_it(store: BaseStore) -> None:
     await say(store, "1", "she lives in Hue", about="Lan Nguyen")
     await say(store, "2", "I met Lan Nguyen at Acme")
-    assert await find_concepts(store, USER, "Lan Nguyen")
+    assert await concepts_named(store, USER, "Lan Nguyen")
     memory = MemoryFacade(store)
     await memory.delete_session(USER, "1")
-    assert await find_concepts(store, USER, "Lan Nguyen")
-    assert not await find_concepts(store, USER, "Hue")
+    assert await concepts_named(store, USER, "Lan Nguyen")
+    assert not await concepts_named(store, USER, "Hue")
     await memory.delete_session(USER, "2")
     assert "concept" not in await kinds(store)
 

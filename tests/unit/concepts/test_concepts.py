@@ -1,4 +1,4 @@
-"""Which names are one concept, in any order; and undoing what was merged."""
+"""Which names are one concept, in any order."""
 
 from __future__ import annotations
 
@@ -15,11 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from react_mem.memory.merging.concepts.concept_store import (
     concept_changes,
     concepts_without,
-    find_concepts,
     load_concepts,
-    merge,
     refresh_concepts,
-    unmerge,
 )
 from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.model.changes import put, write
@@ -29,6 +26,7 @@ from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.records import Fact
 from react_mem.memory.store.transactions import transact
+from tests.support.naming import concepts_named
 from tests.unit.concepts.facts import START, fact
 
 ANNA = fact("My friend is Anna")
@@ -147,49 +145,13 @@ async def test_a_fact_in_other_words_leaves_what_is_made_anew(facts: list[Fact],
         assert {concept.id: concept for concept in await refresh_concepts(store, "ann")} == kept
 
 
-@settings(max_examples=40, deadline=None)
-@given(facts=st.lists(FACTS, unique_by=lambda one: one.id, min_size=2, max_size=8), data=st.data())
-async def test_a_merge_is_undone_without_a_trace(facts: list[Fact], data: st.DataObject) -> None:
-    store = InMemoryStore()
-    await write_facts(store, *facts)
-    before = await load_concepts(store, "ann")
-    if len(before) < 2:
-        return
-    one, other = data.draw(st.permutations(sorted(before)))[:2]
-
-    whole = await merge(store, "ann", one, other)
-    merged = await load_concepts(store, "ann")
-    moved = data.draw(st.sampled_from([alias.name for alias in before[other].aliases]))
-    await unmerge(store, "ann", whole.id, moved)
-
-    assert {*whole.source_ids} >= {*before[one].source_ids, *before[other].source_ids}
-    assert merged[whole.id] == whole
-    assert await load_concepts(store, "ann") == before
-
-
-async def test_a_name_that_is_set_apart_stays_apart() -> None:
-    store = InMemoryStore()
-    await write_facts(store, fact("I own a VinFast"), fact("I sold a Vin Fast"))
-    [whole] = (await load_concepts(store, "ann")).values()
-
-    alone = await unmerge(store, "ann", whole.id, "Vin Fast")
-    await write_facts(store, fact("it is red", about="VinFast"))
-    await refresh_concepts(store, "ann")
-
-    assert [alias.name for alias in alone.aliases] == ["Vin Fast"]
-    assert await names(store) == {frozenset({"VinFast"}), frozenset({"Vin Fast"})}
-    again = await merge(store, "ann", *(await load_concepts(store, "ann")))
-    assert {alias.name for alias in again.aliases} == {"VinFast", "Vin Fast"}
-
-
 async def test_concepts_of_one_user_are_no_one_elses() -> None:
     store = InMemoryStore()
     await write_facts(store, ANNA, user="ann")
     await write_facts(store, SCHMIDT, user="bob")
     [anna], [schmidt] = await load_concepts(store, "ann"), await load_concepts(store, "bob")
 
-    with pytest.raises(ValueError, match="no concept"):
-        await merge(store, "ann", anna, schmidt)
+    assert anna != schmidt
     assert await names(store, "ann") == {frozenset({"Anna"})}
 
 
@@ -212,12 +174,12 @@ async def test_a_concept_is_found_by_any_of_its_names_and_has_its_facts() -> Non
     home, trip = fact("Tôi sống ở Hà Nội", day=2), fact("I was in Hanoi", day=1)
     await write_facts(store, home, trip)
 
-    [found] = await find_concepts(store, "ann", "hanoi")
+    [found] = await concepts_named(store, "ann", "hanoi")
 
     assert (found.name, set(found.source_ids)) == ("Hà Nội", {home.id, trip.id})
     assert found.created_at == trip.created_at
     assert Concept.from_value(found.to_value()) == found
-    assert await find_concepts(store, "ann", "Hạ Nội") == []
+    assert await concepts_named(store, "ann", "Hạ Nội") == []
 
 
 class TestFromWhenNamesHadTypes:
@@ -288,7 +250,7 @@ class TestFromWhenNamesHadTypes:
 
         await write_facts(store, fact("I miss Paris"))
 
-        [found] = await find_concepts(store, "ann", "Paris")
+        [found] = await concepts_named(store, "ann", "Paris")
         assert set(found.source_ids) == {self.PARIS.id, other.id, fact("I miss Paris").id}
 
 

@@ -14,7 +14,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.llm.asking import Asker
 from react_mem.memory.merging.concepts.candidate_pairs import candidates
-from react_mem.memory.merging.concepts.concept_store import load_concepts, unmerge
+from react_mem.memory.merging.concepts.concept_store import load_concepts
 from react_mem.memory.merging.concepts.known_names import Names
 from react_mem.memory.model.records import Fact
 from react_mem.memory.reflect import entity_resolution
@@ -99,18 +99,6 @@ async def test_initials_of_two_are_nobodys() -> None:
     await write_facts(store, *CITY, fact("I was in Hoi Chu Muong Cat"))
     await settle_concepts(store)
     assert len(await names(store)) == 3
-
-
-async def test_what_vectors_merged_stays_apart_once_it_was_undone() -> None:
-    store = Calibrated("Ho Chi Minh City")
-    await write_facts(store, *CITY)
-    await settle_concepts(store)
-    [whole] = (await load_concepts(store, "ann")).values()
-
-    await unmerge(store, "ann", whole.id, "HCMC")
-    await settle_concepts(store)
-
-    assert len(await names(store)) == 2
 
 
 async def test_letters_alone_merge_nothing() -> None:
