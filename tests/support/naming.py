@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from langgraph.store.base import BaseStore
 
+from react_mem.memory.language.names import name_key
 from react_mem.memory.merging.concepts.concept_store import load_concepts
-from react_mem.memory.model.concepts import Concept, name_key
+from react_mem.memory.model.concepts import Concept
 
 
 async def concepts_named(store: BaseStore, user_id: str, name: str) -> list[Concept]:
