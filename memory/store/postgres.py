@@ -58,6 +58,7 @@ from react_mem.memory.store.scale import Scale
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import index_entries, storable, to_json
+from react_mem.memory.store.stored_vectors import perhaps_stored
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
 from react_mem.memory.store.writes import ItemRow, Types, Writes, erase_if, index_rows, read_types, write, write_if
@@ -361,7 +362,7 @@ class MemoryStore(LanedStore):
             writes, entries = await asyncio.to_thread(self._read_writes, puts)
         else:
             writes, entries = self._read_writes(puts)
-        vectors = await self.vectors.of([entry.text for _, _, entry in entries])
+        vectors = await self.vectors.of([entry.text for _, _, entry in entries], perhaps_stored(puts, entries))
         writes.rows += await asyncio.to_thread(index_rows, entries, vectors) if entries else []
         return writes
 

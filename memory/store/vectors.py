@@ -25,6 +25,7 @@ from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.recent_vectors import RecentVectors
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
+from react_mem.memory.store.stored_vectors import PlacedEntry, stored_vectors
 from react_mem.memory.store.writes import by_owner, columns, read_types, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -139,13 +140,17 @@ class DocumentVectors:
         if self._task is not None:
             await asyncio.wait([self._task])
 
-    async def of(self, texts: Sequence[str]) -> dict[str, bytes | None]:
+    async def of(self, texts: Sequence[str], revised: Sequence[PlacedEntry] = ()) -> dict[str, bytes | None]:
         """Return the vector of each distinct text; None for those that cannot be embedded now.
 
         Args:
             texts: The texts.
+            revised: Entries among them that may stand in the database already, with their vectors.
         """
         vectors = {text: self._recent.get(text) for text in texts}
+        if wanted := [placed for placed in revised if vectors[placed[2].text] is None]:
+            async with self._pool.connection() as conn:
+                vectors |= await stored_vectors(conn, wanted, self._model.name, full_vectors=self._full_vectors)
         unknown = [text for text, vector in vectors.items() if vector is None]
         if unknown and time.monotonic() < self._hangs_until:
             self._lacking = True

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from langgraph.store.base import GetOp, PutOp
+from psycopg.types.json import Json
 
-from react_mem.errors import InvalidVector
+from react_mem.errors import EmbeddingMismatch, InvalidVector
 from react_mem.graphs.maintenance import build_maintenance
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store import StorageSettings, reembed, vectors
@@ -17,7 +18,17 @@ from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import checked_vector
-from tests.support.recalling import DIALOG, DIMS, SenseEmbeddings, keys, open_recalling, put, recalled, shared_database
+from tests.support.recalling import (
+    DIALOG,
+    DIMS,
+    SenseEmbeddings,
+    keys,
+    message,
+    open_recalling,
+    put,
+    recalled,
+    shared_database,
+)
 
 WORDS_ONLY = frozenset({Arm.LEXICAL})
 NONSENSE = {
@@ -126,6 +137,75 @@ class TestATextThatIsWrittenAgain:
         embeddings.fault = None
         await store.amake_up_vectors()
         assert await without_vectors(store) == 0
+
+
+class TestARecordOfLongAgo:
+    """Written again by another process than the one that stored it."""
+
+    @pytest.fixture(params=[True, False], ids=["whole", "half"])
+    async def opened_again(self, store: MemoryStore, request: pytest.FixtureRequest) -> tuple[MemoryStore, list[str]]:
+        asked: list[str] = []
+
+        class Counting(SenseEmbeddings):
+            async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+                asked.extend(texts)
+                return self.embed_documents(texts)
+
+        await put(store, {"dog": "my terrier", "long": message("tea and rain. " * 300, 1)})
+        again = MemoryStore(store.pool, EmbeddingModel("test:senses", DIMS, Counting()), full_vectors=request.param)
+        return again, asked
+
+    async def test_keeps_its_vectors_where_its_text_is_the_same(
+        self, opened_again: tuple[MemoryStore, list[str]]
+    ) -> None:
+        store, asked = opened_again
+        before = await halves(store)
+        assert len(before) > 3, "a long text has several pieces"
+        item = await store.aget(DIALOG, "dog")
+        long = await store.aget(DIALOG, "long")
+        assert item is not None
+        assert long is not None
+        await store.abatch([PutOp(DIALOG, each.key, {**each.value, "status": "retired"}) for each in (item, long)])
+        assert asked == []
+        assert await halves(store) == before
+
+    async def test_is_embedded_where_its_text_is_another(self, opened_again: tuple[MemoryStore, list[str]]) -> None:
+        store, asked = opened_again
+        await put(store, {"dog": "my terrier Rex", "cat": "my terrier"})
+        assert asked == ["my terrier Rex", "my terrier"]
+
+    async def test_is_embedded_where_somebody_wrote_the_value_alone(
+        self, opened_again: tuple[MemoryStore, list[str]]
+    ) -> None:
+        store, asked = opened_again
+        async with store.pool.connection() as conn:
+            changed = Json(message("tea", 0, session="dog"))
+            await conn.execute("UPDATE store SET value = %s, updated_at = now() WHERE key = 'dog'", (changed,))
+        await put(store, {"dog": "tea"})
+        assert asked == ["tea"]
+
+    async def test_is_embedded_where_the_vectors_are_of_another_model(
+        self, opened_again: tuple[MemoryStore, list[str]]
+    ) -> None:
+        store, asked = opened_again
+        async with store.pool.connection() as conn:
+            await conn.execute("UPDATE memory_embedding SET name = 'test:other'")
+        try:
+            with pytest.raises(EmbeddingMismatch):
+                await put(store, {"dog": "my terrier"})
+        finally:
+            async with store.pool.connection() as conn:
+                await conn.execute("UPDATE memory_embedding SET name = 'test:senses'")
+        assert asked == ["my terrier"]
+
+
+async def halves(store: MemoryStore) -> list[tuple[str, str, str]]:
+    """Return the vectors that are compared."""
+    async with store.pool.connection() as conn:
+        rows = await (
+            await conn.execute("SELECT key, field_name, half::text AS half FROM store_vectors ORDER BY key, field_name")
+        ).fetchall()
+    return [(row["key"], row["field_name"], row["half"]) for row in rows]
 
 
 class TestAnEmbedderThatFails:

@@ -1,0 +1,81 @@
+"""Vectors that the database has: of texts that are written again, when something else of their record has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from langgraph.store.base import PutOp
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from react_mem.memory.index.entries import Entry
+from react_mem.memory.model.namespaces import owner_of_path
+from react_mem.memory.model.records import now, with_zone
+from react_mem.memory.store.stored_text import entries_of_fields
+
+_NEW = timedelta(minutes=1)
+"""What was created within is hardly there yet, and what has just been embedded is known (see `RecentVectors`): what a
+turn writes costs no round trip more."""
+
+# A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.
+_VECTORS = """
+    SELECT s.value, v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS vector
+    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS wanted (owner, prefix, key, field_name)
+        JOIN store_vectors v ON v.owner = wanted.owner AND v.prefix = wanted.prefix AND v.key = wanted.key
+            AND v.field_name = wanted.field_name
+        JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
+    WHERE v.owner = ANY(%s::text[]) AND s.owner = ANY(%s::text[]) AND v.updated_at = s.updated_at
+        AND v.half IS NOT NULL AND (v.embedding IS NOT NULL OR NOT %s)
+        AND EXISTS (SELECT FROM memory_embedding WHERE name = %s)
+"""
+
+PlacedEntry = tuple[str, str, Entry]
+"""An entry of the index, with the namespace's path and the key of its item."""
+
+
+def perhaps_stored(puts: Sequence[PutOp], entries: Sequence[PlacedEntry]) -> list[PlacedEntry]:
+    """Return the entries of what says that it was created before, so that it is likely to be there already."""
+    earlier = {(".".join(op.namespace), op.key) for op in puts if op.value is not None and _is_earlier(op.value)}
+    return [placed for placed in entries if placed[:2] in earlier]
+
+
+def _is_earlier(value: Mapping[str, Any]) -> bool:
+    with suppress(KeyError, ValueError):
+        return with_zone(datetime.fromisoformat(str(value["created_at"]))) < now() - _NEW
+    return False
+
+
+async def stored_vectors(
+    conn: AsyncConnection[DictRow], wanted: Sequence[PlacedEntry], model: str, *, full_vectors: bool
+) -> dict[str, bytes]:
+    """Return the vectors of those texts that stand in the database as they are.
+
+    Args:
+        conn: A connection.
+        wanted: The entries, and where they are to stand.
+        model: What must have made the vectors.
+        full_vectors: Whether only vectors count that are stored whole.
+    """
+    places = [(owner_of_path(prefix), prefix, key, entry.field_name) for prefix, key, entry in wanted]
+    owners = sorted({owner for owner, *_ in places})
+    columns = [list(column) for column in zip(*places, strict=True)]
+    rows = await (await conn.execute(_VECTORS, (*columns, owners, owners, full_vectors, model))).fetchall()
+    return await asyncio.to_thread(_unchanged, rows, wanted) if rows else {}
+
+
+def _unchanged(rows: Sequence[DictRow], wanted: Sequence[PlacedEntry]) -> dict[str, bytes]:
+    texts = {(prefix, key, entry.field_name): entry.text for prefix, key, entry in wanted}
+    found: dict[str, bytes] = {}
+    for row in rows:
+        text = texts[row["prefix"], row["key"], row["field_name"]]
+        if any(
+            entry.text == text
+            for entry in entries_of_fields(row["value"], [row["field_name"]])
+            if entry.field_name == row["field_name"]
+        ):
+            found[text] = row["vector"]
+    return found
