@@ -13,9 +13,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.entries import Entry
-from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.model.records import now, with_zone
 from react_mem.memory.store.stored_text import entries_of_fields
+from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
 """What was created within is hardly there yet, and what has just been embedded is known (see `RecentVectors`): what a
@@ -24,11 +24,10 @@ turn writes costs no round trip more."""
 # A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.
 _VECTORS = """
     SELECT s.value, v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS vector
-    FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS wanted (owner, prefix, key, field_name)
-        JOIN store_vectors v ON v.owner = wanted.owner AND v.prefix = wanted.prefix AND v.key = wanted.key
-            AND v.field_name = wanted.field_name
+    FROM unnest(%s::text[], %s::text[], %s::text[]) AS wanted (prefix, key, field_name)
+        JOIN store_vectors v ON v.prefix = wanted.prefix AND v.key = wanted.key AND v.field_name = wanted.field_name
         JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
-    WHERE v.owner = ANY(%s::text[]) AND s.owner = ANY(%s::text[]) AND v.updated_at = s.updated_at
+    WHERE v.owner = %s AND s.owner = %s AND v.updated_at = s.updated_at
         AND v.half IS NOT NULL AND (v.embedding IS NOT NULL OR NOT %s)
         AND EXISTS (SELECT FROM memory_embedding WHERE name = %s)
 """
@@ -60,10 +59,10 @@ async def stored_vectors(
         model: What must have made the vectors.
         full_vectors: Whether only vectors count that are stored whole.
     """
-    places = [(owner_of_path(prefix), prefix, key, entry.field_name) for prefix, key, entry in wanted]
-    owners = sorted({owner for owner, *_ in places})
-    columns = [list(column) for column in zip(*places, strict=True)]
-    rows = await (await conn.execute(_VECTORS, (*columns, owners, owners, full_vectors, model))).fetchall()
+    rows: list[DictRow] = []
+    for owner, placed in by_owner(wanted).items():
+        places = columns([(prefix, key, entry.field_name) for prefix, key, entry in placed], 3)
+        rows += await (await conn.execute(_VECTORS, (*places, owner, owner, full_vectors, model))).fetchall()
     return await asyncio.to_thread(_unchanged, rows, wanted) if rows else {}
 
 
