@@ -6,17 +6,15 @@ spent on printing and reading numbers; in binary form at 6,000 to 9,000.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from struct import pack
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from pgvector import SparseVector, Vector
+from pgvector import Vector
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-
-from react_mem.memory.index.entries import TERM_NUMBERS
 
 
 class Binary:
@@ -47,11 +45,6 @@ def vector(numbers: Sequence[float]) -> bytes:
 def numbers(data: Binary) -> NDArray[np.float32]:
     """Return the numbers of a `vector`."""
     return np.frombuffer(data.data, dtype=">f4", offset=4).astype(np.float32)
-
-
-def terms(numbers: Collection[int]) -> bytes:
-    """Return a `sparsevec` that has 1 at each of these numbers, which count from 1."""
-    return SparseVector(dict.fromkeys((number - 1 for number in numbers), 1.0), TERM_NUMBERS).to_binary()
 
 
 def array(element_type: int, elements: Sequence[bytes | None]) -> Binary:

@@ -26,7 +26,6 @@ from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
 
 from react_mem.errors import StorageError
-from react_mem.memory.index.entries import TERM_NUMBERS
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.migrations import of_dims, stored_embedding, upgrade
 from react_mem.memory.store.model_guard import wait_for_writers
@@ -51,17 +50,16 @@ _BATCH = 100
 _NEXT = "store_vectors_next"
 _NEXT_VECTORS: Sequence[str] = (
     "DROP TABLE IF EXISTS store_vectors_next",
-    f"""
+    """
     CREATE TABLE store_vectors_next (
-        half halfvec({{dims}}),
-        terms sparsevec({TERM_NUMBERS}),
+        half halfvec({dims}),
         length real,
         place bigint,
         said_at timestamptz,
         prefix text NOT NULL,
         key text NOT NULL,
         field_name text NOT NULL,
-        embedding vector({{dims}}),
+        embedding vector({dims}),
         created_at timestamptz DEFAULT CURRENT_TIMESTAMP,
         updated_at timestamptz DEFAULT CURRENT_TIMESTAMP,
         owner text NOT NULL,
@@ -118,11 +116,11 @@ _CLEAR = """
 # the next pass: who deletes it may be waiting for the table of the vectors.
 _INSERT = f"""
     INSERT INTO store_vectors_next (
-        owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, created_at, updated_at
+        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, created_at, updated_at
     )
     SELECT s.owner, new.prefix, new.key, new.field_name,
-        CASE WHEN %s THEN new.embedding END, new.embedding::halfvec, new.terms,
-        new.words::int4[], new.length, new.place, new.said_at, s.created_at, item.updated_at
+        CASE WHEN %s THEN new.embedding END, new.embedding::halfvec, new.words::int4[],
+        new.length, new.place, new.said_at, s.created_at, item.updated_at
     FROM {INDEX_ROWS}
         JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
             ON item.prefix = new.prefix AND item.key = new.key

@@ -66,24 +66,23 @@ _DELETE_STALE_ROWS = """
 """
 INDEX_ROWS: LiteralString = """
     unnest(
-        %s::text[], %s::text[], %s::text[], %s::vector[], %s::sparsevec[], %b::text[], %s::real[], %s::bigint[],
-        %s::timestamptz[]
-    ) AS new (prefix, key, field_name, embedding, terms, words, length, place, said_at)
+        %s::text[], %s::text[], %s::text[], %s::vector[], %b::text[], %s::real[], %s::bigint[], %s::timestamptz[]
+    ) AS new (prefix, key, field_name, embedding, words, length, place, said_at)
 """
 """Rows of one owner, as `index_columns` gives them."""
 # Stamped with the owner's revision, which this transaction has raised.
 _UPSERT_ROWS = f"""
     INSERT INTO store_vectors (
-        owner, prefix, key, field_name, embedding, half, terms, words, length, place, said_at, revision,
+        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, revision,
         created_at, updated_at
     )
     SELECT o.owner, new.prefix, new.key, new.field_name, CASE WHEN %s THEN new.embedding END, new.embedding::halfvec,
-        new.terms, new.words::int4[], new.length, new.place, new.said_at, o.revision, now(), now()
+        new.words::int4[], new.length, new.place, new.said_at, o.revision, now(), now()
     FROM memory_owners o CROSS JOIN {INDEX_ROWS}
     WHERE o.owner = %s
     ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
-        terms = excluded.terms, words = excluded.words, length = excluded.length, place = excluded.place,
-        said_at = excluded.said_at, revision = excluded.revision, updated_at = excluded.updated_at
+        words = excluded.words, length = excluded.length, place = excluded.place, said_at = excluded.said_at,
+        revision = excluded.revision, updated_at = excluded.updated_at
 """  # noqa: S608 - of literals
 
 # A writer that does not know owners takes no such row: the item is locked as well, so that it cannot change after this
@@ -107,8 +106,7 @@ class IndexRow(NamedTuple):
         key: The item's key.
         field_name: Which of its texts, and which piece of it.
         embedding: A `vector` in binary form.
-        terms: A `sparsevec` in binary form: the numbers of its words and marks.
-        words: The same as an array, as text.
+        words: The numbers of its words and marks, as an array's text.
         length: The number of words.
         place: Where in its conversation it stands.
         said_at: When it was said.
@@ -118,7 +116,6 @@ class IndexRow(NamedTuple):
     key: str
     field_name: str
     embedding: bytes | None
-    terms: bytes
     words: str
     length: int
     place: int | None
@@ -172,17 +169,14 @@ class Writes:
 
 
 class Types(NamedTuple):
-    """The oids of pgvector's types, which differ from database to database."""
+    """The oid of pgvector's type, which differs from database to database."""
 
     vector: int
-    sparsevec: int
 
 
 async def read_types(conn: AsyncConnection[DictRow]) -> Types:
-    """Ask the database for its oids."""
-    row = await (
-        await conn.execute("SELECT 'vector'::regtype::oid AS vector, 'sparsevec'::regtype::oid AS sparsevec")
-    ).fetchone()
+    """Ask the database for its oid."""
+    row = await (await conn.execute("SELECT 'vector'::regtype::oid AS vector")).fetchone()
     assert row is not None  # noqa: S101 - a SELECT without FROM has one row
     return Types(**row)
 
@@ -353,8 +347,7 @@ def index_row(prefix: str, key: str, entry: Entry, embedding: bytes | None) -> I
     """Return the row of an entry of an item."""
     numbers = sorted({term_number(term) for term in entry.terms})
     words = f"{{{','.join(map(str, numbers))}}}"
-    terms = binary.terms(numbers)
-    return IndexRow(prefix, key, entry.field_name, embedding, terms, words, entry.length, entry.place, entry.said_at)
+    return IndexRow(prefix, key, entry.field_name, embedding, words, entry.length, entry.place, entry.said_at)
 
 
 def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, bytes | None]) -> list[IndexRow]:
@@ -364,12 +357,8 @@ def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, 
 
 def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
     """Return rows as the parameters of `INDEX_ROWS`."""
-    prefix, key, name, embedding, terms, *others = columns(rows, _INDEX_COLUMNS)
-    return [
-        *(prefix, key, name),
-        *(binary.array(types.vector, embedding), binary.array(types.sparsevec, terms)),
-        *others,
-    ]
+    prefix, key, name, embedding, *others = columns(rows, _INDEX_COLUMNS)
+    return [prefix, key, name, binary.array(types.vector, embedding), *others]
 
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:

@@ -404,7 +404,7 @@ class TestTurns:
     async def test_words_that_are_not_indexed_yet(self, store: MemoryStore, turn: Any) -> None:
         await known(MemoryFacade(store), "The zebra is called Zed")
         async with store.pool.connection() as conn:
-            await conn.execute("UPDATE store_vectors SET terms = NULL, words = NULL")
+            await conn.execute("UPDATE store_vectors SET words = NULL")
         event = (await turn(self.ASK))["retrieve"]
         assert event["status"] == "ok"
         assert [item["text"] for item in event["items"]] == ["The zebra is called Zed"]

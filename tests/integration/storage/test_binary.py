@@ -22,8 +22,3 @@ async def test_the_server_reads_what_was_meant(database_url: str) -> None:
 
         assert await read([binary.vector([0.5, -2, 0]), None], "vector") == ["[0.5,-2,0]", None]
         assert await read([], "vector") == []
-        # Terms count from 1; sorted, whatever their order.
-        assert await read([binary.terms({7, 1, 1_000_000_000}), binary.terms(())], "sparsevec") == [
-            "{1:1,7:1,1000000000:1}/1000000000",
-            "{}/1000000000",
-        ]

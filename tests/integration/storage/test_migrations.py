@@ -24,7 +24,8 @@ NUMBERS = [number for number, _ in migrations.MIGRATIONS]
 
 _TABLES = ("store", "store_vectors", "memory_embedding", "memory_migrations", "checkpoints", "checkpoint_blobs")
 _COLUMNS = """
-    SELECT c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
+    SELECT c.relname, row_number() OVER (PARTITION BY c.oid ORDER BY a.attnum), a.attname,
+        format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
         pg_get_expr(d.adbin, d.adrelid), c.reloptions
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
         LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
@@ -36,7 +37,11 @@ _CONSTRAINTS = """
     SELECT r.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
     WHERE r.relname = ANY (%s) AND c.contype <> 'n' ORDER BY 1, 2
 """
-_FUNCTIONS = "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'memory_recall' AND %s::text[] IS NOT NULL"
+_FUNCTIONS = """
+    SELECT pg_get_functiondef(oid) FROM pg_proc
+    WHERE proname IN ('memory_recall', 'memory_linked', 'memory_words', 'memory_fill_entry') AND %s::text[] IS NOT NULL
+    ORDER BY proname
+"""
 _VERSIONS = "SELECT v FROM memory_migrations WHERE %s::text[] IS NOT NULL ORDER BY v"
 _VALUES = """
     SELECT prefix, key, value, created_at, updated_at, expires_at, ttl_minutes FROM store
@@ -151,6 +156,15 @@ async def test_a_function_with_other_columns_is_replaced(
         await conn.execute("INSERT INTO memory_migrations SELECT generate_series(13, %s::int)", (number,))
     await bring_up_to_date(first)
     assert [*await shape(first), *await told(first, _VERSIONS)] == newest
+
+
+async def test_what_the_database_scored_recalls_by_is_gone(first: str) -> None:
+    await bring_up_to_date(first)
+    async with await connect(first) as conn:
+        functions = "SELECT FROM pg_proc WHERE proname IN ('memory_recall', 'memory_words')"
+        assert (await (await conn.execute(functions)).fetchall()) == []
+        sparse = "SELECT FROM information_schema.columns WHERE udt_name = 'sparsevec'"
+        assert (await (await conn.execute(sparse)).fetchall()) == []
 
 
 async def test_a_database_that_is_embedded_anew_has_the_same_tables(first: str) -> None:

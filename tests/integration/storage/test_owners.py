@@ -150,6 +150,8 @@ async def test_the_stock_store_writes_owners_and_revisions_too(
         assert {key: row["owner"] for key, row in rows.items()} == {"ours": "ann", "theirs": "ann", "note": "app.ann"}
         assert [rows["theirs"]["revision"], rows["ours"]["revision"]] == [put.revision, changed.revision]
         assert all(row["same"] for row in rows.values())
+        # the words that it had are not those that it has
+        assert rows["ours"]["words"] is None
         assert [hit.key for hit in await store.asearch(ANN, query="red car", limit=1)] == ["ours"]
         assert [hit.key for hit in await store.asearch(APP, query="white tea")] == ["note"]
         await stock.adelete(ANN, "theirs")

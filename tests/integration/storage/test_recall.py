@@ -229,7 +229,7 @@ class TestConditions:
     async def test_they_hold(self, known: MemoryStore, indexed_by: str) -> None:
         if indexed_by == "an older one":
             async with known.pool.connection() as conn:
-                await conn.execute("UPDATE store_vectors SET terms = NULL, length = NULL, place = NULL, said_at = NULL")
+                await conn.execute("UPDATE store_vectors SET words = NULL, length = NULL, place = NULL, said_at = NULL")
         cases: list[tuple[dict[str, Any], set[str]]] = [
             ({}, {"now", "then", "paper", "old", "new", "bare"}),
             ({"kind": "fact"}, {"now", "then"}),

@@ -140,8 +140,7 @@ class TestWithoutTheWords:
         before = await recalled(store, "zebra terrier")
         async with store.pool.connection() as conn:
             await conn.execute(
-                "UPDATE store_vectors SET terms = NULL, words = NULL, length = NULL, place = NULL, said_at = NULL "
-                "WHERE key <> 'cat'"
+                "UPDATE store_vectors SET words = NULL, length = NULL, place = NULL, said_at = NULL WHERE key <> 'cat'"
             )
         assert await recalled(store, "zebra terrier") == before
         assert before.missing == {}

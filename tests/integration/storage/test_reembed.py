@@ -167,6 +167,6 @@ async def test_the_same_model_brings_an_older_index_up_to_date(database_url: str
     async with open_memory_store(database_url, OLD) as store:
         assert [hit.key for hit in await store.asearch(ANN, query="the zebra is at its end")] == ["long", "short"]
         async with store.pool.connection() as conn:
-            cursor = await conn.execute("SELECT count(*) AS without FROM store_vectors WHERE terms IS NULL")
+            cursor = await conn.execute("SELECT count(*) AS without FROM store_vectors WHERE words IS NULL")
             assert await cursor.fetchone() == {"without": 0}
     assert await reembed.reembed(settings(database_url), OLD, lambda count: None) == 0

@@ -22,6 +22,7 @@ RELEASED = {
     "0019_links.sql": "d8df61db6d732919",
     "0020_linked.sql": "2a039821883e4bb2",
     "0023_write.sql": "642752ccfbe1a121",
+    "0024_no_terms.sql": "a1484678a1eae3d8",
 }
 """Every file and the beginning of its SHA-256. A new file adds a line here; no line ever changes."""
 

@@ -1,0 +1,18 @@
+-- Recalls are scored in the process, by the numbers of words: the function goes, and the sparse vectors that it compared.
+DROP FUNCTION IF EXISTS memory_recall(jsonb, vector);
+
+-- Of a text that a writer has changed who does not know words, they are not known, until they are read anew.
+CREATE OR REPLACE FUNCTION memory_fill_entry() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.owner := memory_owner(NEW.prefix);
+    NEW.half := NEW.embedding::halfvec;
+    NEW.words := NULL;
+    NEW.revision := memory_revise(NEW.owner, FALSE);
+    RETURN NEW;
+END
+$$;
+DROP FUNCTION memory_words(sparsevec);
+
+ALTER TABLE store_vectors DROP COLUMN terms;
+-- what an interrupted re-embedding has made so far
+ALTER TABLE IF EXISTS store_vectors_next DROP COLUMN IF EXISTS terms;
