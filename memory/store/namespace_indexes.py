@@ -16,7 +16,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Coroutine, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, LiteralString, cast
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -41,6 +41,7 @@ _MOST_MEASURED = 10_000
 """Paths remembered as measured: a megabyte."""
 
 _PREFIX = "store_vectors_half_"
+_WORDS_PREFIX = "store_vectors_words_"
 _LARGE = "SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}"
 _SMALL = """
     SELECT wanted.prefix FROM unnest(%s::text[], %s::text[]) AS wanted (owner, prefix) WHERE NOT EXISTS (
@@ -60,6 +61,14 @@ _CREATE = SQL("""
     CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON store_vectors
     USING hnsw (half halfvec_cosine_ops) WHERE prefix = {prefix}
 """)
+INDEX_SCAN: LiteralString = """
+    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
+"""
+"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are
+compared again in full precision."""
+_CREATE_WORDS = SQL(
+    "CREATE INDEX CONCURRENTLY IF NOT EXISTS {name} ON store_vectors USING gin (words) WHERE prefix = {prefix}"
+)
 _DROP = SQL("DROP INDEX CONCURRENTLY IF EXISTS {name}")
 
 logger = logging.getLogger(__name__)
@@ -154,10 +163,13 @@ class NamespaceIndexes:
                 self._indexed.add(prefix)
 
     async def _build(self, prefix: str, *, again: bool) -> None:
-        name = Identifier(_index_name(prefix))
+        name, words = Identifier(_index_name(prefix)), Identifier(_index_name(prefix, _WORDS_PREFIX))
         async with await self._connect() as conn:
             if again:  # what an interrupted build left behind
                 await conn.execute(_DROP.format(name=name))
+                await conn.execute(_DROP.format(name=words))
+            # the vectors' comes last: where it is, both are
+            await conn.execute(_CREATE_WORDS.format(name=words, prefix=Literal(prefix)))
             await conn.execute(_CREATE.format(name=name, prefix=Literal(prefix)))
 
     async def _drop_where_small(self, prefixes: Sequence[str]) -> None:
@@ -167,7 +179,8 @@ class NamespaceIndexes:
         for row in rows:
             self._indexed.discard(row["prefix"])
             async with await self._connect() as conn:
-                await conn.execute(_DROP.format(name=Identifier(_index_name(row["prefix"]))))
+                for kind in (_PREFIX, _WORDS_PREFIX):
+                    await conn.execute(_DROP.format(name=Identifier(_index_name(row["prefix"], kind))))
 
     async def _connect(self) -> AsyncConnection[DictRow]:
         # Not one of the pool's: a build takes minutes, and the pool may have just one.
@@ -182,5 +195,5 @@ async def _read_indexes(conn: AsyncConnection[DictRow], prefixes: Iterable[str])
     return {names[row["name"]]: (row["valid"], row["busy"]) for row in rows}
 
 
-def _index_name(prefix: str) -> str:
-    return _PREFIX + hashlib.sha256(prefix.encode()).hexdigest()[:16]
+def _index_name(prefix: str, kind: str = _PREFIX) -> str:
+    return kind + hashlib.sha256(prefix.encode()).hexdigest()[:16]

@@ -21,10 +21,12 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.index.entries import mark, piece_of, whole_text
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
-from react_mem.memory.index.scorer import score
+from react_mem.memory.index.scorer import Corpus, score
+from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
 from react_mem.memory.store.calibration import Calibration
+from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.reading import items_of, rows_of, undecoded
@@ -47,12 +49,11 @@ _RECORDS: LiteralString = """
         SELECT v.prefix, v.key FROM store_vectors v WHERE v.owner = %(owner)s AND v.revision > %(revision)s
     )
     SELECT s.prefix, s.key, s.created_at, s.updated_at, (s.prefix, s.key) IN (SELECT * FROM changed) AS changed,
-        CASE WHEN wanted.whole THEN s.value
+        CASE WHEN s.expires_at <= now() THEN NULL WHEN wanted.whole THEN s.value
             ELSE jsonb_build_object('id', s.key, 'role', s.value -> 'role', 'text', s.value -> 'text') END AS value,
         wanted.whole
     FROM unnest(%(prefixes)s::text[], %(keys)s::text[], %(whole)s::boolean[]) AS wanted (prefix, key, whole)
     JOIN store s ON s.owner = %(owner)s AND s.prefix = wanted.prefix AND s.key = wanted.key
-    WHERE s.expires_at IS NULL OR s.expires_at > now()
 """
 
 _OTHER_MODEL = "the memories have been re-embedded with another model since this process started"
@@ -69,6 +70,8 @@ class _AskedRecall:
     vector: Vector | None
     owner: str
     missing: dict[Arm, str] = field(default_factory=dict)
+    texts: IndexedTexts | None = None
+    corpus: Corpus | None = None
     ranking: RankedHits | None = None
     hits: Iterator[Hit] = field(default_factory=lambda: iter(()))
     waiting: list[tuple[Hit, list[str]]] = field(default_factory=list)
@@ -78,20 +81,22 @@ class _AskedRecall:
     def prefix(self) -> str:
         return ".".join(self.op.namespace)
 
-    def score(self, known: OwnerTexts, model: str, calibration: Calibration) -> None:
-        """Find what there is, and begin anew with what is read of it."""
-        self.found, self.waiting, self.missing = [], [], {}
-        texts = known.namespaces.get(self.prefix)
-        if texts is None:
-            self.hits = iter(())
-            return
-        vector = self.vector
+    def begin(self, known: OwnerTexts, model: str) -> None:
+        """Take what is known of the namespace, and begin anew with what is read of what is found in it."""
+        self.found, self.waiting, self.missing, self.hits = [], [], {}, iter(())
+        self.texts, self.corpus = known.namespaces.get(self.prefix), None
         if known.model != model:
-            vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
+            self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
+
+    def score(self, calibration: Calibration) -> None:
+        """Find what there is."""
+        texts, vector, corpus = self.texts, self.vector, self.corpus
+        if texts is None:
+            return
         try:
-            ranking = score(texts, self.op, vector, calibration)
+            ranking = score(texts, self.op, vector, calibration, corpus)
         except Exception as error:  # whatever is computed of a question
-            ranking, causes = arm_by_arm(lambda op: score(texts, op, vector, calibration), self.op, error)
+            ranking, causes = arm_by_arm(lambda op: score(texts, op, vector, calibration, corpus), self.op, error)
             self.missing |= causes
         self.ranking, self.hits = ranking, iter(ranking)
 
@@ -133,12 +138,14 @@ class OwnerRecall:
     Args:
         pool: Connections to the database.
         owners: The indexes.
+        large: The namespaces that none of them holds.
         model: The name of the embedding model that the questions' vectors are of.
     """
 
-    def __init__(self, pool: Pool, owners: OwnerIndexes, model: str) -> None:
+    def __init__(self, pool: Pool, owners: OwnerIndexes, large: LargeNamespaces, model: str) -> None:
         self._pool = pool
         self._owners = owners
+        self._large = large
         self._model = model
 
     async def answer(
@@ -170,13 +177,18 @@ class OwnerRecall:
         self, answers: Sequence[_AskedRecall], known: dict[str, OwnerTexts], calibration: Calibration
     ) -> None:
         for answer in answers:
-            known[answer.owner] = await self._owners.with_words(known[answer.owner], answer.prefix)
+            of_owner = known[answer.owner] = await self._owners.with_words(known[answer.owner], answer.prefix)
+            answer.begin(of_owner, self._model)
+            if answer.prefix in of_owner.large:
+                answer.texts, answer.corpus = await self._large.candidates(
+                    answer.owner, answer.op, answer.vector, calibration
+                )
 
         def score_all() -> None:
             for answer in answers:
-                answer.score(known[answer.owner], self._model, calibration)
+                answer.score(calibration)
 
-        texts = sum(len(known[answer.owner].namespaces.get(answer.prefix, ())) for answer in answers)
+        texts = sum(len(answer.texts) for answer in answers if answer.texts is not None)
         if texts > _INLINE_TEXTS:
             await asyncio.to_thread(score_all)
         else:
@@ -200,7 +212,10 @@ class OwnerRecall:
                 for owner, of_owner in wanted.items():
                     if of_owner:
                         rows += await _read_records(conn, known[owner], of_owner)
+            there = {(row["prefix"], row["key"], row["whole"]) for row in rows}
             changed |= {owner_of_path(row["prefix"]) for row in rows if row["changed"]}
+            changed |= {owner for owner, of_owner in wanted.items() if not there.issuperset(of_owner)}
+            rows = [row for row in rows if row["value"] is not None]  # what has expired is not
             read = zip(rows, await items_of(rows), strict=True)
             records = {(row["prefix"], row["key"], row["whole"]): item for row, item in read}
             for answer in asked:

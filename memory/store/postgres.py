@@ -45,6 +45,7 @@ from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import ROOT, is_bookkeeping, owner_of
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.lanes import LanedStore
+from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.linked import read_linked
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
@@ -126,6 +127,7 @@ class MemoryStore(LanedStore):
         self._full_vectors = full_vectors
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
+        self._recalls = OwnerRecall(pool, self.owners, LargeNamespaces(pool, self.indexes), embedding.name)
         self._index_limit = index_limit
         self._types: Types | None = None
 
@@ -238,8 +240,7 @@ class MemoryStore(LanedStore):
         (vectors, failure), known = await asyncio.gather(question_vectors(self.embedding, asked), read())
         calibration = self.scale.calibration
         causes = {Arm.VECTOR: failure} if failure else {}
-        recalled = OwnerRecall(self.pool, self.owners, self.embedding.name)
-        answers = await recalled.answer(asked, vectors, known, calibration)
+        answers = await self._recalls.answer(asked, vectors, known, calibration)
         for (index, op), answer in zip(recalls, answers, strict=True):
             results[index] = answer.without({arm: cause for arm, cause in causes.items() if arm in op.arms})
         return results

@@ -22,7 +22,7 @@ from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store import binary
 from react_mem.memory.store.binary import Binary
 from react_mem.memory.store.model_guard import check_model
-from react_mem.memory.store.namespace_indexes import NamespaceIndexes
+from react_mem.memory.store.namespace_indexes import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
 
@@ -52,11 +52,6 @@ _REFRESH = """
     WHERE s.owner = ANY(%s::text[]) AND s.owner = seen.owner AND s.prefix = seen.prefix AND s.key = seen.key
         AND s.ttl_minutes IS NOT NULL
 """
-_INDEX_SCAN = """
-    SELECT set_config('hnsw.iterative_scan', 'relaxed_order', TRUE), set_config('hnsw.ef_search', '200', TRUE)
-"""
-"""For this transaction alone, so that it holds behind a pooler too. The order may be relaxed: the candidates are
-compared again in full precision."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +181,7 @@ class Reader:
         if not any(target.indexed for target in targets):
             return await undecoded(conn).execute(*statement)
         async with conn.pipeline(), conn.transaction():
-            await conn.execute(_INDEX_SCAN)
+            await conn.execute(INDEX_SCAN)
             return await undecoded(conn).execute(*statement)
 
     def _statement(self, targets: Sequence[Target], *, bounded: bool) -> tuple[bytes, dict[str, Any]]:

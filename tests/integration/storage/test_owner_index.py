@@ -1,0 +1,240 @@
+"""Indexes of owners in the process: whoever writes, a read finds what one from scratch finds."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langgraph.store.base import PutOp
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.store import StorageSettings, owner_recall, reembed
+from react_mem.memory.store.postgres import MemoryStore
+from tests.support.recalling import SCALE, asked, keys, message, open_recalling, put, recalled, shared_database
+
+TEXTS = (
+    "a zebra in a zoo",
+    "my terrier and my zebra",
+    "I paint a boat in Lisbon",
+    "green tea",
+    "\n".join(f"Line {number} of a long text says zebra and tea again and again." for number in range(40)),
+)
+KEYS = ("a", "b", "c", "d")
+OWNERS = (f"owner{number}" for number in itertools.count())
+
+
+class Stores(NamedTuple):
+    """Two stores as two processes have them, one that keeps nothing, and LangGraph's own, on one database."""
+
+    first: MemoryStore
+    second: MemoryStore
+    scratch: MemoryStore
+    stock: AsyncPostgresStore
+
+
+@pytest.fixture(scope="module")
+def shared_url(database_server: str) -> Iterator[str]:
+    with shared_database(database_server) as url:
+        yield url
+
+
+@pytest.fixture
+async def stores(shared_url: str) -> AsyncIterator[Stores]:
+    async with open_recalling(shared_url) as first:
+        index: Any = {"dims": first.embedding.dims, "embed": first.embedding.embeddings, "fields": ["text"]}
+        second = MemoryStore(first.pool, first.embedding)
+        scratch = MemoryStore(first.pool, first.embedding, index_bytes=0)
+        for store in (second, scratch):
+            assert store.scale.calibration
+            await store.scale.settle()
+            assert store.scale.calibration == SCALE
+        yield Stores(first, second, scratch, AsyncPostgresStore(first.pool, index=index))
+
+
+def said(key: str, text: str) -> dict[str, Any]:
+    return message(text, KEYS.index(key), role="user" if key in "ac" else "assistant", kind="message")
+
+
+async def write(stores: Stores, space: tuple[str, ...], step: tuple[Any, ...]) -> None:
+    """Do one thing that changes an owner's memories."""
+    what, number, key, text = step
+    store = stores[number]
+    if what == "put":
+        await store.abatch([PutOp(space, key, said(key, text))])
+    elif what == "stock":
+        await stores.stock.abatch([PutOp(space, key, said(key, text))])
+    elif what == "delete":
+        await store.abatch([PutOp(space, key, None)])
+    elif what == "forget":
+        await store.abatch([PutOp(space, each, None) for each in KEYS])
+    elif what == "expire":
+        async with store.pool.connection() as conn:
+            await conn.execute(
+                "UPDATE store SET expires_at = now() - interval '1 hour' WHERE prefix = %s AND key = %s",
+                (".".join(space), key),
+            )
+    elif what == "many":
+        await store.abatch([PutOp(space, each, said(each, text)) for each in KEYS])
+
+
+def shown(answer: Any) -> list[tuple[Any, ...]]:
+    if isinstance(answer, Recall):
+        found = [(one.item, one.arms, one.passage, one.partner) for one in answer.found]
+        return [(item.key, item.value, round(item.score or 0, 6), *more) for item, *more in found]
+    return [(item.key, item.value, round(item.score, 6)) for item in answer]
+
+
+STEPS = st.tuples(
+    st.sampled_from(["put", "put", "stock", "delete", "forget", "expire", "many", "read", "read"]),
+    st.integers(0, 1),
+    st.sampled_from(KEYS),
+    st.sampled_from(TEXTS),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(STEPS, min_size=2, max_size=12))
+async def test_a_read_finds_what_one_from_scratch_finds(stores: Stores, steps: Sequence[tuple[Any, ...]]) -> None:
+    space = ("memory", next(OWNERS), "dialog")
+    ops: list[RecallOp] = [
+        asked("Which zebra did I paint?", namespace=space, pairs=True),
+        asked("tea", 2, namespace=space, conditions={"role": "user"}),
+    ]
+    for step in [*steps, ("read", 0, "a", ""), ("read", 1, "a", "")]:
+        if step[0] != "read":
+            await write(stores, space, step)
+            continue
+        reader = stores[step[1]]
+        for one, other in zip(await reader.arecall(ops), await stores.scratch.arecall(ops), strict=True):
+            assert shown(one) == shown(other)
+        for options in ({"limit": 3}, {"limit": 2, "offset": 1}, {"filter": {"role": "user"}}):
+            found = await reader.asearch(space[:2], query="zebra tea", **options)
+            assert shown(found) == shown(await stores.scratch.asearch(space[:2], query="zebra tea", **options))
+
+
+class TestWhatIsWrittenMeanwhile:
+    @pytest.mark.parametrize("change", ["changed", "deleted", "refused"])
+    async def test_is_never_shown_as_it_was(self, stores: Stores, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        space = ("memory", next(OWNERS), "dialog")
+        before = {key: said(key, f"zebra number {key}") for key in KEYS}
+        after = {
+            "changed": said("a", "nothing of it"),
+            "deleted": None,
+            "refused": {**said("a", "zebra number a"), "role": "assistant"},
+        }[change]
+        await put(stores.first, before, space)
+        read, left = owner_recall._read_records, [after]
+
+        async def late(*arguments: Any) -> Any:
+            while left:
+                await stores.second.abatch([PutOp(space, "a", left.pop())])
+            return await read(*arguments)
+
+        op = asked("zebra", namespace=space, similarity=0.7, conditions={"role": "user"})
+        assert keys(await recalled(stores.first, "zebra", namespace=space, similarity=0.7))
+        monkeypatch.setattr(owner_recall, "_read_records", late)
+        [answer] = await stores.first.arecall([op])
+        assert isinstance(answer, Recall)
+        assert not left
+        assert shown(answer) == shown((await stores.scratch.arecall([op]))[0])
+        assert "a" not in keys(answer) or change == "changed"
+        assert all(one.item.value != before["a"] for one in answer.found)
+
+    async def test_by_another_process_is_found(self, shared_url: str, stores: Stores) -> None:
+        space = ("memory", next(OWNERS), "dialog")
+        await put(stores.first, {"a": said("a", "green tea")}, space)
+        assert keys(await recalled(stores.first, "zebra", namespace=space, similarity=0.9)) == []
+        script = (
+            "import asyncio, sys\n"
+            "from tests.support.databases import open_memory_store\n"
+            "from tests.support.recalling import message, sense_model\n"
+            "async def main():\n"
+            "    async with open_memory_store(sys.argv[1], sense_model()) as store:\n"
+            "        await store.aput(tuple(sys.argv[2].split('.')), 'b', message('a zebra', 1))\n"
+            "asyncio.run(main())\n"
+        )
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, shared_url, ".".join(space))
+        assert await process.wait() == 0
+        assert "b" in keys(await recalled(stores.first, "zebra", namespace=space, similarity=0.9))
+
+    async def test_embedding_anew_voids_what_is_known(self, shared_url: str, stores: Stores) -> None:
+        space = ("memory", next(OWNERS), "dialog")
+        await put(stores.first, {"a": said("a", "a zebra")}, space)
+        known = await stores.first.owners.current(space[1])
+        async with stores.first.pool.connection() as conn:
+            await conn.execute("UPDATE store_vectors SET words = NULL, terms = NULL")
+        url = StorageSettings.model_validate({"database_url": shared_url})
+        assert await reembed.reembed(url, stores.first.embedding, lambda count: None)
+        again = await stores.first.owners.current(space[1])
+        assert again.epoch > known.epoch
+        assert keys(await recalled(stores.first, "zebra", namespace=space)) == ["a"]
+
+
+class TestWhatIsKept:
+    async def test_is_read_once_by_all_who_wait_for_it(self, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+        owner = next(OWNERS)
+        await put(stores.first, {"a": "a zebra"}, ("memory", owner, "dialog"))
+        reached, go, loads = asyncio.Event(), asyncio.Event(), []
+        load = stores.second.owners._load
+
+        async def slow(whose: str) -> Any:
+            loads.append(whose)
+            reached.set()
+            await go.wait()
+            return await load(whose)
+
+        monkeypatch.setattr(stores.second.owners, "_load", slow)
+        waiting = [asyncio.create_task(stores.second.owners.load(owner)) for _ in range(3)]
+        await reached.wait()
+        waiting[0].cancel()
+        await asyncio.wait(waiting[:1])
+        go.set()
+        one, other = await asyncio.gather(*waiting[1:])
+        assert one is other
+        assert waiting[0].cancelled()
+        assert loads == [owner]
+
+    async def test_takes_no_more_bytes_than_it_may(self, stores: Stores) -> None:
+        owners = [next(OWNERS) for _ in range(6)]
+        for owner in owners:
+            await put(stores.first, {"a": "a zebra"}, ("memory", owner, "dialog"))
+        each = (await stores.first.owners.load(owners[0])).nbytes
+        small = MemoryStore(stores.first.pool, stores.first.embedding, index_bytes=3 * each + each // 2)
+        for owner in (*owners[:3], owners[0], *owners[3:5]):
+            answer = await recalled(small, "zebra", namespace=("memory", owner, "dialog"))
+            assert keys(answer) == ["a"]
+            assert small.owners.nbytes <= 3 * each + each // 2
+        kept = [owner for owner in owners if small.owners.known(owner) is not None]
+        assert kept == [owners[0], *owners[3:5]], "who was not asked for longest has gone"
+
+
+class TestALargeNamespace:
+    async def test_is_scored_by_candidates_of_the_database(self, stores: Stores) -> None:
+        space = ("memory", next(OWNERS), "dialog")
+        values = {f"k{n}": message(f"{TEXTS[n % 4]} number {n}", n, session=f"s{n // 9}") for n in range(60)}
+        await put(stores.first, values, space)
+        large = MemoryStore(stores.first.pool, stores.first.embedding, index_limit=20)
+        assert large.scale.calibration
+        await large.scale.settle()
+        try:
+            for query, more in [
+                ("Which zebra did I paint?", {}),
+                ("tea number 7", {"conditions": {"role": "user"}}),
+                ("Lisbon in January 2024", {"limit": 3, "without": ("k2",)}),
+                ("nothing of all that", {"similarity": 0.9}),
+            ]:
+                expected = await recalled(stores.first, query, namespace=space, **more)
+                found = await recalled(large, query, namespace=space, **more)
+                assert found.missing == {}
+                assert shown(found) == shown(expected)
+            found = await large.asearch(space, query="zebra", limit=5)
+            assert len(found) == 5
+        finally:
+            await large.indexes.settle()
