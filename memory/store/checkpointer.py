@@ -1,7 +1,8 @@
 """The checkpointer: LangGraph's own, with one SELECT reworded, and with the writes of all threads committed together.
 
 LangGraph reads a checkpoint's channels by joining a function over the outer row in a sub-select. Citus plans that and
-then fails to run it (`invalid attnum 6`). The same function in a sub-select of its own means the same everywhere.
+then fails to run it (`invalid attnum 6`). The same function in a sub-select of its own means the same everywhere. And a
+sub-select that takes the thread from the outer row is sent to every shard: where the thread is known, it is named.
 
 A turn writes some nine times to its thread, each time on a connection of its own: with many conversations at once that
 is most of what the pool is asked for. So they share commits: see `group_commit`.
@@ -10,16 +11,17 @@ is most of what the pool is asked for. So they share commits: see `group_commit`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import DeltaChannelHistory
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
+from psycopg.sql import Literal
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
@@ -29,6 +31,10 @@ _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
 _COLUMN, _OUR_COLUMN = "jsonb_each_text.", "cv."
 
+_SAME_THREAD = "thread_id = checkpoints.thread_id"
+
+_thread: ContextVar[str | None] = ContextVar("thread_of_a_read", default=None)
+"""The thread that is read, where it is one."""
 _cursor: ContextVar[AsyncCursor[DictRow] | None] = ContextVar("cursor_of_a_read", default=None)
 """What a read of several statements uses for all of them."""
 
@@ -67,16 +73,22 @@ class ThreadSaver(AsyncPostgresSaver):
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
         self._commits = GroupCommit(pool)
 
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read a checkpoint, as LangGraph does, from the node of its thread alone."""
+        with _of_thread(config):
+            return await super().aget_tuple(config)
+
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Read what was written to channels, as LangGraph does, on one connection instead of two."""
-        async with self._cursor() as cursor:
-            before = _cursor.set(cursor)
-            try:
-                return await super().aget_delta_channel_history(config=config, channels=channels)
-            finally:
-                _cursor.reset(before)
+        with _of_thread(config):
+            async with self._cursor() as cursor:
+                before = _cursor.set(cursor)
+                try:
+                    return await super().aget_delta_channel_history(config=config, channels=channels)
+                finally:
+                    _cursor.reset(before)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
@@ -90,7 +102,34 @@ class ThreadSaver(AsyncPostgresSaver):
             yield cursor
         else:
             async with super()._cursor() as own:
-                yield own
+                thread = _thread.get()
+                yield own if thread is None else cast("AsyncCursor[DictRow]", _ThreadCursor(own, thread))
+
+
+class _ThreadCursor:
+    """A cursor for statements about one thread, which says so of each table that they read."""
+
+    def __init__(self, cursor: AsyncCursor[DictRow], thread: str) -> None:
+        self._cursor = cursor
+        self._named = f"thread_id = {Literal(thread).as_string(cursor).replace('%', '%%')}"
+
+    async def execute(self, query: str, parameters: Any = None, **options: Any) -> Any:
+        return await self._cursor.execute(query.replace(_SAME_THREAD, self._named).encode(), parameters, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+    def __aiter__(self) -> AsyncIterator[DictRow]:
+        return self._cursor.__aiter__()
+
+
+@contextmanager
+def _of_thread(config: RunnableConfig) -> Iterator[None]:
+    before = _thread.set(str(config["configurable"]["thread_id"]))
+    try:
+        yield
+    finally:
+        _thread.reset(before)
 
 
 def check_distributable() -> None:

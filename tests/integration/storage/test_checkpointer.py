@@ -11,6 +11,8 @@ from react_mem.memory.store import checkpointer
 from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, reworded
 from react_mem.memory.store.postgres import MemoryStore
 
+THREADS = ("a", r"it's 100%s \ of b")
+
 
 class _Counted(MessagesState):
     count: int
@@ -22,7 +24,7 @@ async def _threads(saver: AsyncPostgresSaver) -> None:
     graph.add_node("count", lambda state: {"count": state["count"] + 1, "said": [*state.get("said", []), "đã nghe"]})
     graph.add_edge(START, "count")
     compiled = graph.compile(checkpointer=saver, interrupt_after=["count"])
-    for thread in ("a", "b"):
+    for thread in THREADS:
         config = {"configurable": {"thread_id": thread}}
         await compiled.ainvoke({"messages": [("user", f"hello {thread}")], "count": 0, "said": []}, config)
         await compiled.ainvoke(None, config)
@@ -34,7 +36,7 @@ async def test_a_thread_is_read_as_langgraph_reads_it(memory_store: MemoryStore)
     await ours.setup()
     await _threads(ours)
     assert ours.SELECT_SQL != theirs.SELECT_SQL
-    for thread in ("a", "b", "nobody's"):
+    for thread in (*THREADS, "nobody's"):
         config = {"configurable": {"thread_id": thread}}
         assert await ours.aget_tuple(config) == await theirs.aget_tuple(config)
         assert [one async for one in ours.alist(config)] == [one async for one in theirs.alist(config)]
