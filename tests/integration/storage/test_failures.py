@@ -26,11 +26,15 @@ from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import Storage, open_storage
 from react_mem.memory.store import StorageSettings, postgres_server
 from react_mem.memory.store.embedded import embedded_server
+from tests.support.citus import one_server
 from tests.support.embedded import STOP_SECONDS, kill_server, servers
 from tests.support.embedded import server as server_of
 from tests.support.scripted_model import ScriptedModel
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the embedded database does not run on Windows")
+pytestmark = [
+    one_server,
+    pytest.mark.skipif(sys.platform == "win32", reason="the embedded database does not run on Windows"),
+]
 
 PROJECT = Path(__file__).parents[3]
 NAMESPACE = ("memory", "ann", "notes")

