@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, LiteralString
+from typing import LiteralString
 
 import numpy as np
 from langgraph.store.base import Item
@@ -18,7 +18,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.index.entries import mark, piece_of, whole_text
+from react_mem.memory.index.entries import meets, passage_of
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.index.scorer import Corpus, score
@@ -113,7 +113,7 @@ class _AskedRecall:
         """Take what was read, as far as it is there and is what was asked for."""
         for hit, partners in self.waiting:
             item = records.get((self.prefix, hit.key, True))
-            if item is None or not _meets(self.op.conditions, item.value):
+            if item is None or not meets(self.op.conditions, item.value):
                 continue
             others = [records[record].value for key in partners if (record := (self.prefix, key, False)) in records]
             role = item.value.get("role")
@@ -122,7 +122,7 @@ class _AskedRecall:
                     scored(item, hit.score),
                     arms=hit.arms,
                     similarity=None if hit.cosine is None else calibration.similarity(hit.cosine),
-                    passage=_passage(hit.field_name, item.value),
+                    passage=passage_of(hit.field_name, item.value),
                     partner=next((other for other in others if other["role"] != role), None),
                 )
             )
@@ -229,20 +229,3 @@ async def _read_records(conn: AsyncConnection[DictRow], known: OwnerTexts, wante
         _RECORDS, parameters | {"prefixes": list(prefixes), "keys": list(keys), "whole": list(whole)}
     )
     return await rows_of(cursor)
-
-
-def _meets(conditions: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
-    """Return whether a record meets the conditions of a recall, as its marks in the index say it."""
-    for name, expected in conditions.items():
-        refused = isinstance(expected, Mapping)
-        other = value.get(name)
-        wanted = mark(name, expected["$ne"] if refused else expected)
-        if (isinstance(other, str | bool) and mark(name, other) == wanted) is refused:
-            return False
-    return True
-
-
-def _passage(field_name: str, value: Mapping[str, Any]) -> str:
-    whole = whole_text(value)
-    piece = piece_of(field_name, whole)
-    return piece if len(piece) < len(whole) else ""
