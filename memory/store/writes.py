@@ -207,7 +207,8 @@ async def _write_at_once(
     [owner] = {*_owners(writes), *([owner_of_path(held[0])] if held else [])}
     prefix, key, value = held or (None, None, None)
     wanted = to_json(value) if value is not None else None
-    gone, items = columns(sorted(writes.deletes), 2), columns(sorted(writes.items, key=_item), 4)
+    put = sorted(writes.items, key=_item)
+    gone, items = columns(sorted(writes.deletes), 2), columns(put, 4)
     cursor = await conn.execute(_WRITE, [owner, writes.removes, prefix, key, wanted, *gone, *items])
     row = await cursor.fetchone()
     return bool(row and row["written"])
