@@ -195,3 +195,16 @@ async def test_namespaces_of_a_store_take_bounded_bytes(monkeypatch: pytest.Monk
         page = await store.asearch(space, limit=100)
         assert len((await listed.follow(store, space, page)).texts) == 10
         assert listed.nbytes <= 20_000
+
+
+async def test_an_embedder_that_fails_costs_its_arm_alone() -> None:
+    embeddings = SenseEmbeddings()
+    store = InMemoryStore(index={"dims": DIMS, "embed": embeddings, "fields": ["text"]})
+    await put(store, SAID)
+    embeddings.error = ConnectionError("no such host")
+    found = await answer(store, asked("Which kayak?"))
+    assert keys(found)[0] == "boat"
+    assert list(found.missing) == [Arm.VECTOR]
+    assert "ConnectionError" in found.missing[Arm.VECTOR]
+    embeddings.error = None
+    assert (await answer(store, asked("Which kayak?"))).missing == {}
