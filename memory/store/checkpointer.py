@@ -1,11 +1,11 @@
-"""The checkpointer: LangGraph's own, with one SELECT reworded, and with the writes of all threads committed together.
+"""The checkpointer: LangGraph's own, with one SELECT reworded, and with all threads' statements sent together.
 
 LangGraph reads a checkpoint's channels by joining a function over the outer row in a sub-select. Citus plans that and
 then fails to run it (`invalid attnum 6`). The same function in a sub-select of its own means the same everywhere. And a
 sub-select that takes the thread from the outer row is sent to every shard: where the thread is known, it is named.
 
-A turn writes some nine times to its thread, each time on a connection of its own: with many conversations at once that
-is most of what the pool is asked for. So they share commits: see `group_commit`.
+A turn writes some nine times to its thread and reads three times, each time on a connection of its own: with many
+conversations at once that is most of what the pool is asked for. So they share connections: see `group_commit`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
@@ -25,7 +25,7 @@ from psycopg.sql import Literal
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
-from react_mem.memory.store.group_commit import GroupCommit, Statements
+from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, Statements
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
@@ -34,9 +34,7 @@ _COLUMN, _OUR_COLUMN = "jsonb_each_text.", "cv."
 _SAME_THREAD = "thread_id = checkpoints.thread_id"
 
 _thread: ContextVar[str | None] = ContextVar("thread_of_a_read", default=None)
-"""The thread that is read, where it is one."""
-_cursor: ContextVar[AsyncCursor[DictRow] | None] = ContextVar("cursor_of_a_read", default=None)
-"""What a read of several statements uses for all of them."""
+"""The thread that is read, where it is one: then by statements that find a few rows, beside what others read."""
 
 
 def reworded(select: str) -> str | None:
@@ -71,7 +69,7 @@ class ThreadSaver(AsyncPostgresSaver):
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
-        self._commits = GroupCommit(pool)
+        self._writes, self._reads = GroupCommit(pool), GroupCommit(pool)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint, as LangGraph does, from the node of its thread alone."""
@@ -81,14 +79,9 @@ class ThreadSaver(AsyncPostgresSaver):
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
-        """Read what was written to channels, as LangGraph does, on one connection instead of two."""
+        """Read what was written to channels, as LangGraph does."""
         with _of_thread(config):
-            async with self._cursor() as cursor:
-                before = _cursor.set(cursor)
-                try:
-                    return await super().aget_delta_channel_history(config=config, channels=channels)
-                finally:
-                    _cursor.reset(before)
+            return await super().aget_delta_channel_history(config=config, channels=channels)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
@@ -97,30 +90,23 @@ class ThreadSaver(AsyncPostgresSaver):
             statements: Any = Statements()
             yield statements
             if statements:
-                await self._commits.write(statements)
-        elif (cursor := _cursor.get()) is not None:
-            yield cursor
+                await self._writes.send(statements)
+        elif (thread := _thread.get()) is not None:
+            yield cast("AsyncCursor[DictRow]", _ThreadCursor(self._reads, thread))
         else:
             async with super()._cursor() as own:
-                thread = _thread.get()
-                yield own if thread is None else cast("AsyncCursor[DictRow]", _ThreadCursor(own, thread))
+                yield own
 
 
-class _ThreadCursor:
+class _ThreadCursor(GroupCursor):
     """A cursor for statements about one thread, which says so of each table that they read."""
 
-    def __init__(self, cursor: AsyncCursor[DictRow], thread: str) -> None:
-        self._cursor = cursor
-        self._named = f"thread_id = {Literal(thread).as_string(cursor).replace('%', '%%')}"
+    def __init__(self, group: GroupCommit, thread: str) -> None:
+        super().__init__(group)
+        self._named = f"thread_id = {Literal(thread).as_string(None).replace('%', '%%')}"
 
-    async def execute(self, query: str, parameters: Any = None, **options: Any) -> Any:
-        return await self._cursor.execute(query.replace(_SAME_THREAD, self._named).encode(), parameters, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)
-
-    def __aiter__(self) -> AsyncIterator[DictRow]:
-        return self._cursor.__aiter__()
+    async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
+        return await super().execute(query.replace(_SAME_THREAD, self._named).encode(), parameters, binary=binary)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""Group commit: what many callers write at once goes to the database together, and each learns what became of its own.
+"""Group commit: what many callers send at once goes to the database together, and each learns what became of its own.
 
-A caller alone waits for nobody. While one batch is being written the next one gathers, so that the more there are, the
-more share a connection, a round trip and a commit.
+A caller alone waits for nobody. While one batch is under way the next one gathers, so that the more there are, the more
+share a connection, a round trip and a commit.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import DatabaseUnavailable
 
 _CALLERS = 64
-"""Callers whose statements are written together, at most: one that fails has the others written again, one by one."""
+"""Callers whose statements are sent together, at most: one that fails has the others sent again, one by one."""
 
 _CONNECTIONS = 2
 """Batches on their way at once."""
@@ -55,6 +55,55 @@ class Statements:
                 else:
                     await cursor.executemany(query, rows)
 
+    async def take(self) -> None:
+        """Take what was found, once all has been run: nothing."""
+
+
+class _Question(Statements):
+    """One statement that finds rows."""
+
+    def __init__(self, query: Any, parameters: Any) -> None:
+        super().__init__()
+        self.rows: list[DictRow] = []
+        self._asked = query, parameters
+        self._cursor: AsyncCursor[DictRow] | None = None
+
+    async def run(self, conn: AsyncConnection[DictRow]) -> None:
+        self._cursor = conn.cursor(binary=True, row_factory=dict_row)
+        await self._cursor.execute(*self._asked)
+
+    async def take(self) -> None:
+        if self._cursor is not None:
+            self.rows = await self._cursor.fetchall()
+
+
+class GroupCursor:
+    """A cursor to read with, each statement beside those of others.
+
+    Args:
+        group: The others.
+    """
+
+    def __init__(self, group: GroupCommit) -> None:
+        self._group = group
+        self._rows: list[DictRow] = []
+
+    async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
+        """Run a statement; what it finds is always in binary form."""
+        question = _Question(query, parameters)
+        await self._group.send(question)
+        self._rows = question.rows
+        return self
+
+    async def fetchone(self) -> DictRow | None:
+        """Return the next row; None behind the last."""
+        return self._rows.pop(0) if self._rows else None
+
+    async def fetchall(self) -> list[DictRow]:
+        """Return the rows that are left."""
+        rows, self._rows = self._rows, []
+        return rows
+
 
 @dataclass(frozen=True)
 class _Caller:
@@ -72,7 +121,7 @@ class _Caller:
 
 
 class GroupCommit:
-    """Writes to one database, of one event loop.
+    """Statements for one database, of one event loop: those that write, or those that read.
 
     Args:
         pool: Autocommit connections.
@@ -81,9 +130,9 @@ class GroupCommit:
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
         self._pool = pool
         self._waiting: deque[_Caller] = deque()
-        self._writers: set[asyncio.Task[None]] = set()
+        self._senders: set[asyncio.Task[None]] = set()
 
-    async def write(self, statements: Statements) -> None:
+    async def send(self, statements: Statements) -> None:
         """Run statements, all or none, and return once they are committed.
 
         Args:
@@ -94,39 +143,42 @@ class GroupCommit:
         """
         caller = _Caller(statements)
         self._waiting.append(caller)
-        if len(self._writers) < min(_CONNECTIONS, self._pool.max_size):
-            # it writes for others too: neither the run nor the trace of this caller are its own
-            writer = asyncio.create_task(self._work(), name="group-commit", context=contextvars.Context())
-            self._writers.add(writer)
-            writer.add_done_callback(self._writers.discard)
+        if len(self._senders) < min(_CONNECTIONS, self._pool.max_size):
+            # it sends for others too: neither the run nor the trace of this caller are its own
+            sender = asyncio.create_task(self._work(), name="group-commit", context=contextvars.Context())
+            self._senders.add(sender)
+            sender.add_done_callback(self._senders.discard)
         await caller.done
 
     async def _work(self) -> None:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(_CALLERS, len(self._waiting)))]
             try:
-                await self._write_together([caller for caller in batch if not caller.done.cancelled()])
+                await self._send_together([caller for caller in batch if not caller.done.cancelled()])
             finally:
                 # where this task is cancelled, as with its event loop
                 for caller in batch:
                     caller.done.cancel()
 
-    async def _write_together(self, batch: Sequence[_Caller]) -> None:
-        error = await self._write(batch)
+    async def _send_together(self, batch: Sequence[_Caller]) -> None:
+        error = await self._try(batch)
         if error is not None and len(batch) > 1 and not isinstance(error, DatabaseUnavailable):
             # it is the error of one of them
             for caller in batch:
-                caller.ended(await self._write([caller]))
+                caller.ended(await self._try([caller]))
             return
         for caller in batch:
             caller.ended(error)
 
-    async def _write(self, batch: Sequence[_Caller]) -> Exception | None:
+    async def _try(self, batch: Sequence[_Caller]) -> Exception | None:
         try:
-            # statements of a pipeline without a transaction are one
-            async with self._pool.connection() as conn, conn.pipeline():
+            async with self._pool.connection() as conn:
+                # statements of a pipeline without a transaction are one
+                async with conn.pipeline():
+                    for caller in batch:
+                        await caller.statements.run(conn)
                 for caller in batch:
-                    await caller.statements.run(conn)
+                    await caller.statements.take()
         except Exception as error:
             return error
         return None

@@ -4,7 +4,8 @@ psycopg's pool makes everybody wait its whole timeout for a server that is not t
 of up to minutes, and raises an error without a cause. Here an attempt that fails is told to all who wait for it, a few
 attempts are made within seconds, and the next caller tries at once.
 
-Work behind turns has a share of the connections, and takes one only while no turn waits for it: see `priority`.
+Work behind turns has a share of the connections, takes one only while no turn waits for it, and keeps it from one
+statement to the next: see `priority` and `kept_connection`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar, cast
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
 from psycopg import AsyncConnection
@@ -22,7 +23,8 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from react_mem.memory.store.failures import all_in_use, no_connection, place_of, translated
-from react_mem.memory.store.priority import PoolShare
+from react_mem.memory.store.kept_connection import KeptConnection
+from react_mem.memory.store.priority import PoolShare, WorkAtHand, work_at_hand
 
 _LONG_REST = 30.0
 """Seconds; firewalls and balancers forget a silent connection after a minute at the earliest."""
@@ -54,6 +56,7 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
         # no attempts in the background that grow rare: who needs a connection has one made
         super().__init__(url, connection_class=watched, reconnect_timeout=0, open=False, **options)
         self._share = PoolShare(self.max_size)
+        self._kept: WeakKeyDictionary[WorkAtHand, KeptConnection] = WeakKeyDictionary()
 
     @asynccontextmanager
     async def connection(
@@ -66,8 +69,20 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
             DatabaseUnavailable: If there is none, or it is lost meanwhile.
         """
         with translated(self._place):
-            async with self._share.admitted(), super().connection(timeout) as conn:
-                yield conn
+            work = work_at_hand()
+            kept = self._kept.setdefault(work, KeptConnection(self, self._share)) if work is not None else None
+            if kept is not None and not kept.is_used:
+                async with kept.connection(timeout) as conn:
+                    yield conn
+            else:
+                async with self._share.admitted(), super().connection(timeout) as conn:
+                    yield conn
+
+    async def close(self, timeout: float = 5.0) -> None:  # noqa: ASYNC109 - psycopg's signature
+        """Close all connections."""
+        for kept in list(self._kept.values()):
+            await kept.give_back()
+        await super().close(timeout)
 
     async def getconn(
         self,

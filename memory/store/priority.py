@@ -22,8 +22,12 @@ _PATIENCE = 10.0
 _FRONT_SECONDS = 2.0
 """Seconds that work waits for connections to be nobody's who is in front, before it queues for one as all do."""
 
-_behind: ContextVar[bool] = ContextVar("behind_turns", default=False)
+_behind: ContextVar[WorkAtHand | None] = ContextVar("behind_turns", default=None)
 _admitted: ContextVar[bool] = ContextVar("admitted_to_pool", default=False)
+
+
+class WorkAtHand:
+    """One piece of work behind turns, as long as somebody is at it."""
 
 
 class Front:
@@ -70,7 +74,7 @@ FRONT = Front()
 @contextmanager
 def behind_turns() -> Iterator[None]:
     """Do what is done in this context behind turns: it takes few connections, and those that nobody else waits for."""
-    before = _behind.set(True)
+    before = _behind.set(WorkAtHand())
     try:
         yield
     finally:
@@ -79,6 +83,11 @@ def behind_turns() -> Iterator[None]:
 
 def is_behind() -> bool:
     """Return whether what runs at this moment is work behind turns."""
+    return _behind.get() is not None
+
+
+def work_at_hand() -> WorkAtHand | None:
+    """Return the piece of work that runs at this moment; None for what is done for a turn."""
     return _behind.get()
 
 
@@ -94,10 +103,15 @@ class PoolShare:
         self._waiting = 0
         self._nobody_waits = asyncio.Event()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody in front waits for a connection."""
+        return self._waiting > 0
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Wait for a connection; work lets those go first who are in front."""
-        if _behind.get():
+        if is_behind():
             yield
             return
         self._waiting += 1
@@ -108,19 +122,31 @@ class PoolShare:
             if not self._waiting:
                 self._nobody_waits.set()
 
+    async def enter(self) -> None:
+        """Wait until there is a place for work, which has to be left."""
+        await self._free.acquire()
+        try:
+            await self._let_pass()
+        except BaseException:
+            self._free.release()
+            raise
+
+    def leave(self) -> None:
+        """Leave a place to other work."""
+        self._free.release()
+
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
         """Wait until there is a place for who is behind; at once for who is in front, or needs one more to go on."""
-        if not _behind.get() or _admitted.get():
+        if not is_behind() or _admitted.get():
             yield
             return
-        async with self._free:
-            await self._let_pass()
-            before = _admitted.set(True)
-            try:
+        await self.enter()
+        try:
+            with inside():
                 yield
-            finally:
-                _admitted.reset(before)
+        finally:
+            self.leave()
 
     async def _let_pass(self) -> None:
         give_up = time.monotonic() + _FRONT_SECONDS
@@ -131,3 +157,13 @@ class PoolShare:
                     await self._nobody_waits.wait()
             except TimeoutError:
                 return
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Have a place of a share: who needs one more connection to go on waits for no other place."""
+    before = _admitted.set(True)
+    try:
+        yield
+    finally:
+        _admitted.reset(before)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.graph import START, MessagesState, StateGraph
 
@@ -54,13 +57,18 @@ def test_another_select_is_left_as_it_is_and_refused_on_distributed_tables(monke
         check_distributable()
 
 
-async def test_what_was_written_to_a_channel_is_read_on_one_connection(memory_store: MemoryStore) -> None:
+async def test_threads_that_are_read_at_once_share_connections(memory_store: MemoryStore) -> None:
     ours, theirs = ThreadSaver(memory_store.pool), AsyncPostgresSaver(memory_store.pool)
     await ours.setup()
     await _threads(ours)
-    found = await ours.aget_tuple({"configurable": {"thread_id": "a"}})
-    assert found is not None
+    configs: list[RunnableConfig] = [
+        {"configurable": {"thread_id": thread}} for thread in ("a", "b", r"no%sbody's \ 100%")
+    ] * 4
     memory_store.pool.pop_stats()
-    read = await ours.aget_delta_channel_history(config=found.config, channels=["said", "count"])
-    assert memory_store.pool.pop_stats()["requests_num"] == 1
-    assert read == await theirs.aget_delta_channel_history(config=found.config, channels=["said", "count"])
+    found = await asyncio.gather(*map(ours.aget_tuple, configs))
+    assert memory_store.pool.pop_stats()["requests_num"] <= 2
+    assert found == [await theirs.aget_tuple(config) for config in configs]
+    for one in filter(None, found[:2]):
+        channels = ["said", "count"]
+        read = await ours.aget_delta_channel_history(config=one.config, channels=channels)
+        assert read == await theirs.aget_delta_channel_history(config=one.config, channels=channels)

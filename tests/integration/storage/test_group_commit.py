@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 
 from react_mem.errors import DatabaseUnavailable
-from react_mem.memory.store.group_commit import GroupCommit, Statements
+from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, Statements
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 
@@ -38,7 +38,7 @@ async def _stored(store: MemoryStore) -> list[int]:
 
 
 async def test_writes_at_once_share_a_connection(memory_store: MemoryStore, commits: GroupCommit) -> None:
-    writes = [commits.write(await _statements(10 * n, 10 * n + 1, 10 * n + 2)) for n in range(20)]
+    writes = [commits.send(await _statements(10 * n, 10 * n + 1, 10 * n + 2)) for n in range(20)]
     memory_store.pool.pop_stats()
     await asyncio.gather(*writes)
     assert memory_store.pool.pop_stats()["requests_num"] <= 2
@@ -47,7 +47,7 @@ async def test_writes_at_once_share_a_connection(memory_store: MemoryStore, comm
 
 async def test_an_error_is_that_of_the_one_who_made_it(memory_store: MemoryStore, commits: GroupCommit) -> None:
     made = [_statements(1), _statements(2, 2), _statements("three"), _statements(4, 5), _statements(1)]
-    results = await asyncio.gather(*[commits.write(await one) for one in made], return_exceptions=True)
+    results = await asyncio.gather(*[commits.send(await one) for one in made], return_exceptions=True)
     assert [type(result) for result in results] == [
         type(None),
         errors.UniqueViolation,
@@ -60,7 +60,7 @@ async def test_an_error_is_that_of_the_one_who_made_it(memory_store: MemoryStore
 
 async def test_who_gives_up_leaves_the_others_theirs(memory_store: MemoryStore, commits: GroupCommit) -> None:
     given_up, kept = await _statements(1), await _statements(2)
-    first, second = asyncio.create_task(commits.write(given_up)), asyncio.create_task(commits.write(kept))
+    first, second = asyncio.create_task(commits.send(given_up)), asyncio.create_task(commits.send(kept))
     await asyncio.sleep(0)
     first.cancel()
     await second
@@ -72,14 +72,33 @@ async def test_a_lost_database_is_told_to_all(database_url: str) -> None:
     pool = DatabasePool(database_url, revive=None, kwargs={"autocommit": True})
     await pool.open()
     commits = GroupCommit(pool)
-    writes = [commits.write(await _statements(n)) for n in range(3)]
+    writes = [commits.send(await _statements(n)) for n in range(3)]
     await pool.close()
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert [type(result) for result in results] == [DatabaseUnavailable] * 3
 
 
+async def test_reads_at_once_share_a_connection_and_find_each_their_own(
+    memory_store: MemoryStore, commits: GroupCommit
+) -> None:
+    await commits.send(await _statements(*range(10)))
+    cursors = [GroupCursor(commits) for _ in range(12)]
+    memory_store.pool.pop_stats()
+    query = "SELECT number FROM committed WHERE number >= %s AND number < 8 ORDER BY number"
+    await asyncio.gather(*(cursor.execute(query, (n,)) for n, cursor in enumerate(cursors)))
+    assert memory_store.pool.pop_stats()["requests_num"] <= 2
+    first = [await cursor.fetchone() for cursor in cursors]
+    assert [row and row["number"] for row in first] == [*range(8), None, None, None, None]
+    assert [len(await cursor.fetchall()) for cursor in cursors] == [7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0]
+    failing = await asyncio.gather(
+        cursors[0].execute("SELECT 1 / 0"), cursors[1].execute("SELECT 7 AS number"), return_exceptions=True
+    )
+    assert isinstance(failing[0], errors.DivisionByZero)
+    assert await cursors[1].fetchall() == [{"number": 7}]
+
+
 async def test_writes_go_on_after_an_error(memory_store: MemoryStore, commits: GroupCommit) -> None:
     with pytest.raises(errors.InvalidTextRepresentation):
-        await commits.write(await _statements("one"))
-    await commits.write(await _statements(1))
+        await commits.send(await _statements("one"))
+    await commits.send(await _statements(1))
     assert await _stored(memory_store) == [1]
