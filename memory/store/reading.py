@@ -197,7 +197,10 @@ class Reader:
         if texts is not None and texts.reaches_large(path):
             self.indexes.outgrown(path)
         elif texts is not None and texts.model == self.model:
-            return Target(number, op, vector, nearest=await _nearest(texts, path, vector, candidates(op)))
+            found = await _nearest(texts, path, vector, candidates(op))
+            # what a filter or time refuses is made up for by more of them
+            refuses = bool(op.filter) or self.omit_expired
+            return Target(number, op, vector, nearest=found if refuses else found.certain(op.limit + op.offset))
         indexed = self.indexes.within(path)
         return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
 
@@ -234,7 +237,7 @@ async def _nearest(known: OwnerTexts, path: str, vector: Binary, count: int) -> 
 
     texts = sum(map(len, namespaces.values()))
     found = await asyncio.to_thread(find) if texts > AT_ONCE else find()
-    return Nearest(known.owner, [(prefix, key) for _, prefix, key in found], is_all=texts <= count)
+    return Nearest(known.owner, [(prefix, key, cosine) for cosine, prefix, key in found], is_all=texts <= count)
 
 
 def item_of(row: DictRow) -> Item:

@@ -29,6 +29,9 @@ _SPARE = 20
 """Candidates beyond twice the results wanted. They are chosen in half precision, which confuses neighbours in rank
 (measured: what is among the ten nearest is among the eleven), and an item has one for each piece of its text."""
 
+_ROUNDING = 0.002
+"""More than half precision, of eleven bits, takes from one cosine and adds to another."""
+
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 _COLUMNS = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
@@ -113,13 +116,25 @@ class Nearest(NamedTuple):
 
     Args:
         owner: Whose they are.
-        items: Prefix and key of each, the nearest first.
+        items: Prefix and key of each, and its cosine in half precision, the nearest first.
         is_all: Whether these are all that there are.
     """
 
     owner: str
-    items: Sequence[tuple[str, str]]
+    items: Sequence[tuple[str, str, float]]
     is_all: bool
+
+    def certain(self, count: int) -> Nearest:
+        """Return those among which the nearest are for certain; reading each whole vector takes time.
+
+        Args:
+            count: How many of the nearest are wanted.
+        """
+        if not 0 < count < len(self.items):
+            return self
+        least = self.items[count - 1][2] - _ROUNDING
+        # what has no direction comes last, and compares with nothing
+        return self._replace(items=[item for item in self.items if not item[2] < least], is_all=False)
 
 
 class Target(NamedTuple):
@@ -203,7 +218,7 @@ def search_statement(
 
 
 def _by_key(nearest: Nearest, common: Mapping[str, Any], vector: str, conditions: str, parameters: Parameters) -> str:
-    prefixes, keys = [prefix for prefix, _ in nearest.items], [key for _, key in nearest.items]
+    prefixes, keys = [item[0] for item in nearest.items], [item[1] for item in nearest.items]
     return _BY_KEY.format(
         **common,
         whole=_WHOLE,
