@@ -169,7 +169,7 @@ class TestWhatIsWrittenMeanwhile:
         await put(stores.first, {"a": said("a", "a zebra")}, space)
         known = await stores.first.owners.current(space[1])
         async with stores.first.pool.connection() as conn:
-            await conn.execute("UPDATE store_vectors SET words = NULL, terms = NULL")
+            await conn.execute("UPDATE store_vectors SET words = NULL")
         url = StorageSettings.model_validate({"database_url": shared_url})
         assert await reembed.reembed(url, stores.first.embedding, lambda count: None)
         again = await stores.first.owners.current(space[1])
