@@ -61,7 +61,8 @@ class AgentRunner:
         turns = self.turns(store, Identity(user_id, work.session))
         if work.kind == "extract":
             done = await turns.extract()
-            left = await _next_turn(turns)
+            # what has been said since has moved this item
+            left = None if done.emptied and not done.waiting else await _next_turn(turns)
             # a model that refuses says so again at once: it is asked again after a while
             return Outcome(left, "the model could not be used" if done.waiting and left is not None else "")
         quiet_at = await _quiet_at(turns)

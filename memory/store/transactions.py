@@ -19,6 +19,7 @@ from react_mem.memory import telemetry
 from react_mem.memory.model.changes import Change, write
 from react_mem.memory.model.namespaces import Namespace, meta_namespace
 from react_mem.memory.store.process_state import lock_of
+from react_mem.memory.store.seen_revisions import note_revision, seen_revision
 
 REVISION = "revision"
 MAX_TRIES = 20
@@ -128,7 +129,9 @@ async def transact(
         after = {"revision": (before or {}).get("revision", 0) + 1}
         return result, [*changes, PutOp(namespace, REVISION, after, index=False)]
 
-    return await transact_on(store, namespace, REVISION, revised, what="memory of this user", erases=erases)
+    return await transact_on(
+        store, namespace, REVISION, revised, what="memory of this user", unread=not erases, erases=erases
+    )
 
 
 async def transact_on(
@@ -138,6 +141,7 @@ async def transact_on(
     step: Callable[[dict[str, Any] | None], Awaitable[tuple[Result, Sequence[Change]]]],
     *,
     what: str,
+    unread: bool = False,
     erases: bool = False,
 ) -> Result:
     """Do a step of reading, deciding and writing as if nobody else changed one item meanwhile. See `transact`.
@@ -149,6 +153,8 @@ async def transact_on(
         step: Is given what the item holds, None where there is none, and returns its result with the writes, of which
             one changes the item; it may be called again.
         what: What the item stands for, for the error.
+        unread: Whether the step decides nothing by the item. It is then taken as this process wrote it a moment ago,
+            without a look at it: where it has changed since, the write finds out.
         erases: Whether the writes remove all that belongs to the item's owner.
     """
     write_if: Callable[[Sequence[PutOp], Guard], Awaitable[bool]] | None = None
@@ -159,8 +165,11 @@ async def transact_on(
     lock = lock_of(namespace, key)
     async with lock:
         for attempt in range(MAX_TRIES):
-            item = await store.aget(namespace, key)
-            before = item.value if item is not None else None
+            seen = seen_revision(store, namespace) if unread and isinstance(store, GuardedStore) else None
+            before = dict(seen) if seen is not None else None
+            if before is None:
+                item = await store.aget(namespace, key)
+                before = item.value if item is not None else None
             result, changes = await step(before)
             if not changes:
                 return result
@@ -170,6 +179,9 @@ async def transact_on(
             with telemetry.span("write") as measured:
                 measured.set(changes=len(changes))
                 written = await write_if(changes, Guard(namespace, key, before))
+            if unread:
+                now = [change.value for change in changes if (change.namespace, change.key) == (namespace, key)]
+                note_revision(store, namespace, now[-1] if written and now else None)
             if written:
                 return result
             await asyncio.sleep(random.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2**attempt)))  # noqa: S311 - no secret

@@ -40,9 +40,13 @@ async def load_chain(memory: MemoryFacade, user_id: str, session_id: str) -> Con
 
 
 async def join(
-    memory: MemoryFacade, user_id: str, turns: Sequence[PendingTurn], messages: Sequence[Message]
-) -> list[Change]:
-    """Return the write that lets the messages of turns join the chain of their conversation; none where they have.
+    memory: MemoryFacade,
+    user_id: str,
+    turns: Sequence[PendingTurn],
+    messages: Sequence[Message],
+    before: ContextChain | None,
+) -> tuple[ContextChain | None, list[Change]]:
+    """Return the chain of a conversation that the messages of turns have joined, and its write; none where they had.
 
     What follows directly on what joined last is appended. Anything else - the first turn of a conversation that is
     older than its chain, a gap, a branch - is looked up in the whole conversation.
@@ -52,20 +56,21 @@ async def join(
         user_id: The owner.
         turns: Turns of one conversation, in their order.
         messages: What was said in them.
+        before: The chain as it is; None where there is none.
     """
     if not turns:
-        return []
-    before = await load_chain(memory, user_id, turns[0].session_id)
+        return before, []
     if before is None:
-        chain = ContextChain.begin(turns[0].session_id, turns[0].agent_id)
-        return _write(user_id, None, await caught_up(memory, user_id, chain))
+        chain = await caught_up(memory, user_id, ContextChain.begin(turns[0].session_id, turns[0].agent_id))
+        return chain, _write(user_id, None, chain)
     after: ContextChain | None = before
     said = {message.id: message for message in messages}
     for turn in turns:
         # what has yet to be caught up with comes before this turn
         if not turn.chained and not before.behind and after is not None:
             after = _followed(after, turn, said)
-    return _write(user_id, before, after or await caught_up(memory, user_id, before))
+    after = after or await caught_up(memory, user_id, before)
+    return after, _write(user_id, before, after)
 
 
 async def caught_up(memory: MemoryFacade, user_id: str, chain: ContextChain) -> ContextChain:
@@ -112,7 +117,13 @@ def _write(user_id: str, before: ContextChain | None, after: ContextChain) -> li
 
 
 async def fold(
-    memory: MemoryFacade, summariser: Summariser, *, user_id: str, session_id: str, agent_id: str
+    memory: MemoryFacade,
+    summariser: Summariser,
+    *,
+    user_id: str,
+    session_id: str,
+    agent_id: str,
+    known: ContextChain | None = None,
 ) -> TurnReport:
     """Sum up what is due of a conversation, as far as one go takes it.
 
@@ -122,6 +133,7 @@ async def fold(
         user_id: The owner.
         session_id: The conversation.
         agent_id: The agent that sums up.
+        known: The chain as it was written a moment ago; by default it is read.
 
     Returns:
         What was done.
@@ -129,7 +141,8 @@ async def fold(
     making = summariser.begin(memory.policy.summaries, memory.policy.extraction.timeout)
     done, problems = TurnReport(), dict[str, None]()
     for _ in range(MAX_FOLDS):
-        chain = await _current(memory, user_id, session_id, agent_id)
+        chain = await _current(memory, user_id, session_id, agent_id, known)
+        known = None
         due = next_fold(chain, memory.policy.summaries) if chain else None
         if chain is None or due is None:
             break
@@ -137,16 +150,19 @@ async def fold(
         if task is None:
             continue
         made = await making.make(task)
-        kept = await _commit(memory, user_id, agent_id, due, made, session_id)
+        known = await _commit(memory, user_id, agent_id, due, made, session_id)
+        kept = known is not None
         extractive = kept and made.made_by == MADE_BY
         problems |= dict.fromkeys(filter(None, [made.problem]))
         done += TurnReport(calls=made.calls, summarised=int(kept), extractive=int(extractive))
     return replace(done, problem="; ".join(problems))
 
 
-async def _current(memory: MemoryFacade, user_id: str, session_id: str, agent_id: str) -> ContextChain | None:
+async def _current(
+    memory: MemoryFacade, user_id: str, session_id: str, agent_id: str, known: ContextChain | None
+) -> ContextChain | None:
     """Return the chain, with what it has to catch up with once nothing of it is due; None for an empty conversation."""
-    chain = await load_chain(memory, user_id, session_id)
+    chain = known if known is not None else await load_chain(memory, user_id, session_id)
     if chain is not None and (not chain.behind or next_fold(chain, memory.policy.summaries)):
         return chain
 
@@ -182,14 +198,16 @@ async def _task(memory: MemoryFacade, user_id: str, chain: ContextChain, due: Fo
     )
 
 
-async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, made: Made, session_id: str) -> bool:
-    """Write a summary with the chain that holds it, if the chain still holds what it sums up."""
+async def _commit(
+    memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, made: Made, session_id: str
+) -> ContextChain | None:
+    """Write a summary with the chain that holds it, if the chain still holds what it sums up; return that chain."""
 
-    async def step() -> tuple[bool, list[Change]]:
+    async def step() -> tuple[ContextChain | None, list[Change]]:
         chain = await load_chain(memory, user_id, session_id)
         if chain is None or not due.is_of(chain):
             # forgotten meanwhile, or folded by somebody else
-            return False, []
+            return None, []
         known: tuple[str, ...] = ()
         if due.master is not None:
             stored = await memory.records(user_id, MemoryScope.DIALOG, [due.master.id])
@@ -208,7 +226,8 @@ async def _commit(memory: MemoryFacade, user_id: str, agent_id: str, due: Fold, 
             agent_id=agent_id,
             source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
         )
-        return True, [put(user_id, summary), put(user_id, applied(chain, due, summary))]
+        after = applied(chain, due, summary)
+        return after, [put(user_id, summary), put(user_id, after)]
 
     return await transact(memory.store, user_id, step)
 

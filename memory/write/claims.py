@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -97,42 +98,68 @@ def in_short(failure: Exception) -> str:
     return scrub(failure) if isinstance(failure, ExtractionError) and str(failure) else cause_of(failure)
 
 
-async def claim(session: Session, worker: str) -> tuple[list[PendingTurn], bool, list[SearchItem]]:
-    """Claim what is to be drawn from now: turns of this conversation first, then what others left behind.
+@dataclass(frozen=True)
+class Waiting:
+    """Turns that wait to be drawn from.
+
+    Args:
+        due: Those that are drawn from now, of one conversation.
+        more: Whether there are others that are due.
+        wishes: The wishes to forget that a crash left, which the same round trip finds.
+        alone: Whether nothing else of this conversation waits with the agent, now or later.
+    """
+
+    due: list[PendingTurn]
+    more: bool
+    wishes: list[SearchItem]
+    alone: bool
+
+
+async def waiting(session: Session) -> Waiting:
+    """Return what is to be drawn from now: turns of this conversation first, then what others left behind.
 
     Args:
         session: The conversation.
-        worker: Who draws from them.
-
-    Returns:
-        The turns, whether there are more, and the wishes to forget that a crash left, which the same round trip finds.
     """
-    policy = session.memory.policy.extraction
-    waiting = SearchOp(PENDING.namespace(session.user_id), limit=WHOLE, refresh_ttl=False)
+    at = now()
+    asked = [SearchOp(PENDING.namespace(session.user_id), limit=WHOLE, refresh_ttl=False), wishes_of(session.user_id)]
+    found, wishes = cast("list[list[SearchItem]]", await session.memory.store.abatch(asked))
+    turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
+    # another agent's turns are read by its own model, under its own policy
+    own = [turn for turn in turns if turn.agent_id == session.agent_id]
+    free = [turn for turn in own if is_due(turn, at)]
+    stale = at - timedelta(seconds=session.memory.policy.extraction.recover_after)
+    mine = [turn for turn in free if turn.session_id == session.session_id]
+    left = [turn for turn in free if turn.session_id != session.session_id and turn.created_at < stale]
+    # one conversation at a time: what is drawn belongs to it
+    group = mine or [turn for turn in left if turn.session_id == left[0].session_id]
+    due = group[:_BATCH]
+    drawn = {turn.id for turn in due}
+    alone = all(turn.id in drawn for turn in own if turn.session_id == session.session_id)
+    return Waiting(due, len(mine) + len(left) > len(due), wishes, alone)
 
-    async def step() -> tuple[tuple[list[PendingTurn], bool, list[SearchItem]], list[Change]]:
-        at = now()
-        answers = await session.memory.store.abatch([waiting, wishes_of(session.user_id)])
-        found, wishes = cast("list[list[SearchItem]]", answers)
-        turns = sorted((PendingTurn.from_value(item.value) for item in found), key=lambda turn: turn.created_at)
-        # another agent's turns are read by its own model, under its own policy
-        free = [turn for turn in turns if turn.agent_id == session.agent_id and is_due(turn, at)]
-        stale = at - timedelta(seconds=policy.recover_after)
-        mine = [turn for turn in free if turn.session_id == session.session_id]
-        left = [turn for turn in free if turn.session_id != session.session_id and turn.created_at < stale]
-        # one conversation at a time: what is drawn belongs to it
-        group = mine or [turn for turn in left if turn.session_id == left[0].session_id]
-        until = at + timedelta(seconds=policy.timeout + _CLAIM_MARGIN)
-        due = [turn.model_copy(update={"claimed_by": worker, "claimed_until": until}) for turn in group[:_BATCH]]
-        return (due, len(mine) + len(left) > len(due), wishes), [put(session.user_id, turn) for turn in due]
+
+async def claim(session: Session, worker: str) -> Waiting:
+    """Claim what is to be drawn from now.
+
+    Args:
+        session: The conversation.
+        worker: Who draws from it.
+    """
+
+    async def step() -> tuple[Waiting, list[Change]]:
+        found = await waiting(session)
+        until = now() + timedelta(seconds=session.memory.policy.extraction.timeout + _CLAIM_MARGIN)
+        due = [turn.model_copy(update={"claimed_by": worker, "claimed_until": until}) for turn in found.due]
+        return replace(found, due=due), [put(session.user_id, turn) for turn in due]
 
     return await transact(session.memory.store, session.user_id, step)
 
 
 async def still_mine(session: Session, due: Sequence[PendingTurn], worker: str) -> list[PendingTurn]:
     """Return the turns that nobody else has taken over, as they would after the claim had run out, as stored."""
-    waiting = {str(value["id"]): value for value in await session.memory.pending(session.user_id)}
-    stored = [PendingTurn.from_value(waiting[turn.id]) for turn in due if turn.id in waiting]
+    known = {str(value["id"]): value for value in await session.memory.pending(session.user_id)}
+    stored = [PendingTurn.from_value(known[turn.id]) for turn in due if turn.id in known]
     return [turn for turn in stored if turn.claimed_by == worker]
 
 
@@ -195,8 +222,8 @@ async def offer_unread(session: Session) -> None:
         if not facts:
             return None, []
         # what waits anyway, since it has been said again, is not to wait twice
-        waiting = {id_ for value in await memory.pending(user_id) for id_ in value["source_ids"]}
-        ids = [id_ for fact in facts for id_ in fact.source_ids if id_ not in waiting]
+        known = {id_ for value in await memory.pending(user_id) for id_ in value["source_ids"]}
+        ids = [id_ for fact in facts for id_ in fact.source_ids if id_ not in known]
         values = (await memory.records(user_id, MemoryScope.DIALOG, ids)).values()
         said = [Message.from_value(value) for value in values if MESSAGE.matches(value)]
         changes = [put(user_id, fact.model_copy(update={"unread": False})) for fact in facts]

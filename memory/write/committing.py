@@ -172,24 +172,57 @@ async def keep_verbatim(
         if not mine:
             # forgotten meanwhile, or read by somebody else
             return TurnReport(problem=error), []
-        stored = await load_facts(session.memory.store, session.user_id, (), [fact.id for fact in verbatim])
-        kept = {f.id: said_again(stored[f.id], f) if f.id in stored else f for f in verbatim}
-        if failure is None:
-            # without a model nobody has read it; once there is one, it is offered (see `offer_unread`)
-            new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
-            kept |= new
-        changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
+        added, changes = await _verbatim_changes(session, verbatim, {}, read=failure is not None)
         if failure is not None:
             changes += given_back(session, mine, failure)
         else:
             changes += [delete(session.user_id, PENDING, turn.id) for turn in mine]
-        added = [fact.text for id_, fact in kept.items() if id_ not in stored]
         problem = "; ".join(filter(None, [error, more]))
         return TurnReport(stored=added, waiting=len(mine) if failure else 0, problem=problem), changes
 
     report = await transact(session.memory.store, session.user_id, step)
     count_parked(due, failure)
     return report
+
+
+async def kept_at_once(
+    session: Session, due: Sequence[PendingTurn], messages: Sequence[Message], known: Mapping[str, Fact | None]
+) -> tuple[TurnReport, list[Change]]:
+    """Return the user's statements as they are, and the writes of them, for a step that has read the turns itself.
+
+    Args:
+        session: The conversation.
+        due: The turns.
+        messages: What was said in them.
+        known: Facts that have been looked up, by id; None for one that is not there.
+    """
+    verbatim = await asyncio.to_thread(drafts.verbatim_facts, messages, session.stamp())
+    more = await _more_said(verbatim, messages)
+    added, changes = await _verbatim_changes(session, verbatim, known, read=False)
+    changes += [delete(session.user_id, PENDING, turn.id) for turn in due]
+    return TurnReport(stored=added, problem=more), changes
+
+
+async def _verbatim_changes(
+    session: Session, verbatim: Sequence[Fact], known: Mapping[str, Fact | None], *, read: bool
+) -> tuple[list[str], list[Change]]:
+    """Return what is new among statements, and the writes of them.
+
+    Args:
+        session: The conversation.
+        verbatim: The statements.
+        known: Facts that have been looked up, by id.
+        read: Whether a model has been asked about them; what nobody has read is offered once there is one (see
+            `offer_unread`).
+    """
+    stored = {id_: fact for id_, fact in known.items() if fact is not None}
+    stored |= await load_facts(session.memory.store, session.user_id, (), [f.id for f in verbatim if f.id not in known])
+    kept = {f.id: said_again(stored[f.id], f) if f.id in stored else f for f in verbatim}
+    if not read:
+        new = {id_: f.model_copy(update={"unread": True}) for id_, f in kept.items() if f != stored.get(id_)}
+        kept |= new
+    changes = [put(session.user_id, f) for f in kept.values() if f != stored.get(f.id)]
+    return [fact.text for id_, fact in kept.items() if id_ not in stored], changes
 
 
 async def _profile(

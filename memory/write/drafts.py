@@ -47,6 +47,15 @@ def verbatim_facts(messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
     return _verbatim(said, stamp)
 
 
+def verbatim_ids(texts: Iterable[str]) -> list[str]:
+    """Return the ids of the facts that the user's statements in some texts are kept as word for word.
+
+    Args:
+        texts: Words of the user's.
+    """
+    return list(dict.fromkeys(fact_id("user", one) for text in texts for one in statements_in(text, MAX_VERBATIM)))
+
+
 def unread_facts(unread: Iterable[Unread], messages: Sequence[Message], stamp: Stamp) -> list[Fact]:
     """Return words that no label of a model's covers, as verbatim facts: those that may state something.
 

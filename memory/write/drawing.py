@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from langgraph.store.base import GetOp, Item
 
 from react_mem.errors import ExtractionError
 from react_mem.memory import telemetry
 from react_mem.memory.index.entries import whole_text
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import CHAIN, FACT
+from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
 from react_mem.memory.model.records import Fact, Message
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write.chain_upkeep import join
-from react_mem.memory.write.claims import finish, release, still_mine
-from react_mem.memory.write.committing import commit, keep_verbatim
+from react_mem.memory.write.claims import finish, release, still_mine, waiting
+from react_mem.memory.write.committing import commit, keep_verbatim, kept_at_once
+from react_mem.memory.write.drafts import verbatim_ids
 from react_mem.memory.write.following import follow
 from react_mem.memory.write.related import related_facts
 from react_mem.memory.write.session import Session, TurnReport
@@ -36,7 +44,7 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
     """
     try:
         due = await _on_path(session, due, worker)
-        due, messages = await _index(session, due, worker)
+        due, messages, chain = await _index(session, due, worker)
         if not due:
             # forgotten meanwhile, taken over, or part of a turn that has its answer by now
             return TurnReport()
@@ -44,7 +52,7 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
             await finish(session, due, worker)
             return TurnReport()
         if session.extractor is None:
-            return await keep_verbatim(session, due, messages, worker)
+            return replace(await keep_verbatim(session, due, messages, worker), chain=chain)
         try:
             said = " ".join(message.text for message in messages if message.role == "user")
             related = await related_facts(session.memory.store, session.user_id, said)
@@ -55,7 +63,8 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
             log.warning("extraction failed, the user's statements are kept word for word: %s", error)
             telemetry.count("degradations", part="extraction")
             return await keep_verbatim(session, due, messages, worker, failure=error)
-        return await commit(session, due, messages, shown, extraction, related, worker)
+        done = await commit(session, due, messages, shown, extraction, related, worker)
+        return replace(done, chain=chain)
     except asyncio.CancelledError:
         # a newer turn takes over: it must not wait until the claim runs out
         await asyncio.shield(release(session, due, worker))
@@ -132,25 +141,90 @@ async def _on_path(session: Session, due: Sequence[PendingTurn], worker: str) ->
 
 async def _index(
     session: Session, due: Sequence[PendingTurn], worker: str
-) -> tuple[Sequence[PendingTurn], Sequence[Message]]:
+) -> tuple[Sequence[PendingTurn], Sequence[Message], ContextChain | None]:
     """Let messages be found by meaning and join the chain.
 
     Returns:
-        The turns that are still this worker's, which know that they have joined, and their messages.
+        The turns that are still this worker's, which know that they have joined, their messages, and the chain.
     """
     joins = session.memory.policy.summaries.enabled
 
-    async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message]], list[Change]]:
+    async def step() -> tuple[tuple[Sequence[PendingTurn], Sequence[Message], ContextChain | None], list[Change]]:
         mine = await still_mine(session, due, worker)
-        messages = await session.messages([source for turn in mine for source in turn.source_ids])
-        changes = [put(session.user_id, message) for message in messages]
-        if not joins or not mine:
-            return (mine, messages), changes
-        changes += await join(session.memory, session.user_id, mine, messages)
+        messages, chain, _, changes = await _indexed(session, mine)
+        if not joins:
+            return (mine, messages, None), changes
         joined = [turn.model_copy(update={"chained": True}) for turn in mine]
-        return (joined, messages), [*changes, *(put(session.user_id, turn) for turn in joined)]
+        return (joined, messages, chain), [*changes, *(put(session.user_id, turn) for turn in joined)]
 
     return await transact(session.memory.store, session.user_id, step)
+
+
+async def _indexed(
+    session: Session, turns: Sequence[PendingTurn], facts: Sequence[str] = ()
+) -> tuple[Sequence[Message], ContextChain | None, dict[str, Fact | None], list[Change]]:
+    """Return the messages of turns, the chain that they have joined, and the writes of both; one round trip.
+
+    Args:
+        session: The conversation.
+        turns: The turns.
+        facts: Facts to look up in it, which are returned too.
+    """
+    ids = list(dict.fromkeys(source for turn in turns for source in turn.source_ids))
+    if not ids:
+        return [], None, {}, []
+    dialog, state, semantic = (
+        scope_namespace(session.user_id, of) for of in (MemoryScope.DIALOG, MemoryScope.STATE, MemoryScope.SEMANTIC)
+    )
+    asked = [
+        GetOp(state, CHAIN.id(turns[0].session_id)),
+        *(GetOp(semantic, id_) for id_ in facts),
+        *(GetOp(dialog, id_) for id_ in ids),
+    ]
+    held, *found = [item if isinstance(item, Item) else None for item in await session.memory.store.abatch(asked)]
+    known = {
+        id_: Fact.from_value(item.value) if item is not None and FACT.matches(item.value) else None
+        for id_, item in zip(facts, found, strict=False)
+    }
+    messages = [Message.from_value(item.value) for item in found[len(facts) :] if item is not None]
+    changes = [put(session.user_id, message) for message in messages]
+    if not session.memory.policy.summaries.enabled:
+        return messages, None, known, changes
+    before = None if held is None else ContextChain.from_value(held.value)
+    chain, joined = await join(session.memory, session.user_id, turns, messages, before)
+    return messages, chain, known, [*changes, *joined]
+
+
+async def draw_at_once(session: Session) -> TurnReport | None:
+    """Keep what waits word for word, in one step and without a claim: no model is asked that could take its time.
+
+    Args:
+        session: The conversation; it has no extractor.
+
+    Returns:
+        None where it takes more: a conversation that has forked, a wish to forget, more turns than one step takes.
+    """
+
+    async def step() -> tuple[TurnReport | None, list[Change]]:
+        found = await waiting(session)
+        if found.more or found.wishes or any(turn.forked for turn in found.due):
+            return None, []
+        if not found.due:
+            return TurnReport(emptied=found.alone), []
+        if found.due[0].session_id != session.session_id:
+            return None, []
+        # a note has what the user said, most often all of it: what that will be kept as is looked up with the rest
+        likely = verbatim_ids(turn.text for turn in found.due)
+        messages, chain, known, changes = await _indexed(session, found.due, likely)
+        report, kept = await kept_at_once(session, found.due, messages, known)
+        return replace(report, emptied=found.alone, chain=chain), [*changes, *kept]
+
+    try:
+        return await transact(session.memory.store, session.user_id, step)
+    except Exception as error:
+        # it is done again with a claim, under which what cannot be written is parked in the end
+        log.warning("turns could not be read at once: %s", cause_of(error))
+        return None
 
 
 async def _shown(session: Session, due: Sequence[PendingTurn], messages: Sequence[Message]) -> list[Message]:

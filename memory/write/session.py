@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import CONVERSATION
 from react_mem.memory.model.operations import Extractor
@@ -28,6 +29,8 @@ class TurnReport:
         problem: What went wrong, for the user; empty when nothing did.
         summarised: How many summaries of the conversation were written.
         extractive: How many of them no model made.
+        emptied: Whether nothing of the conversation was left that waits for the agent.
+        chain: The chain of the conversation as it was left, where that is known; of one extraction, not of several.
     """
 
     stored: list[str] = field(default_factory=list)
@@ -37,6 +40,8 @@ class TurnReport:
     problem: str = ""
     summarised: int = 0
     extractive: int = 0
+    emptied: bool = False
+    chain: ContextChain | None = field(default=None, compare=False, repr=False)
 
     def __add__(self, other: TurnReport) -> TurnReport:
         """Add up."""
@@ -48,6 +53,7 @@ class TurnReport:
             "; ".join(filter(None, dict.fromkeys([self.problem, other.problem]))),
             self.summarised + other.summarised,
             self.extractive + other.extractive,
+            self.emptied or other.emptied,
         )
 
 

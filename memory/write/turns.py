@@ -22,13 +22,14 @@ from langgraph.store.base import SearchItem
 
 from react_mem.memory import telemetry
 from react_mem.memory.llm.causes import cause_of
+from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.origins import Origin
 from react_mem.memory.model.states import PendingTurn
 from react_mem.memory.work.workers import worker_name
 from react_mem.memory.write.chain_upkeep import fold
 from react_mem.memory.write.claims import claim, offer_unread, release
-from react_mem.memory.write.drawing import draw
+from react_mem.memory.write.drawing import draw, draw_at_once
 from react_mem.memory.write.session import Session, TurnReport
 from react_mem.memory.write.storing import AgentStep, store_turn
 from react_mem.memory.write.wishes import grant_wishes
@@ -87,25 +88,32 @@ class Turns(Session):
         if self.extractor is not None and self.memory.policy.extracts:
             await offer_unread(self)
         conversations = {self.session_id: self}
+        chains: dict[str, ContextChain | None] = {}
+        at_once = self.extractor is None and self.memory.policy.extracts
+        if at_once and (kept := await draw_at_once(self)) is not None:
+            self._count(kept)
+            return kept + await self._sum_up(kept.chain)
         for _ in range(_MAX_CALLS):
-            due, more, wishes = await claim(self, worker)
-            if wishes and ungranted is None:
-                granted, ungranted = await self._grant(wishes, due, worker)
+            claimed = await claim(self, worker)
+            due, more = claimed.due, claimed.more
+            if claimed.wishes and ungranted is None:
+                granted, ungranted = await self._grant(claimed.wishes, due, worker)
                 total += granted
             if not due:
+                total += TurnReport(emptied=claimed.alone)
                 break
             turns = conversations.setdefault(due[0].session_id, replace(self, session_id=due[0].session_id))
             with telemetry.span("extraction") as measured:
                 report = await draw(turns, due, worker)
                 measured.set(calls=report.calls, stored=len(report.stored), waiting=report.waiting)
-            telemetry.count("extraction.changes", len(report.stored), change="stored")
-            telemetry.count("extraction.changes", len(report.retired), change="retired")
-            total += report
+            self._count(report)
+            chains[turns.session_id] = report.chain
+            total += replace(report, emptied=claimed.alone and not report.waiting)
             # where the model fails now, it would with the next ones
             if report.waiting or not more:
                 break
         for turns in conversations.values():
-            total += await turns._sum_up()
+            total += await turns._sum_up(chains.get(turns.session_id))
         if ungranted is not None:
             raise ungranted
         return total
@@ -126,8 +134,17 @@ class Turns(Session):
             telemetry.count("degradations", part="forgetting")
             return TurnReport(), error
 
-    async def _sum_up(self) -> TurnReport:
-        """Sum up what is due of this conversation; what fails is due again with its next turn."""
+    @staticmethod
+    def _count(report: TurnReport) -> None:
+        telemetry.count("extraction.changes", len(report.stored), change="stored")
+        telemetry.count("extraction.changes", len(report.retired), change="retired")
+
+    async def _sum_up(self, known: ContextChain | None) -> TurnReport:
+        """Sum up what is due of this conversation; what fails is due again with its next turn.
+
+        Args:
+            known: Its chain, as it was written a moment ago; None where it is to be read.
+        """
         if not self.memory.policy.summaries.enabled:
             return TurnReport()
         try:
@@ -137,6 +154,7 @@ class Turns(Session):
                 user_id=self.user_id,
                 session_id=self.session_id,
                 agent_id=self.agent_id,
+                known=known,
             )
         except Exception as error:
             log.warning("the conversation could not be summed up: %s", cause_of(error))

@@ -96,3 +96,23 @@ async def test_a_turn_that_is_closed_again_after_a_crash_is_there_once(store: Ba
             forget_tips(store, "ann")
         await one.close(thread, "q0")
         assert await one.memory.list_records("ann") == before
+
+
+async def test_a_turn_and_its_work_take_few_round_trips(store: BaseStore, counts: Counter[str]) -> None:
+    one, thread, since = turns(store), list[BaseMessage](), None
+    for number in range(4):
+        question, answer = said(number)
+        counts.clear()
+        await begin(one, [*thread, question], since)
+        thread += [question, answer]
+        await one.close(thread, question.id)
+        report = await one.extract()
+        since = answer.id
+        assert (report.stored, report.emptied) == ([question.text], True)
+        if number > 0:
+            # what waits, and then its messages, its chain and what is known of what it states; the rest is known
+            assert counts["abatch"] == 2 + 2 * report.summarised
+            # one read and three writes, of which two are a statement each and one has rows of the index
+            assert counts["statements"] <= 15 + 12 * report.summarised
+    facts = await one.memory.list_records("ann", [MemoryScope.SEMANTIC])
+    assert len(facts) == 4
