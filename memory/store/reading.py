@@ -285,7 +285,9 @@ async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
 async def _aside(decode: Callable[[Sequence[DictRow]], list[_Found]], rows: Sequence[DictRow]) -> list[_Found]:
     """Decode rows, in a thread if there is much in them."""
     if sum(len(row["value"]) for row in rows) < _DECODED_AT_ONCE:
-        return decode(rows)
+        # as one text, which takes less than each by itself
+        values = json.loads(b"[%b]" % b",".join(row["value"] for row in rows))
+        return decode([{**row, "value": value} for row, value in zip(rows, values, strict=True)])
     return await asyncio.to_thread(decode, rows)
 
 
