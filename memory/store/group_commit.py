@@ -17,8 +17,6 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.errors import DatabaseUnavailable
-
 _CALLERS = 64
 """Callers whose statements are sent together, at most: one that fails has the others sent again, one by one."""
 
@@ -161,24 +159,27 @@ class GroupCommit:
                     caller.done.cancel()
 
     async def _send_together(self, batch: Sequence[_Caller]) -> None:
-        error = await self._try(batch)
-        if error is not None and len(batch) > 1 and not isinstance(error, DatabaseUnavailable):
+        error, reached = await self._try(batch)
+        if error is not None and len(batch) > 1 and reached:
             # it is the error of one of them
             for caller in batch:
-                caller.ended(await self._try([caller]))
+                caller.ended((await self._try([caller]))[0])
             return
         for caller in batch:
             caller.ended(error)
 
-    async def _try(self, batch: Sequence[_Caller]) -> Exception | None:
+    async def _try(self, batch: Sequence[_Caller]) -> tuple[Exception | None, bool]:
+        """Run statements; return why they failed, and whether the database was there: of a cluster, a node may not be."""
+        conn = None
         try:
             async with self._pool.connection() as conn:
-                # statements of a pipeline without a transaction are one
-                async with conn.pipeline():
+                # said, though the statements of a pipeline are one transaction anyway: the nodes of a cluster take the
+                # first of them for one that is alone
+                async with conn.pipeline(), conn.transaction():
                     for caller in batch:
                         await caller.statements.run(conn)
                 for caller in batch:
                     await caller.statements.take()
         except Exception as error:
-            return error
-        return None
+            return error, conn is not None and not conn.closed
+        return None, True

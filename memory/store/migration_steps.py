@@ -30,6 +30,7 @@ Connection = AsyncConnection[DictRow]
 _Result = TypeVar("_Result")
 
 _STEP = re.compile(r"^-- step: (batches|index|transaction)$", re.MULTILINE)
+_QUOTED_OR_END = re.compile(r"\$(\w*)\$.*?\$\1\$|'(?:[^']|'')*'|--[^\n]*|;", re.DOTALL)
 _INDEX = re.compile(r"INDEX CONCURRENTLY (\w+)")
 
 _LOCK_TIMEOUT = "500ms"
@@ -88,6 +89,17 @@ def at_once(text: str) -> str:
     if has_steps(text):
         text = "".join(step.text for step in steps_of(text) if step.kind != "batches")
     return text.replace("CONCURRENTLY ", "")
+
+
+def statements_of(text: str) -> list[str]:
+    """Return the statements of a text of SQL: a cluster passes on what is sent together as a whole.
+
+    >>> statements_of("SELECT ';'; -- one; two\\nDO $$ BEGIN; END $$;")
+    ["SELECT ';';", '-- one; two\\nDO $$ BEGIN; END $$;']
+    """
+    ends = [match.end() for match in _QUOTED_OR_END.finditer(text) if match[0] == ";"]
+    parts = [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    return [part for part in parts if part]
 
 
 async def run_steps(conn: Connection, number: int, text: str) -> None:
@@ -163,7 +175,8 @@ async def _run_at_once(conn: Connection, number: int, place: int, text: str) -> 
     async def run() -> None:
         found = await (await conn.execute(_TAKE, (number,))).fetchone()
         if found is not None and found["step"] == place:
-            await conn.execute(text.encode())
+            for statement in statements_of(text):
+                await conn.execute(statement.encode())
             await _finish(conn, number, place)
 
     await patiently(conn, queue, run)

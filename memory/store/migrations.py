@@ -26,7 +26,7 @@ from psycopg.sql import SQL, Identifier
 from react_mem.errors import DatabaseUnavailable, EmbeddingMismatch
 from react_mem.memory.store.distribution import keep_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
-from react_mem.memory.store.migration_steps import at_once, has_steps, patiently, run_steps
+from react_mem.memory.store.migration_steps import at_once, has_steps, patiently, run_steps, statements_of
 
 Connection = AsyncConnection[DictRow]
 
@@ -227,7 +227,8 @@ async def _apply(
             continue
         if has_rows and has_steps(text):
             return number, text
-        await conn.execute(at_once(text).encode())
+        for statement in statements_of(at_once(text)):
+            await conn.execute(statement.encode())
         await conn.execute(
             SQL("INSERT INTO {} (v) SELECT generate_series(%s::int, %s::int)").format(Identifier(table)),
             (done + 1, number),

@@ -9,20 +9,26 @@ from typing import Any
 
 import pytest
 from langgraph.store.base import PutOp, SearchOp
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow, dict_row
 
+from benchmarks.citus.__main__ import tasks_of_a_turn
 from react_mem.agents.cli import main
 from react_mem.errors import StorageError
-from react_mem.memory.store import StorageSettings, distribution
+from react_mem.memory.opening import Storage
+from react_mem.memory.store import StorageSettings, distribution, migrations
 from react_mem.memory.store.distribute import distribute
 from react_mem.memory.store.distribution import TABLES, distribute_tables, is_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.group_commit import GroupCommit, Statements
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.postgres import MemoryStore, Pool
 from react_mem.memory.store.statistics import statistics
 from tests.support.citus import needs_citus, nodes, one_server
 from tests.support.databases import open_pool
+
+FIRST_DISTRIBUTED = 23
+"""The number of the newest migration when a database could first be distributed."""
 
 USERS = [f"user{number}" for number in range(12)]
 _OPTIONS: Any = {"autocommit": True, "row_factory": dict_row, "prepare_threshold": None}
@@ -187,3 +193,41 @@ async def test_a_worker_is_refused(database_url: str, conn: AsyncConnection[Dict
     url = worker.url(conn.info.dbname) + "?" + database_url.partition("?")[2]
     with pytest.raises(StorageError, match="is a worker of the cluster"):
         await distribute(settings_of(url), pytest.fail)
+
+
+@needs_citus
+async def test_every_statement_of_a_turn_goes_to_one_shard(storage: Storage, database_url: str) -> None:
+    tasks = await tasks_of_a_turn(storage, database_url)
+    assert len(tasks) > 5
+    assert {statement: count for statement, count in tasks.items() if count > 1} == {}
+
+
+@needs_citus
+@pytest.mark.parametrize("number", [number for number, _ in migrations.MIGRATIONS if number >= FIRST_DISTRIBUTED])
+async def test_a_distributed_database_is_brought_up_to_date(
+    database_url: str, words: EmbeddingModel, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await AsyncConnection[DictRow].connect(database_url, **_OPTIONS) as conn:
+        with monkeypatch.context() as patched:
+            patched.setattr(migrations, "MIGRATIONS", tuple(m for m in migrations.MIGRATIONS if m[0] <= number))
+            await migrate(conn, words, checkpoints=True)
+            await distribute_tables(conn, lambda done: None)
+        await migrate(conn, words, checkpoints=True)
+        await distribute_tables(conn, pytest.fail)
+    async with open_pool(database_url) as pool, MemoryStore(pool, words) as store:
+        await store.aput(("memory", "ann", "semantic"), "tea", {"kind": "fact", "text": "likes tea"})
+        assert [item.key for item in await store.asearch(("memory", "ann"), query="tea")] == ["tea"]
+
+
+@needs_citus
+async def test_what_is_committed_together_is_all_or_nothing_on_each_node(
+    memory_store: MemoryStore,
+) -> None:
+    statements = Statements()
+    insert = "INSERT INTO memory_owners (owner, revision) VALUES (%s, %s)"
+    await statements.execute(insert, ("first", 1))
+    await statements.execute(insert, ("second", None))
+    with pytest.raises(errors.NotNullViolation):
+        await GroupCommit(memory_store.pool).send(statements)
+    async with memory_store.pool.connection() as other:
+        assert await (await other.execute("SELECT owner FROM memory_owners")).fetchall() == []
