@@ -169,7 +169,7 @@ class GroupCommit:
             caller.ended(error)
 
     async def _try(self, batch: Sequence[_Caller]) -> tuple[Exception | None, bool]:
-        """Run statements; return why they failed, and whether the database was there: of a cluster, a node may not be."""
+        """Run statements; return why they failed, and whether the database was there: a node of it may not be."""
         conn = None
         try:
             async with self._pool.connection() as conn:
