@@ -1,6 +1,6 @@
 -- Every row gets its owner, by which all keys and indexes begin, and every owner a revision, which each write raises.
--- Here are the columns, and what fills them for writers that do not know them: LangGraph's own store, and the version
--- before, whose processes go on meanwhile. The next file gives the rows that are there their owners.
+-- Here is what fills them for writers that do not know them: LangGraph's own store, and the version before, whose
+-- processes go on meanwhile. The next file makes the columns.
 
 -- As `owner_of` in Python. An application's owner holds a dot, which no label of ours does.
 CREATE FUNCTION memory_owner(prefix text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -29,13 +29,6 @@ CREATE TABLE memory_owners (
 ALTER TABLE memory_embedding
     ADD COLUMN epoch bigint NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint;
 
-ALTER TABLE store ADD COLUMN owner text;
-ALTER TABLE store_vectors
-    ADD COLUMN owner text,
-    ADD COLUMN revision bigint NOT NULL DEFAULT 0,
-    ADD COLUMN words int4[],
-    ALTER COLUMN half DROP EXPRESSION;
-
 -- Where the steps of files that run beside reading and writing have come to.
 CREATE TABLE memory_migration_steps (v integer PRIMARY KEY, step integer NOT NULL DEFAULT 0, place text[]);
 
@@ -43,10 +36,13 @@ CREATE TABLE memory_migration_steps (v integer PRIMARY KEY, step integer NOT NUL
 CREATE FUNCTION memory_revise(whose text, removes boolean) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     at bigint;
+    noted boolean;
 BEGIN
-    SELECT o.revision INTO at FROM memory_owners o
-    WHERE o.owner = whose AND o.xmin = pg_current_xact_id()::xid AND (o.removed = o.revision OR NOT removes);
-    IF at IS NULL THEN
+    SELECT o.revision, o.removed = o.revision INTO at, noted FROM memory_owners o
+    WHERE o.owner = whose AND o.xmin = pg_current_xact_id()::xid;
+    IF at IS NOT NULL AND removes AND NOT noted THEN
+        UPDATE memory_owners o SET removed = o.revision WHERE o.owner = whose;
+    ELSIF at IS NULL THEN
         INSERT INTO memory_owners AS o (owner) VALUES (whose) ON CONFLICT (owner) DO UPDATE
             SET revision = o.revision + 1, removed = CASE WHEN removes THEN o.revision + 1 ELSE o.removed END
             RETURNING o.revision INTO at;
@@ -88,11 +84,6 @@ BEGIN
 END
 $$;
 
-CREATE TRIGGER memory_fill_item BEFORE INSERT ON store
-    FOR EACH ROW WHEN (NEW.owner IS NULL) EXECUTE FUNCTION memory_fill_item();
-CREATE TRIGGER memory_note_deleted_items AFTER DELETE ON store
-    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION memory_note_deleted_items();
-
 -- For the table of the index, also for the one that takes its place when it is embedded anew. Who knows the columns
 -- raises the revision of each row that it writes; what goes with its item is noted there.
 CREATE FUNCTION memory_watch_entries() RETURNS void LANGUAGE plpgsql AS $$
@@ -106,8 +97,6 @@ BEGIN
         FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION memory_note_deleted_entry();
 END
 $$;
-SELECT memory_watch_entries();
-
 -- Its parameter has the name that the column has now.
 DO $$ BEGIN
     EXECUTE replace(pg_get_functiondef('memory_linked'::regproc), '#variable_conflict use_column', '#variable_conflict use_variable');

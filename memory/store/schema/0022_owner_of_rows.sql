@@ -1,5 +1,20 @@
--- The rows that are there get their owners, and the owners the keys: beside reading and writing, by the version before
+-- The columns, the owners of the rows that are there, and the keys: beside reading and writing, by the version before
 -- and by LangGraph's own store as well. A step that was interrupted goes on where it was.
+
+-- Each table by itself: who writes both would wait for the one and be waited for with the other.
+-- step: transaction
+ALTER TABLE store ADD COLUMN owner text;
+CREATE TRIGGER memory_fill_item BEFORE INSERT ON store
+    FOR EACH ROW WHEN (NEW.owner IS NULL) EXECUTE FUNCTION memory_fill_item();
+CREATE TRIGGER memory_note_deleted_items AFTER DELETE ON store
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION memory_note_deleted_items();
+-- step: transaction
+ALTER TABLE store_vectors
+    ADD COLUMN owner text,
+    ADD COLUMN revision bigint NOT NULL DEFAULT 0,
+    ADD COLUMN words int4[],
+    ALTER COLUMN half DROP EXPRESSION;
+SELECT memory_watch_entries();
 
 -- step: batches
 WITH batch AS (
@@ -45,6 +60,7 @@ CREATE INDEX CONCURRENTLY store_vectors_lacking_idx ON store_vectors (owner, pre
 -- What is checked against every row is added first and checked afterwards, when nobody has to wait for it.
 -- step: transaction
 ALTER TABLE store ADD CONSTRAINT store_has_owner CHECK (owner IS NOT NULL) NOT VALID;
+-- step: transaction
 ALTER TABLE store_vectors ADD CONSTRAINT store_vectors_has_owner CHECK (owner IS NOT NULL) NOT VALID;
 -- step: transaction
 ALTER TABLE store VALIDATE CONSTRAINT store_has_owner;
@@ -53,13 +69,20 @@ ALTER TABLE store_vectors VALIDATE CONSTRAINT store_vectors_has_owner;
 -- step: transaction
 ALTER TABLE store ALTER COLUMN owner SET NOT NULL;
 ALTER TABLE store DROP CONSTRAINT store_has_owner;
+-- step: transaction
 ALTER TABLE store_vectors ALTER COLUMN owner SET NOT NULL;
 ALTER TABLE store_vectors DROP CONSTRAINT store_vectors_has_owner;
+-- Of both tables, writers are waited for in the order in which they take them.
+-- step: transaction
+LOCK TABLE store IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE store_vectors IN SHARE ROW EXCLUSIVE MODE;
 ALTER TABLE store_vectors ADD CONSTRAINT store_vectors_item_fkey
     FOREIGN KEY (owner, prefix, key) REFERENCES store (owner, prefix, key) ON DELETE CASCADE NOT VALID;
 -- step: transaction
 ALTER TABLE store_vectors VALIDATE CONSTRAINT store_vectors_item_fkey;
 -- step: transaction
+LOCK TABLE store IN SHARE ROW EXCLUSIVE MODE;
+LOCK TABLE store_vectors IN SHARE ROW EXCLUSIVE MODE;
 ALTER TABLE store_vectors DROP CONSTRAINT store_vectors_prefix_key_fkey;
 ALTER TABLE store DROP CONSTRAINT store_pkey;
 ALTER TABLE store ADD CONSTRAINT store_owner_key PRIMARY KEY USING INDEX store_owner_key;

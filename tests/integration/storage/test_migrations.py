@@ -25,7 +25,10 @@ FIRST = Path(__file__).with_name("first_schema.sql")
 MODEL = word_model(16)
 NUMBERS = [number for number, _ in migrations.MIGRATIONS]
 
-_TABLES = ("store", "store_vectors", "memory_embedding", "memory_migrations", "checkpoints", "checkpoint_blobs")
+_TABLES = (
+    *("store", "store_vectors", "memory_embedding", "memory_owners", "memory_migrations"),
+    *("checkpoints", "checkpoint_blobs"),
+)
 _COLUMNS = """
     SELECT c.relname, row_number() OVER (PARTITION BY c.oid ORDER BY a.attnum), a.attname,
         format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
@@ -40,10 +43,12 @@ _CONSTRAINTS = """
     SELECT r.relname, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
     WHERE r.relname = ANY (%s) AND c.contype <> 'n' ORDER BY 1, 2
 """
-_FUNCTIONS = """
-    SELECT pg_get_functiondef(oid) FROM pg_proc
-    WHERE proname IN ('memory_recall', 'memory_linked', 'memory_words', 'memory_fill_entry') AND %s::text[] IS NOT NULL
-    ORDER BY proname
+_FUNCTIONS = r"""
+    SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname LIKE 'memory\_%%' AND %s::text[] IS NOT NULL ORDER BY 1
+"""
+_TRIGGERS = """
+    SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
+    WHERE r.relname = ANY (%s) AND NOT t.tgisinternal ORDER BY 1
 """
 _VERSIONS = "SELECT v FROM memory_migrations WHERE %s::text[] IS NOT NULL ORDER BY v"
 _VALUES = """
@@ -68,8 +73,8 @@ async def told(url: str, *statements: str) -> list[list[tuple[Any, ...]]]:
 
 
 async def shape(url: str) -> list[list[tuple[Any, ...]]]:
-    """Return what the tables, indexes, constraints and functions of a database are."""
-    return await told(url, _COLUMNS, _INDEXES, _CONSTRAINTS, _FUNCTIONS)
+    """Return what the tables, indexes, constraints, functions and triggers of a database are."""
+    return await told(url, _COLUMNS, _INDEXES, _CONSTRAINTS, _FUNCTIONS, _TRIGGERS)
 
 
 def asking(user: str, question: str, *scopes: MemoryScope) -> MemoryQuery:
