@@ -17,8 +17,9 @@ It keeps the stock store's tables and semantics. What differs, and why:
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
 
 from langgraph.store.base import (
@@ -62,13 +63,24 @@ from react_mem.memory.store.stored_text import index_entries, storable, to_json
 from react_mem.memory.store.stored_vectors import perhaps_stored
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import ItemRow, Types, Writes, erase_if, index_rows, read_types, write, write_if
+from react_mem.memory.store.writes import (
+    ItemRow,
+    Types,
+    Writes,
+    erase_if,
+    index_rows,
+    read_types,
+    sweep,
+    write,
+    write_if,
+)
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
 
 _WRITE_ATTEMPTS = 3
-"""Two batches over the same items in another order can deadlock; the one that PostgreSQL ends is sent again."""
+"""A batch can deadlock with LangGraph's own store, which takes items before their owner; what PostgreSQL ends is sent
+again."""
 
 _UNINDEXED = """
     SELECT s.key FROM store s
@@ -213,7 +225,7 @@ class MemoryStore(LanedStore):
                     await check_model(conn, self.embedding.name)
                 raise
         if puts:
-            await self._write(writes)
+            await self._written(writes, lambda conn, types: write(conn, writes, types, self.embedding.name))
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
@@ -295,13 +307,12 @@ class MemoryStore(LanedStore):
         """
         writes = await self._prepare_writes([op for op in ops if isinstance(op, PutOp)])
         held = (".".join(guard.namespace), guard.key, guard.value)
+        return await self._written(writes, lambda conn, types: write_if(conn, writes, types, self.embedding.name, held))
+
+    async def sweep_ttl(self) -> int:
+        """Delete what has expired; return how many items."""
         async with self.pool.connection() as conn:
-            types = await self._read_types(conn)
-            if not await write_if(conn, writes, types, self.embedding.name, held):
-                return False
-            await self._after_deletes(conn, writes)
-        self.vectors.make_up_soon()
-        return True
+            return await sweep(conn)
 
     async def aerase_if(self, ops: Sequence[PutOp], guard: Guard) -> bool:
         """Remove all that belongs to the owner of an item, if it has not changed: see `memory.store.transactions`.
@@ -386,17 +397,21 @@ class MemoryStore(LanedStore):
             return op.index
         return self._fields
 
-    async def _write(self, writes: Writes) -> None:
-        for attempt in range(1, _WRITE_ATTEMPTS + 1):
+    async def _written(
+        self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types], Awaitable[bool]]
+    ) -> bool:
+        for attempt in itertools.count(1):
             try:
                 async with self.pool.connection() as conn:
-                    await write(conn, writes, await self._read_types(conn), self.embedding.name)
+                    if not await carry_out(conn, await self._read_types(conn)):
+                        return False
                     await self._after_deletes(conn, writes)
-                self.vectors.make_up_soon()
-                return
+                break
             except errors.DeadlockDetected:
                 if attempt == _WRITE_ATTEMPTS:
                     raise
+        self.vectors.make_up_soon()
+        return True
 
     async def _after_deletes(self, conn: AsyncConnection[DictRow], writes: Writes) -> None:
         prefixes = {prefix for prefix, _ in writes.deletes}

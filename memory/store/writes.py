@@ -40,6 +40,8 @@ _LEAVE = """
     DELETE FROM memory_owners o
     WHERE o.owner = %s AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner AND s.owner = %s)
 """
+_EXPIRED = "SELECT DISTINCT s.owner FROM store s WHERE s.expires_at < now() ORDER BY s.owner"
+_SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
 # Inserted beside the owner's row, which this transaction has written before: a cluster sends that to one node, and rows
 # out of nothing it would collect and send about. Values in binary form: of an array as text each quotation mark and
 # backslash costs a microsecond, and JSON has many.
@@ -181,8 +183,8 @@ async def read_types(conn: AsyncConnection[DictRow]) -> Types:
     return Types(**row)
 
 
-async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
-    """Carry out all writes, or none.
+async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> bool:
+    """Carry out all writes, or none; as of `write_if`, the answer is that it is done.
 
     Args:
         conn: An autocommit connection, or one in a transaction.
@@ -199,6 +201,7 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
     async with _of_model(conn, model), conn.pipeline(), conn.transaction():
         await revise(conn, _owners(writes), removes=writes.removes)
         await _send(conn, writes, types, model)
+    return True
 
 
 async def _write_at_once(
@@ -267,6 +270,22 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         await conn.execute("DELETE FROM store WHERE owner = %s", (owner,))
         await conn.execute(_LEAVE, (owner, owner))
     return held_value
+
+
+async def sweep(conn: AsyncConnection[DictRow]) -> int:
+    """Delete what has expired, of one owner after the other; return how many items.
+
+    Args:
+        conn: An autocommit connection.
+    """
+    swept = 0
+    for row in await (await conn.execute(_EXPIRED)).fetchall():
+        owner = row["owner"]
+        async with conn.transaction():
+            await revise(conn, [owner], removes=True)
+            swept += (await conn.execute(_SWEEP, (owner,))).rowcount
+            await conn.execute(_LEAVE, (owner, owner))
+    return swept
 
 
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:

@@ -123,6 +123,24 @@ async def test_an_owner_without_items_leaves_nothing_and_begins_above_all_that_w
     assert before["ann"].revision < after.removed <= after.revision
 
 
+async def test_what_is_swept_is_noted_of_its_owners_alone(store: MemoryStore, conn: AsyncConnection[DictRow]) -> None:
+    await store.abatch(
+        [
+            *(PutOp(ANN, key, {"text": "tea"}, ttl=10) for key in ("1", "2")),
+            PutOp(BOB, "1", {"text": "tea"}, ttl=10),
+            PutOp(APP, "1", {"text": "tea"}),
+        ]
+    )
+    before = await revisions(conn)
+    await conn.execute("UPDATE store SET expires_at = now() - interval '1 minute' WHERE key = '1'")
+    assert await store.sweep_ttl() == 2
+    after = await revisions(conn)
+    assert after == {
+        "ann": Revision(before["ann"].revision + 1, before["ann"].revision + 1),
+        "app.ann": before["app.ann"],
+    }
+
+
 async def test_a_guard_that_does_not_hold_raises_nothing(store: MemoryStore, conn: AsyncConnection[DictRow]) -> None:
     held = Guard(ANN, "1", None)
     assert await store.abatch_if([PutOp(ANN, "1", {"text": "tea"})], held)
