@@ -39,11 +39,12 @@ _MIGRATE = f"""
 import asyncio
 from react_mem.memory.store.migrations import migrate
 from tests.support.databases import word_model
-from tests.support.version_before import connect
+from tests.support.version_before import BESIDE, connect, files_up_to
 
 async def main():
     async with await connect(URL) as conn:
-        await migrate(conn, word_model({DIMS}), checkpoints=True)
+        with files_up_to(BESIDE):
+            await migrate(conn, word_model({DIMS}), checkpoints=True)
 
 asyncio.run(main())
 """

@@ -33,8 +33,9 @@ _STEP = re.compile(r"^-- step: (batches|index|transaction)$", re.MULTILINE)
 _QUOTED_OR_END = re.compile(r"\$(\w*)\$.*?\$\1\$|'(?:[^']|'')*'|--[^\n]*|;", re.DOTALL)
 _INDEX = re.compile(r"INDEX CONCURRENTLY (\w+)")
 
-_LOCK_TIMEOUT = "200ms"
-"""For which everybody else may have to wait behind a change that waits for a table."""
+_WAIT, _LONGEST_WAIT = 0.2, 2.0
+"""Seconds for which everybody else may have to wait behind a change that waits for a table, doubled each time: a vacuum
+of the server's own accord gives way after one second."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 """Seconds until a change that did not get its table is tried again, doubled each time."""
 _PATIENCE = 600.0
@@ -136,12 +137,12 @@ async def patiently(
     Raises:
         DatabaseUnavailable: If others held a table all the time.
     """
-    give_up, pause = time.monotonic() + _PATIENCE, _PAUSE
+    give_up, pause, wait = time.monotonic() + _PATIENCE, _PAUSE, _WAIT
     while True:
         try:
             async with conn.transaction():
                 await queue()
-                await conn.execute("SELECT set_config('lock_timeout', %s, TRUE)", (_LOCK_TIMEOUT,))
+                await conn.execute("SELECT set_config('lock_timeout', %s, TRUE)", (f"{wait * 1000:.0f}ms",))
                 return await work()
         except (errors.LockNotAvailable, errors.DeadlockDetected) as error:
             if time.monotonic() >= give_up:
@@ -151,7 +152,7 @@ async def patiently(
                 ) from error
             log.warning("a change of the database's tables waits for a transaction of somebody else")
         await asyncio.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+        pause, wait = min(2 * pause, _LONGEST_PAUSE), min(2 * wait, _LONGEST_WAIT)
 
 
 async def _run_batches(conn: Connection, number: int, place: int, text: str) -> None:

@@ -196,8 +196,7 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
         EmbeddingMismatch: If the database has moved on to another model.
     """
     if writes.is_small:
-        await _write_at_once(conn, writes, None)
-        return
+        return await _write_at_once(conn, writes, None)
     async with _of_model(conn, model), conn.pipeline(), conn.transaction():
         await revise(conn, _owners(writes), removes=writes.removes)
         await _send(conn, writes, types, model)

@@ -19,6 +19,8 @@ from react_mem.memory.store.embeddings import EmbeddingModel
 
 LAST = 20
 """The last file of that version."""
+BESIDE = 23
+"""The last file beside which it goes on: the next drops what it writes."""
 
 _FILL = """
     INSERT INTO store (prefix, key, value)

@@ -62,8 +62,23 @@ $$;
 CREATE FUNCTION memory_fill_entry() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.owner := memory_owner(NEW.prefix);
-    NEW.half := NEW.embedding::halfvec;
-    NEW.words := memory_words(NEW.terms);
+    IF TG_OP = 'INSERT' THEN
+        NEW.half := NEW.embedding::halfvec;
+        NEW.words := memory_words(NEW.terms);
+    ELSE
+        IF NEW.embedding IS DISTINCT FROM OLD.embedding OR NEW.updated_at IS DISTINCT FROM OLD.updated_at THEN
+            NEW.half := NEW.embedding::halfvec;
+        END IF;
+        -- another text, by a writer that knows no words: those of the former one are void
+        IF NEW.embedding IS DISTINCT FROM OLD.embedding AND NEW.updated_at IS DISTINCT FROM OLD.updated_at
+            AND NEW.terms IS NOT DISTINCT FROM OLD.terms
+        THEN
+            NEW.terms := NULL;
+        END IF;
+        IF NEW.terms IS DISTINCT FROM OLD.terms OR OLD.owner IS NULL THEN
+            NEW.words := memory_words(NEW.terms);
+        END IF;
+    END IF;
     NEW.revision := memory_revise(NEW.owner, FALSE);
     RETURN NEW;
 END

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import re
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ import pytest
 from react_mem.memory.store import migration_steps, migrations
 from react_mem.memory.store.embeddings import EmbeddingModel
 from tests.support.databases import open_memory_store, word_model
-from tests.support.version_before import WRONG, Writers, connect, delete, make, stock_store, write
+from tests.support.version_before import BESIDE, WRONG, Writers, connect, delete, make, stock_store, write
 
 MODEL = word_model(16)
 ROWS, OWNERS, BATCH = 60, 6, 25
+NEWEST = migrations.MIGRATIONS
 _STEP = "SELECT step FROM memory_migration_steps WHERE v = 22"
 
 
@@ -27,12 +29,10 @@ class KilledError(Exception):
 async def before(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of a database of that version, which is brought up to date in small batches."""
     await make(database_url, MODEL, ROWS, OWNERS)
-    files = tuple((number, text.replace("LIMIT 5000", f"LIMIT {BATCH}")) for number, text in migrations.MIGRATIONS)
-    monkeypatch.setattr(
-        migrations,
-        "MIGRATIONS",
-        tuple((number, text.replace("LIMIT 2000", f"LIMIT {BATCH}")) for number, text in files),
+    small = (
+        (number, re.sub(r"LIMIT [25]000\b", f"LIMIT {BATCH}", text)) for number, text in NEWEST if number <= BESIDE
     )
+    monkeypatch.setattr(migrations, "MIGRATIONS", tuple(small))
     monkeypatch.setattr(migration_steps, "_POLL", 0.01)
     monkeypatch.setattr(migration_steps, "_PAUSE", 0.01)
     return database_url
@@ -94,9 +94,12 @@ async def test_it_goes_on_where_it_was_killed_and_what_was_written_between_is_wh
         await nothing_is_wrong(before)
         rows = await (await conn.execute("SELECT key FROM store WHERE key LIKE 'new%'")).fetchall()
         assert {row["key"] for row in rows} >= {f"new{number}" for number in range(1, killed, 2)}
+    monkeypatch.undo()
     async with open_memory_store(before, MODEL) as store:
         await store.aput(("memory", "u1", "dialog"), "k1", {"text": "the red car"})
         assert [hit.key for hit in await store.asearch(("memory", "u1"), query="the red car", limit=1)] == ["k1"]
+        async with await connect(before) as conn:
+            assert await (await conn.execute("SELECT FROM store_vectors WHERE words IS NOT NULL LIMIT 1")).fetchone()
 
 
 async def test_several_processes_do_it_together_while_others_write(before: str) -> None:

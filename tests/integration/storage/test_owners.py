@@ -128,7 +128,7 @@ async def test_what_is_swept_is_noted_of_its_owners_alone(store: MemoryStore, co
         [
             *(PutOp(ANN, key, {"text": "tea"}, ttl=10) for key in ("1", "2")),
             PutOp(BOB, "1", {"text": "tea"}, ttl=10),
-            PutOp(APP, "1", {"text": "tea"}),
+            PutOp(APP, "kept", {"text": "tea"}),
         ]
     )
     before = await revisions(conn)
