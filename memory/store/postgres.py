@@ -59,21 +59,12 @@ from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.scale import Scale
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import INDEX_BYTES, INDEX_LIMIT
-from react_mem.memory.store.stored_text import index_entries, storable, to_json
+from react_mem.memory.store.stored_text import check_identity, index_entries, to_json
 from react_mem.memory.store.stored_vectors import perhaps_stored
+from react_mem.memory.store.sweeping import sweep
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import (
-    ItemRow,
-    Types,
-    Writes,
-    erase_if,
-    index_rows,
-    read_types,
-    sweep,
-    write,
-    write_if,
-)
+from react_mem.memory.store.writes import ItemRow, Types, Writes, erase_if, index_rows, read_types, write, write_if
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
@@ -172,7 +163,7 @@ class MemoryStore(LanedStore):
             ValueError: If the value holds NaN, or the namespace or key NUL.
         """
         # Checked here and not with the batch, which holds writes of other callers too.
-        _check_identity(namespace, key)
+        check_identity(namespace, key)
         if value is not None:
             to_json(dict(value))
         await super().aput(namespace, key, cast("Mapping[str, Any]", value), index, ttl=ttl)
@@ -383,7 +374,7 @@ class MemoryStore(LanedStore):
         entries: list[tuple[str, str, Entry]] = []
         # The last write of an item is the one that counts.
         for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
-            _check_identity(namespace, key)
+            check_identity(namespace, key)
             prefix = ".".join(namespace)
             if op.value is None:
                 writes.deletes.append((prefix, key))
@@ -422,14 +413,6 @@ class MemoryStore(LanedStore):
         if self._types is None:
             self._types = await read_types(conn)
         return self._types
-
-
-def _check_identity(namespace: tuple[str, ...], key: str) -> None:
-    # Replacing what cannot be stored would make two items one.
-    if storable(key) != key or any(storable(label) != label for label in namespace):
-        raise ValueError(
-            f"A namespace and a key must be text without NUL or lone surrogates, got {namespace!r}, {key!r}"
-        )
 
 
 def _of_type(batch: Sequence[Op | RecallOp], kind: type[_AnyOp]) -> list[tuple[int, _AnyOp]]:

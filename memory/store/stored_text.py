@@ -33,6 +33,18 @@ def storable(value: Any) -> Any:
     return value
 
 
+def check_identity(namespace: tuple[str, ...], key: str) -> None:
+    """Refuse a namespace and a key that cannot be stored: replacing what is in them would make two items one.
+
+    Raises:
+        ValueError: If they hold NUL or lone surrogates.
+    """
+    if storable(key) != key or any(storable(label) != label for label in namespace):
+        raise ValueError(
+            f"A namespace and a key must be text without NUL or lone surrogates, got {namespace!r}, {key!r}"
+        )
+
+
 def to_json(value: Any) -> str:
     """Return a value as JSON that jsonb accepts.
 

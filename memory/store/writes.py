@@ -40,8 +40,6 @@ _LEAVE = """
     DELETE FROM memory_owners o
     WHERE o.owner = %s AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner AND s.owner = %s)
 """
-_EXPIRED = "SELECT DISTINCT s.owner FROM store s WHERE s.expires_at < now() ORDER BY s.owner"
-_SWEEP = "DELETE FROM store s WHERE s.owner = %s AND s.expires_at < now()"
 # Inserted beside the owner's row, which this transaction has written before: a cluster sends that to one node, and rows
 # out of nothing it would collect and send about. Values in binary form: of an array as text each quotation mark and
 # backslash costs a microsecond, and JSON has many.
@@ -267,24 +265,8 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         # the rows of the index first: by the items they would go one by one
         await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
         await conn.execute("DELETE FROM store WHERE owner = %s", (owner,))
-        await conn.execute(_LEAVE, (owner, owner))
+        await leave(conn, owner)
     return held_value
-
-
-async def sweep(conn: AsyncConnection[DictRow]) -> int:
-    """Delete what has expired, of one owner after the other; return how many items.
-
-    Args:
-        conn: An autocommit connection.
-    """
-    swept = 0
-    for row in await (await conn.execute(_EXPIRED)).fetchall():
-        owner = row["owner"]
-        async with conn.transaction():
-            await revise(conn, [owner], removes=True)
-            swept += (await conn.execute(_SWEEP, (owner,))).rowcount
-            await conn.execute(_LEAVE, (owner, owner))
-    return swept
 
 
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
@@ -300,6 +282,11 @@ async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, rem
         rows = ", ".join(["(%s)"] * len(part))
         statement = _REVISE.replace("{rows}", rows).encode()
         await conn.execute(statement, [*(owner for (owner,) in part), removes])
+
+
+async def leave(conn: AsyncConnection[DictRow], owner: str) -> None:
+    """Leave nothing of an owner who has no items any more, in a transaction that has raised the owner's revision."""
+    await conn.execute(_LEAVE, (owner, owner))
 
 
 @asynccontextmanager
@@ -321,7 +308,7 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
             put = rows.get(owner, [])
             await _send_items(conn, owner, items[owner], put, types, full_vectors=writes.full_vectors)
         if owner in deletes:
-            await conn.execute(_LEAVE, (owner, owner))
+            await leave(conn, owner)
     if rows:
         await check_model(conn, model)
 
