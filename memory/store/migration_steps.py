@@ -47,13 +47,18 @@ _TAKE = "SELECT step, place FROM memory_migration_steps WHERE v = %s FOR UPDATE"
 # In one statement: what belongs together is of one time. Who builds an index holds this lock on the table; so does a
 # vacuum, and then an invalid index is left for later.
 _STATE = """
-    SELECT p.step, i.indisvalid AS valid, EXISTS (
+    SELECT p.step, i.indisvalid AS valid, i.indrelid::regclass::text AS of_table, EXISTS (
         SELECT FROM pg_locks l WHERE l.relation = i.indrelid AND l.mode = 'ShareUpdateExclusiveLock'
             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     ) AS busy
     FROM memory_migration_steps p
     LEFT JOIN pg_index i ON i.indexrelid = to_regclass(format('%%I.%%I', current_schema(), %s::text))
     WHERE p.v = %s
+"""
+
+_LEFT_BEHIND = """
+    SELECT NOT indisvalid AS left_behind FROM pg_index
+    WHERE indexrelid = to_regclass(format('%%I.%%I', current_schema(), %s::text))
 """
 
 log = logging.getLogger(__name__)
@@ -197,15 +202,28 @@ async def _build(conn: Connection, number: int, place: int, text: str) -> None:
             async with conn.transaction():
                 await _finish(conn, number, place)
             return
-        if state["valid"] is False and not state["busy"]:  # what an interrupted build left behind
-            await conn.execute(SQL("DROP INDEX CONCURRENTLY IF EXISTS {}").format(Identifier(name)))
-        elif state["valid"] is False:
-            await asyncio.sleep(_POLL)
+        if state["valid"] is False:
+            if state["busy"]:
+                await asyncio.sleep(_POLL)
+            else:
+                await _drop_left_behind(conn, state["of_table"], name)
             continue
         try:
             await conn.execute(text.encode())
         except (errors.DuplicateTable, errors.UniqueViolation, errors.DeadlockDetected):
             await asyncio.sleep(_POLL)  # another process has just begun it
+
+
+async def _drop_left_behind(conn: Connection, table: str, name: str) -> None:
+    """Drop an index that nobody builds any more; it may have been finished just now."""
+
+    async def drop() -> None:
+        await conn.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE".encode())  # the database's own spelling
+        row = await (await conn.execute(_LEFT_BEHIND, (name,))).fetchone()
+        if row is not None and row["left_behind"]:
+            await conn.execute(SQL("DROP INDEX {}").format(Identifier(name)))
+
+    await patiently(conn, _nothing, drop)
 
 
 async def _finish(conn: Connection, number: int, place: int) -> None:
