@@ -11,7 +11,7 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, LiteralString, NamedTuple
 
 from psycopg import AsyncConnection, errors
@@ -24,6 +24,9 @@ from react_mem.memory.store.migration_steps import patiently
 
 Connection = AsyncConnection[DictRow]
 Report = Callable[[str], None]
+
+_LOCK = 0x6D65_6D63_6974_7573
+"""`memcitus`: what those who distribute queue for."""
 
 REFERENCE = "everywhere"
 """Column of a table that is small, and whole on each node."""
@@ -40,7 +43,7 @@ TABLES: Mapping[str, str] = {
         ),
         REFERENCE,
     ),
-    **dict.fromkeys(("memory_owners", "store", "store_vectors"), "owner"),
+    **dict.fromkeys(("memory_owners", "store", "store_vectors", "store_vectors_next"), "owner"),
     **dict.fromkeys(("checkpoints", "checkpoint_blobs", "checkpoint_writes"), "thread_id"),
 }
 """The column that each table is distributed by; the first of a column is what the others lie beside."""
@@ -137,12 +140,9 @@ async def distribute_tables(conn: Connection, report: Report) -> None:
         check_distributable()
     try:
         await _drop_what_one_server_has(conn, report)
-        await _distribute(conn, [table.name for table in tables if not table.distributed], report)
+        await _distribute(conn, report)
         await _send_functions(conn, report)
-        for table in await _tables(conn):
-            if table.left_behind:
-                await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (table.name,))
-                report(f"{table.name}: {table.left_behind / 1e6:,.1f} MB of the coordinator's disk given back")
+        await _give_back(conn, report)
     except (errors.FeatureNotSupported, errors.InsufficientPrivilege, errors.LockNotAvailable) as error:
         raise StorageError(
             f"The tables cannot be distributed: {error.diag.message_primary}. What was done is kept; run this again "
@@ -156,38 +156,36 @@ async def _tables(conn: Connection) -> list[_Table]:
     return [found[name] for name in TABLES if name in found]
 
 
-async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
-    triggers = await (await conn.execute(_TRIGGERS, (list(TABLES),))).fetchall()
-    indexes = await (await conn.execute(_UNIQUE, (list(TABLES),))).fetchall()
-    spare = [row for row in indexes if TABLES[row["on"]] not in (REFERENCE, *row["columns"])]
-    if not triggers and not spare:
-        return
+async def _queue(conn: Connection) -> None:
+    """Wait for others who distribute, as processes may that start at the same time; all of them do so on this node."""
+    await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
 
-    async def drop() -> None:
+
+async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
+    async def drop() -> list[str]:
+        triggers = await (await conn.execute(_TRIGGERS, (list(TABLES),))).fetchall()
+        indexes = await (await conn.execute(_UNIQUE, (list(TABLES),))).fetchall()
+        spare = [row for row in indexes if TABLES[row["on"]] not in (REFERENCE, *row["columns"])]
         for row in triggers:
             await conn.execute(SQL("DROP TRIGGER {} ON {}").format(Identifier(row["name"]), Identifier(row["on"])))
         for row in spare:
             await conn.execute(f"DROP INDEX {row['name']}".encode())
+        return [row["name"] for row in [*triggers, *spare]]
 
-    await patiently(conn, _nothing, drop)
-    report(f"dropped what only one server has: {', '.join(row['name'] for row in [*triggers, *spare])}")
-
-
-async def _nothing() -> None:
-    return None
+    if dropped := await patiently(conn, lambda: _queue(conn), drop):
+        report(f"dropped what only one server has: {', '.join(dropped)}")
 
 
-async def _distribute(conn: Connection, names: Iterable[str], report: Report) -> None:
-    wanted = list(names)
-    if not wanted:
-        return
+async def _distribute(conn: Connection, report: Report) -> None:
     done = []
     async with conn.transaction():
+        await _queue(conn)
         # each table through one connection a node, so that all can be in one transaction
         await conn.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE)")
         await conn.execute("SELECT set_config('client_min_messages', 'warning', TRUE)")
-        for name in wanted:
-            done.append(await _distribute_one(conn, name))
+        for table in await _tables(conn):
+            if not table.distributed:
+                done.append(await _distribute_one(conn, table.name))
     for line in done:
         report(line)
 
@@ -207,22 +205,33 @@ async def _distribute_one(conn: Connection, name: str) -> str:
 
 
 async def _send_functions(conn: Connection, report: Report) -> None:
-    path = await (await conn.execute("SELECT current_schema() AS own")).fetchone()
-    assert path is not None  # noqa: S101 - a SELECT without FROM has one row
-    for row in await (await conn.execute(_FUNCTIONS)).fetchall():
-        custom = "plan_cache_mode=force_custom_plan" in (row["config"] or [])
-        if custom and row["sent"]:
-            continue
-        name: LiteralString = row["name"]
-        async with conn.transaction():
+    sent = []
+    async with conn.transaction():
+        await _queue(conn)
+        path = await (await conn.execute("SELECT current_schema() AS own")).fetchone()
+        assert path is not None  # noqa: S101 - a SELECT without FROM has one row
+        for row in await (await conn.execute(_FUNCTIONS)).fetchall():
+            if row["sent"] and "plan_cache_mode=force_custom_plan" in (row["config"] or []):
+                continue
+            name: LiteralString = row["name"]
             await conn.execute(SQL("ALTER FUNCTION {} SET plan_cache_mode = force_custom_plan").format(SQL(name)))
             # a node looks for the tables on a path of its own
             await conn.execute(
                 SQL("ALTER FUNCTION {} SET search_path = {}, public").format(SQL(name), Identifier(path["own"]))
             )
             if not row["sent"]:
-                await conn.execute(
-                    "SELECT create_distributed_function(%s::regprocedure, %s, colocate_with => 'store')",
-                    (name, row["owner"]),
+                distributed: LiteralString = (
+                    "SELECT create_distributed_function(%s::regprocedure, %s, colocate_with => 'store')"
                 )
+                await conn.execute(distributed, (name, row["owner"]))
+            sent.append(name)
+    for name in sent:
         report(f"{name}: run where the owner's rows are")
+
+
+async def _give_back(conn: Connection, report: Report) -> None:
+    for name in [table.name for table in await _tables(conn) if table.left_behind]:
+        async with conn.transaction():
+            await _queue(conn)
+            await conn.execute("SELECT truncate_local_data_after_distributing_table(%s::regclass)", (name,))
+        report(f"{name}: the coordinator's disk given back")

@@ -43,11 +43,7 @@ _MOST_MEASURED = 10_000
 _PREFIX = "store_vectors_half_"
 _WORDS_PREFIX = "store_vectors_words_"
 _LARGE = "SELECT v.prefix FROM store_vectors v WHERE {of} GROUP BY v.prefix HAVING count(*) > {limit}"
-_SMALL = """
-    SELECT wanted.prefix FROM unnest(%s::text[], %s::text[]) AS wanted (owner, prefix) WHERE NOT EXISTS (
-        SELECT FROM store_vectors v WHERE v.owner = wanted.owner AND v.prefix = wanted.prefix OFFSET %s
-    )
-"""
+_IS_LARGE = "SELECT FROM store_vectors v WHERE v.owner = %s AND v.prefix = %s OFFSET %s LIMIT 1"
 # Whoever builds an index holds this lock on the table; so does a vacuum, and then an invalid index is left for later.
 _INDEXES = """
     SELECT c.relname AS name, i.indisvalid AS valid, EXISTS (
@@ -174,13 +170,15 @@ class NamespaceIndexes:
 
     async def _drop_where_small(self, prefixes: Sequence[str]) -> None:
         async with self._pool.connection() as conn:
-            owners = [owner_of_path(prefix) for prefix in prefixes]
-            rows = await (await conn.execute(_SMALL, (owners, prefixes, self._limit))).fetchall()
-        for row in rows:
-            self._indexed.discard(row["prefix"])
+            small = []
+            for prefix in prefixes:
+                found = await conn.execute(_IS_LARGE, (owner_of_path(prefix), prefix, self._limit))
+                small += [] if found.rowcount else [prefix]
+        for prefix in small:
+            self._indexed.discard(prefix)
             async with await self._connect() as conn:
                 for kind in (_PREFIX, _WORDS_PREFIX):
-                    await conn.execute(_DROP.format(name=Identifier(_index_name(row["prefix"], kind))))
+                    await conn.execute(_DROP.format(name=Identifier(_index_name(prefix, kind))))
 
     async def _connect(self) -> AsyncConnection[DictRow]:
         # Not one of the pool's: a build takes minutes, and the pool may have just one.

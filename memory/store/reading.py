@@ -46,8 +46,9 @@ _PAGE = """
         AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
     ORDER BY s.prefix, s.key LIMIT %s
 """
+# Seconds are added, not an interval: a cluster runs in an update what means the same in every time zone.
 _REFRESH = """
-    UPDATE store s SET expires_at = now() + s.ttl_minutes * interval '1 minute'
+    UPDATE store s SET expires_at = to_timestamp(extract(epoch FROM now())::float8 + s.ttl_minutes * 60)
     FROM unnest(%s::text[], %s::text[], %s::text[]) AS seen (owner, prefix, key)
     WHERE s.owner = ANY(%s::text[]) AND s.owner = seen.owner AND s.prefix = seen.prefix AND s.key = seen.key
         AND s.ttl_minutes IS NOT NULL

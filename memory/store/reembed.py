@@ -26,6 +26,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
 
 from react_mem.errors import StorageError
+from react_mem.memory.store.distribution import is_distributed, keep_distributed
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.migrations import of_dims, stored_embedding, upgrade
 from react_mem.memory.store.model_guard import wait_for_writers
@@ -87,11 +88,14 @@ _SWAP_VECTORS: Sequence[str] = (
         f"ALTER INDEX IF EXISTS store_vectors_next_{name} RENAME TO store_vectors_{name}"
         for name in ("owner_key", "entry_key", "revision_idx", "place_idx")
     ),
-    "ALTER TABLE store_vectors RENAME CONSTRAINT store_vectors_next_item_fkey TO store_vectors_item_fkey",
     # items without a vector are found without reading the rest
     "CREATE INDEX store_vectors_lacking_idx ON store_vectors (owner, prefix, key, field_name) WHERE half IS NULL",
+)
+_SWAP_ON_ONE_SERVER: Sequence[str] = (
+    "ALTER TABLE store_vectors RENAME CONSTRAINT store_vectors_next_item_fkey TO store_vectors_item_fkey",
     "SELECT memory_watch_entries()",
 )
+"""Citus renames no constraints and has no triggers; they are for LangGraph's own store, which does not write there."""
 
 # In the order of the primary key, from where the last batch ended: each pass reads every row once.
 _PENDING = """
@@ -229,6 +233,7 @@ async def _prepare(conn: Connection, aim: _Aim) -> None:
         for statement in _NEXT_VECTORS:
             await conn.execute(of_dims(statement, aim.model.dims).encode())
         await conn.execute(SQL("COMMENT ON TABLE {} IS {}").format(Identifier(_NEXT), Literal(aim.named)))
+    await keep_distributed(conn)
 
 
 async def _pass(conn: Connection, aim: _Aim, count: Callable[[int], None]) -> int:
@@ -281,13 +286,16 @@ def _place(item: DictRow) -> _Place:
 
 async def _swap(conn: Connection, aim: _Aim, count: Callable[[int], None]) -> bool:
     """Put the new table in place of the old one, unless something was written by who does not wait for that."""
+    distributed = await is_distributed(conn)
     async with conn.transaction():
+        if distributed:  # what is read is changed afterwards: through one connection a node
+            await conn.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE)")
         await wait_for_writers(conn)
         await _pass(conn, aim, count)
         await conn.execute("LOCK TABLE store_vectors IN ACCESS EXCLUSIVE MODE")  # readers wait from here on
         if await (await conn.execute(_PENDING, ("", "", "", 1))).fetchone():
             return False
-        for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS):
+        for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS, *(() if distributed else _SWAP_ON_ONE_SERVER)):
             await conn.execute(statement.encode())
         await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
         await conn.execute("DELETE FROM memory_embedding")

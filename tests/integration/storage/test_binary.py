@@ -7,8 +7,10 @@ from psycopg.rows import dict_row
 
 from react_mem.memory.store import binary
 from react_mem.memory.store.writes import read_types
+from tests.support.citus import one_server
 
 
+@one_server
 async def test_the_server_reads_what_was_meant(database_url: str) -> None:
     async with await AsyncConnection.connect(database_url, autocommit=True, row_factory=dict_row) as conn:
         await conn.execute("CREATE EXTENSION vector")

@@ -12,6 +12,7 @@ from psycopg import AsyncConnection
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store.postgres import MemoryStore
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 from tests.support.recalling import keys, put, recalled, sense_model
 
@@ -74,6 +75,7 @@ async def test_vectors_that_failed_are_made_up_for_as_half(
     assert (await half.asearch(ANN, query="coffee", limit=1))[0].key == "late"
 
 
+@one_server
 async def test_the_stock_store_reads_and_writes_beside_it_and_finds_its_own(
     half: MemoryStore, database_url: str
 ) -> None:

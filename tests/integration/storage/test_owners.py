@@ -17,6 +17,7 @@ from react_mem.memory.index.entries import entries, term_number
 from react_mem.memory.model.namespaces import owner_of_path, owner_within
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 
 ANN, BOB = ("memory", "ann", "semantic"), ("memory", "bob", "semantic")
@@ -150,6 +151,7 @@ async def test_a_guard_that_does_not_hold_raises_nothing(store: MemoryStore, con
     assert await revisions(conn) == before
 
 
+@one_server
 async def test_the_stock_store_writes_owners_and_revisions_too(
     store: MemoryStore, conn: AsyncConnection[DictRow], database_url: str
 ) -> None:

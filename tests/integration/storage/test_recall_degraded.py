@@ -16,6 +16,7 @@ from react_mem.memory.store import StorageSettings, questions, reembed, unread_t
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
+from tests.support.citus import one_server
 from tests.support.databases import open_memory_store, word_model
 from tests.support.recalling import (
     DIALOG,
@@ -251,6 +252,7 @@ BEFORE_RECALLS = (
 
 
 class TestOlderDatabases:
+    @one_server
     @pytest.mark.parametrize("made_by", ["the stock store", "the version before recalls"])
     async def test_they_keep_their_data_and_find_it(self, database_url: str, made_by: str) -> None:
         model = sense_model()

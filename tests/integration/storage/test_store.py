@@ -13,6 +13,7 @@ from psycopg import AsyncConnection
 
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
+from tests.support.citus import one_server
 from tests.support.databases import WordEmbeddings, fresh_memory_store, open_memory_store, word_model
 
 ANN = ("memory", "ann", "semantic")
@@ -345,6 +346,7 @@ class TestBeyondTheStockStore:
         await memory_store.asearch(ANN, query="tea", refresh_ttl=True)
         assert await expiry() > second  # type: ignore[operator]
 
+    @one_server
     async def test_a_stock_database_is_adopted_and_stays_usable_by_the_stock_store(self, database_url: str) -> None:
         model = word_model()
         index = {"dims": model.dims, "embed": model.embeddings, "fields": ["text"]}

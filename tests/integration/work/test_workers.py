@@ -24,6 +24,7 @@ from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.searches import Target, search_statement
 from react_mem.memory.work.items import Work, put_work
 from react_mem.memory.write.turns import Turns
+from tests.support.citus import one_server
 
 PATIENCE = 60
 
@@ -69,6 +70,7 @@ async def test_several_workers_do_each_item_once(memory_store: MemoryStore) -> N
     assert sorted(done) == sorted(users)
 
 
+@one_server
 async def test_what_is_written_while_it_is_finished_is_not_lost(memory_store: MemoryStore) -> None:
     queue = WorkQueue(memory_store)
     work = Work(kind="extract", agent="tester", session="1", due_at=queue.now() - 1)
@@ -118,6 +120,7 @@ async def test_a_worker_that_is_killed_at_work_is_taken_over(memory_store: Memor
     assert done == ["ann"]
 
 
+@one_server
 async def test_what_is_due_is_found_without_reading_the_work_of_everybody(memory_store: MemoryStore) -> None:
     queue = WorkQueue(memory_store)
     async with memory_store.pool.connection() as conn:
