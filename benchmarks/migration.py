@@ -33,7 +33,7 @@ _KILLED = (
     ("in building an index", "step = 7"),
     ("at the end", "FALSE"),
 )
-"""Where a process ends, and the progress at which it is killed."""
+"""A place where a process ends, and the progress at which it is killed."""
 
 _MIGRATE = f"""
 import asyncio

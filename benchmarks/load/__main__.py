@@ -73,7 +73,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured.
+    """Choice of what is measured.
 
     Args:
         users: Users at once, without a pause.

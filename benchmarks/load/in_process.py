@@ -32,7 +32,7 @@ _READY_SECONDS = 120.0
 _WORK_ITEMS = 100_000
 
 _ready: Any = None
-"""Where the processes of one measurement wait for each other."""
+"""A barrier: the processes of one measurement wait for each other."""
 
 
 async def measure(system: str, name: str, crowd: Crowd, url: str, processes: int) -> Metrics:

@@ -62,7 +62,7 @@ class ThreadSaver(AsyncPostgresSaver):
     """
 
     SELECT_SQL = reworded(AsyncPostgresSaver.SELECT_SQL) or AsyncPostgresSaver.SELECT_SQL
-    """Where LangGraph's own has changed it stays as it is, which is right on one server: see `check_distributable`."""
+    """LangGraph's own where it has changed, which is right on one server: see `check_distributable`."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
         super().__init__(pool)

@@ -14,7 +14,7 @@ from react_mem.errors import EmbeddingUnavailable
 from react_mem.memory import telemetry
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
-from react_mem.memory.store.e5.engines import load_engine
+from react_mem.memory.store.e5.engine_choice import load_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue
 from react_mem.memory.store.shared_questions import SharedQuestions
 

@@ -57,7 +57,7 @@ class Statements:
         """Take what was found, once all has been run: nothing."""
 
 
-class _Question(Statements):
+class _Select(Statements):
     """One statement that finds rows."""
 
     def __init__(self, query: Any, parameters: Any) -> None:
@@ -88,9 +88,9 @@ class GroupCursor:
 
     async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
         """Run a statement; what it finds is always in binary form."""
-        question = _Question(query, parameters)
-        await self._group.send(question)
-        self._rows = question.rows
+        select = _Select(query, parameters)
+        await self._group.send(select)
+        self._rows = select.rows
         return self
 
     async def fetchone(self) -> DictRow | None:

@@ -64,8 +64,8 @@ _LEFT_BEHIND = """
 log = logging.getLogger(__name__)
 
 
-class Step(NamedTuple):
-    """Step of a migration.
+class MigrationStep(NamedTuple):
+    """MigrationStep of a migration.
 
     Args:
         kind: How it is run.
@@ -76,10 +76,10 @@ class Step(NamedTuple):
     text: str
 
 
-def steps_of(text: str) -> list[Step]:
+def steps_of(text: str) -> list[MigrationStep]:
     """Return the steps of a file."""
     _, *parts = _STEP.split(text)
-    return [Step(kind, sql) for kind, sql in zip(parts[::2], parts[1::2], strict=True)]
+    return [MigrationStep(kind, sql) for kind, sql in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def has_steps(text: str) -> bool:

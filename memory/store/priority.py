@@ -1,4 +1,4 @@
-"""Who goes first: turns, which users wait for, before the work behind them.
+"""Priority of turns, which users wait for, over the work behind them.
 
 Memory serves a turn twice, before the model is asked and after it has answered; what a turn does in between costs this
 process nothing. So work behind turns goes on while models think, and gives way while many turns are being served.
@@ -105,7 +105,7 @@ class PoolShare:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody in front waits for a connection."""
+        """True if somebody in front waits for a connection."""
         return self._waiting > 0
 
     @contextmanager

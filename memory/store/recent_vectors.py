@@ -12,7 +12,7 @@ from cachetools import TTLCache
 _BYTES = 4 << 20
 """Some 2,700 vectors of the local model, 680 of one with 1,536 dimensions."""
 _SECONDS = 600.0
-"""How long a vector is kept: a record that is revised is revised soon, and nothing that is forgotten stays for long."""
+"""Seconds for which a vector is kept: records are revised soon if at all, and nothing forgotten stays for long."""
 
 
 class RecentVectors:

@@ -164,7 +164,7 @@ class _Aim(NamedTuple):
 
     @property
     def named(self) -> str:
-        """What an interrupted run is known by."""
+        """The name by which an interrupted run is known."""
         return self.model.name if self.full_vectors else f"{self.model.name}, in half precision"
 
 

@@ -18,7 +18,7 @@ from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
-"""What was created within is hardly there yet, and what has just been embedded is known (see `RecentVectors`): what a
+"""Age below which a record is hardly there yet, and what has just been embedded is known (see `RecentVectors`): what a
 turn writes costs no round trip more."""
 
 # A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.

@@ -159,12 +159,12 @@ class Writes:
 
     @property
     def removes(self) -> bool:
-        """Whether rows of the index may go with what is deleted."""
+        """True if rows of the index may go with what is deleted."""
         return any(not is_bookkeeping(tuple(prefix.split("."))) for prefix, _ in self.deletes)
 
     @property
     def is_small(self) -> bool:
-        """Whether it is of one owner, and little, and the index has no part in it."""
+        """True if it is of one owner, and little, and the index has no part in it."""
         return not self.rows and 0 < len(self.deletes) + len(self.items) <= _STATEMENT_ROWS and len(_owners(self)) == 1
 
 

@@ -99,7 +99,7 @@ def in_short(failure: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class ClaimableTurns:
     """Turns that wait to be drawn from.
 
     Args:
@@ -115,7 +115,7 @@ class Waiting:
     alone: bool
 
 
-async def waiting(session: Session) -> Waiting:
+async def waiting(session: Session) -> ClaimableTurns:
     """Return what is to be drawn from now: turns of this conversation first, then what others left behind.
 
     Args:
@@ -136,10 +136,10 @@ async def waiting(session: Session) -> Waiting:
     due = group[:_BATCH]
     drawn = {turn.id for turn in due}
     alone = all(turn.id in drawn for turn in own if turn.session_id == session.session_id)
-    return Waiting(due, len(mine) + len(left) > len(due), wishes, alone)
+    return ClaimableTurns(due, len(mine) + len(left) > len(due), wishes, alone)
 
 
-async def claim(session: Session, worker: str) -> Waiting:
+async def claim(session: Session, worker: str) -> ClaimableTurns:
     """Claim what is to be drawn from now.
 
     Args:
@@ -147,7 +147,7 @@ async def claim(session: Session, worker: str) -> Waiting:
         worker: Who draws from it.
     """
 
-    async def step() -> tuple[Waiting, list[Change]]:
+    async def step() -> tuple[ClaimableTurns, list[Change]]:
         found = await waiting(session)
         until = now() + timedelta(seconds=session.memory.policy.extraction.timeout + _CLAIM_MARGIN)
         due = [turn.model_copy(update={"claimed_by": worker, "claimed_until": until}) for turn in found.due]

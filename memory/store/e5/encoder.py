@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from react_mem.memory.store.e5.tokens import PieceTokenizer
-from react_mem.memory.store.e5.weights import Floats, PackedWeights, in_eight_bits
+from react_mem.memory.store.e5.stored_weights import Floats, PackedWeights, in_eight_bits
+from react_mem.memory.store.e5.word_pieces import PieceTokenizer
 
 _GRAPH_FILE = Path(__file__).with_name("encoder.onnx")
 _MOST_THREADS = 4

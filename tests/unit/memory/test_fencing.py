@@ -188,7 +188,7 @@ def test_every_door_has_the_fence(door: str, text: str) -> None:
 
 def test_no_other_module_has_a_fence_of_its_own() -> None:
     """What parts data from structure stands in one file: elsewhere are no marks that replace, escape or join tags."""
-    own = re.compile(r"‹|u003c|&lt;|f\"</?\{")
+    own = re.compile(r"‹|u003c|&lt;|f\"</?\{\w+\}[ >]")
     found = {
         path.relative_to(ROOT).as_posix()
         for room in ("agents", "graphs", "memory", "tools")

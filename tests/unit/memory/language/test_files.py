@@ -25,6 +25,8 @@ EXAMPLES = {
     "memory/language/folding.py": "the letter that has no decomposition",
     "memory/language/indexed_words.py": "a sign among the ranges of scripts",
     "memory/llm/fencing.py": "signs of other scripts that look like brackets, or like nothing",
+    "memory/store/distribute.py": "the word for joining texts in SQL, and conditions",
+    "memory/store/e5/agreement.py": "texts whose vectors are compared",
     "memory/model/identity.py": "letters without a shape, which no name may have",
 }
 

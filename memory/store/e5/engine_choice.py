@@ -43,7 +43,7 @@ def onnx_engine() -> Encode:
     """
     # where it is not installed, or not used, numpy's and its own start-up are not paid for
     from react_mem.memory.store.e5.encoder import OnnxEncoder, open_session
-    from react_mem.memory.store.e5.weights import PackedWeights, packed_file
+    from react_mem.memory.store.e5.stored_weights import PackedWeights, packed_file
 
     weights = PackedWeights(packed_file())
     return OnnxEncoder(weights, open_session(weights)).encode

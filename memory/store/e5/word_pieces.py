@@ -7,12 +7,12 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.store.e5.weights import WordPieces
+from react_mem.memory.store.e5.stored_weights import WordPieces
 
 _SPACE_MARK = "\u2581"
 """Stands for a space, at the beginning of a word's first piece."""
 _UNKNOWN_COSTS = 10.0
-"""How much less likely than the rarest piece a character is that is in none."""
+"""Log probability by which a character that is in no piece is less likely than the rarest piece."""
 _PRIME = np.uint64(0x9E37_79B9_7F4A_7C15)
 _SHIFT = np.uint64(29)
 
