@@ -22,5 +22,5 @@ async def sweep(conn: AsyncConnection[DictRow]) -> int:
         async with conn.transaction():
             await revise(conn, [row["owner"]], removes=True)
             swept += (await conn.execute(_SWEEP, (row["owner"],))).rowcount
-            await leave(conn, row["owner"])
+            await leave(conn, [row["owner"]])
     return swept

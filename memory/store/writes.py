@@ -28,17 +28,17 @@ _REVISE = """
     INSERT INTO memory_owners AS o (owner) VALUES {rows} ON CONFLICT (owner) DO UPDATE
         SET revision = o.revision + 1, removed = CASE WHEN %s THEN o.revision + 1 ELSE o.removed END
 """
-# Each of these is about one owner, whose rows are on one node of a cluster: that it is, the database sees by the
-# parameter alone. Arrays: a statement takes 65,535 parameters at most, and an array is one. Sorted by item, so that two
-# batches over the same items lock them in the same order.
+# `{of}` says of which owners, one or several: of one, a cluster sees by the parameter alone on which node the rows are.
+# Arrays: a statement takes 65,535 parameters at most, and an array is one. Sorted by item, so that two batches over the
+# same items lock them in the same order.
 _DELETE = """
-    DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
-    WHERE s.owner = %s AND s.prefix = gone.prefix AND s.key = gone.key
+    DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS gone (owner, prefix, key)
+    WHERE s.owner {of} AND s.owner = gone.owner AND s.prefix = gone.prefix AND s.key = gone.key
 """
 # The row of an owner goes with the last item: what is forgotten leaves no trace.
 _LEAVE = """
     DELETE FROM memory_owners o
-    WHERE o.owner = %s AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner AND s.owner = %s)
+    WHERE o.owner {of} AND NOT EXISTS (SELECT FROM store s WHERE s.owner = o.owner AND s.owner {of})
 """
 # Inserted beside the owner's row, which this transaction has written before: a cluster sends that to one node, and rows
 # out of nothing it would collect and send about. Values in binary form: of an array as text each quotation mark and
@@ -46,30 +46,32 @@ _LEAVE = """
 _UPSERT = """
     INSERT INTO store (owner, prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
     SELECT o.owner, new.prefix, new.key, new.value::jsonb, now(), now(), now() + new.ttl * interval '1 minute', new.ttl
-    FROM memory_owners o
-        CROSS JOIN unnest(%s::text[], %s::text[], %b::text[], %s::float8[]) AS new (prefix, key, value, ttl)
-    WHERE o.owner = %s
+    FROM memory_owners o JOIN unnest(%s::text[], %s::text[], %s::text[], %b::text[], %s::float8[])
+        AS new (owner, prefix, key, value, ttl) ON new.owner = o.owner
+    WHERE o.owner {of}
     ON CONFLICT (owner, prefix, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
         expires_at = excluded.expires_at, ttl_minutes = excluded.ttl_minutes
 """
 # Of an item that is written, every row goes that is not written again: what it no longer says is not found.
 _DELETE_STALE_ROWS = """
     WITH gone AS (
-        DELETE FROM store_vectors v USING unnest(%s::text[], %s::text[]) AS written (prefix, key)
-        WHERE v.owner = %s AND v.prefix = written.prefix AND v.key = written.key AND NOT EXISTS (
-            SELECT FROM unnest(%s::text[], %s::text[], %s::text[]) AS kept (prefix, key, field_name)
-            WHERE kept.prefix = v.prefix AND kept.key = v.key AND kept.field_name = v.field_name
-        )
+        DELETE FROM store_vectors v USING unnest(%s::text[], %s::text[], %s::text[]) AS written (owner, prefix, key)
+        WHERE v.owner {of} AND v.owner = written.owner AND v.prefix = written.prefix AND v.key = written.key
+            AND NOT EXISTS (
+                SELECT FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS kept (owner, prefix, key, name)
+                WHERE kept.owner = v.owner AND kept.prefix = v.prefix AND kept.key = v.key AND kept.name = v.field_name
+            )
         RETURNING v.owner
     )
-    UPDATE memory_owners o SET removed = o.revision WHERE o.owner = %s AND EXISTS (SELECT FROM gone)
+    UPDATE memory_owners o SET removed = o.revision WHERE o.owner {of} AND o.owner IN (SELECT gone.owner FROM gone)
 """
 INDEX_ROWS: LiteralString = """
     unnest(
-        %s::text[], %s::text[], %s::text[], %s::vector[], %b::text[], %s::real[], %s::bigint[], %s::timestamptz[]
-    ) AS new (prefix, key, field_name, embedding, words, length, place, said_at)
+        %s::text[], %s::text[], %s::text[], %s::text[], %s::vector[], %b::text[], %s::real[], %s::bigint[],
+        %s::timestamptz[]
+    ) AS new (owner, prefix, key, field_name, embedding, words, length, place, said_at)
 """
-"""Rows of one owner, as `index_columns` gives them."""
+"""Rows as `index_columns` gives them."""
 # Stamped with the owner's revision, which this transaction has raised.
 _UPSERT_ROWS = f"""
     INSERT INTO store_vectors (
@@ -78,8 +80,8 @@ _UPSERT_ROWS = f"""
     )
     SELECT o.owner, new.prefix, new.key, new.field_name, CASE WHEN %s THEN new.embedding END, new.embedding::halfvec,
         new.words::int4[], new.length, new.place, new.said_at, o.revision, now(), now()
-    FROM memory_owners o CROSS JOIN {INDEX_ROWS}
-    WHERE o.owner = %s
+    FROM memory_owners o JOIN {INDEX_ROWS} ON new.owner = o.owner
+    WHERE o.owner {{of}}
     ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
         words = excluded.words, length = excluded.length, place = excluded.place, said_at = excluded.said_at,
         revision = excluded.revision, updated_at = excluded.updated_at
@@ -265,7 +267,7 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         # the rows of the index first: by the items they would go one by one
         await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
         await conn.execute("DELETE FROM store WHERE owner = %s", (owner,))
-        await leave(conn, owner)
+        await leave(conn, [owner])
     return held_value
 
 
@@ -284,9 +286,17 @@ async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, rem
         await conn.execute(statement, [*(owner for (owner,) in part), removes])
 
 
-async def leave(conn: AsyncConnection[DictRow], owner: str) -> None:
-    """Leave nothing of an owner who has no items any more, in a transaction that has raised the owner's revision."""
-    await conn.execute(_LEAVE, (owner, owner))
+async def leave(conn: AsyncConnection[DictRow], owners: Sequence[str]) -> None:
+    """Leave nothing of owners who have no items any more, in a transaction that has raised their revisions."""
+    await conn.execute(*_of(_LEAVE, owners, [], []))
+
+
+def _of(statement: str, owners: Sequence[str], *values: Sequence[Any]) -> tuple[bytes, list[Any]]:
+    """Return a statement about owners, and its parameters: those before each place where it says of whom, and they."""
+    alone = len(owners) == 1
+    whose = owners[0] if alone else list(owners)
+    text = statement.replace("{of}", "= %s" if alone else "= ANY(%s::text[])")
+    return text.encode(), [value for before in values for value in (*before, whose)]
 
 
 @asynccontextmanager
@@ -300,37 +310,23 @@ async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator
 
 
 async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
-    deletes, items, rows = by_owner(writes.deletes), by_owner(writes.items), by_owner(writes.rows)
-    for owner in sorted({*deletes, *items}):
-        for gone in _parts(sorted(deletes.get(owner, ()))):
-            await conn.execute(_DELETE, [*columns(gone, 2), owner])
-        if owner in items:
-            put = rows.get(owner, [])
-            await _send_items(conn, owner, items[owner], put, types, full_vectors=writes.full_vectors)
-        if owner in deletes:
-            await leave(conn, owner)
+    items = sorted(writes.items, key=_item)
+    rows = sorted(writes.rows, key=_item)
+    for gone in _parts(sorted(writes.deletes)):
+        await conn.execute(*_of(_DELETE, list(by_owner(gone)), _with_owners(gone, 2)))
+    for part in _parts(items):
+        owners, written = list(by_owner(part)), _with_owners(part, 4)
+        await conn.execute(*_of(_UPSERT, owners, written))
+        first, last = bisect_left(rows, part[0][:2], key=_item), bisect_right(rows, part[-1][:2], key=_item)
+        kept = _with_owners(rows[first:last], _INDEX_COLUMNS)[:4]
+        await conn.execute(*_of(_DELETE_STALE_ROWS, owners, written[:3], kept))
+        for entries in _parts(rows[first:last]):
+            stored = [writes.full_vectors, *index_columns(entries, types)]
+            await conn.execute(*_of(_UPSERT_ROWS, list(by_owner(entries)), stored))
+    if writes.deletes:
+        await leave(conn, list(by_owner(writes.deletes)))
     if rows:
         await check_model(conn, model)
-
-
-async def _send_items(
-    conn: AsyncConnection[DictRow],
-    owner: str,
-    items: Sequence[ItemRow],
-    rows: Sequence[IndexRow],
-    types: Types,
-    *,
-    full_vectors: bool,
-) -> None:
-    of_items = sorted(rows, key=_item)
-    for part in _parts(sorted(items, key=_item)):
-        written = columns(part, 4)
-        await conn.execute(_UPSERT, [*written, owner])
-        first, last = bisect_left(of_items, part[0][:2], key=_item), bisect_right(of_items, part[-1][:2], key=_item)
-        kept = columns(of_items[first:last], _INDEX_COLUMNS)[:3]
-        await conn.execute(_DELETE_STALE_ROWS, [*written[:2], owner, *kept, owner])
-        for entries in _parts(of_items[first:last]):
-            await conn.execute(_UPSERT_ROWS, [full_vectors, *index_columns(entries, types), owner])
 
 
 def _owners(writes: Writes) -> set[str]:
@@ -363,13 +359,18 @@ def index_rows(entries: Sequence[tuple[str, str, Entry]], vectors: Mapping[str, 
 
 def index_columns(rows: Sequence[IndexRow], types: Types) -> list[Any]:
     """Return rows as the parameters of `INDEX_ROWS`."""
-    prefix, key, name, embedding, *others = columns(rows, _INDEX_COLUMNS)
-    return [prefix, key, name, binary.array(types.vector, embedding), *others]
+    owner, prefix, key, name, embedding, *others = _with_owners(rows, _INDEX_COLUMNS)
+    return [owner, prefix, key, name, binary.array(types.vector, embedding), *others]
 
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
     """Return rows as columns."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+def _with_owners(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:
+    found = columns(rows, width)
+    return [[owner_of_path(prefix) for prefix in found[0]], *found]
 
 
 def _parts(rows: Sequence[_Row]) -> Iterator[Sequence[_Row]]:

@@ -97,6 +97,35 @@ async def test_every_write_raises_its_owners_revision_alone_and_stamps_what_it_w
     assert all(row["same"] for row in rows.values())
 
 
+async def test_a_batch_of_many_owners_takes_as_many_statements_as_that_of_one(
+    store: MemoryStore, conn: AsyncConnection[DictRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    execute = AsyncConnection.execute
+
+    async def counted(self: Any, query: Any, *values: Any, **options: Any) -> Any:
+        sent.append(query)
+        return await execute(self, query, *values, **options)
+
+    async def statements(users: list[str]) -> int:
+        puts = [PutOp(("memory", user, "semantic"), "1", {"tags": ["tea", user]}, index=["tags[*]"]) for user in users]
+        gone = [PutOp(("memory", user, "semantic"), "gone", None) for user in users]
+        await store.abatch(puts)
+        sent.clear()
+        fewer = [PutOp(op.namespace, op.key, {"tags": ["tea"]}, index=["tags[*]"]) for op in puts[:1]]
+        await store.abatch([*fewer, *puts[1:], *gone])
+        return len(sent)
+
+    monkeypatch.setattr(AsyncConnection, "execute", counted)
+    alone = await statements(["ann"])
+    assert await statements([f"u{number}" for number in range(30)]) == alone
+    monkeypatch.undo()
+    rows = await (
+        await conn.execute("SELECT count(*) AS n FROM store_vectors GROUP BY owner ORDER BY owner")
+    ).fetchall()
+    assert [row["n"] for row in rows] == [1, 1, *[2] * 29]
+
+
 async def test_what_removes_rows_of_the_index_says_so(store: MemoryStore, conn: AsyncConnection[DictRow]) -> None:
     await store.aput(ANN, "1", {"tags": ["green", "black"]}, index=["tags[*]"])
     await store.aput(ANN, "2", {"text": "tea"})
