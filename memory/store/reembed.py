@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
 from rich.console import Console
@@ -146,6 +147,8 @@ _FORGET_LEFTOVERS = """
     )
 """
 
+log = logging.getLogger(__name__)
+
 Connection = AsyncConnection[DictRow]
 
 
@@ -209,8 +212,12 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
             # Again for what was written meanwhile, until that is little enough for writers to wait for.
             while await _pass(conn, aim, count) > _BATCH:
                 pass
-            if await _swap(conn, aim, count):
-                return done
+            try:
+                if await _swap(conn, aim, count):
+                    return done
+            except errors.DeadlockDetected:
+                # of a cluster each node has been locked by itself, and a writer may have been between two: once more
+                log.warning("the new vectors could not yet take the place of the old ones: somebody was writing")
 
 
 async def _lacks_something(conn: Connection, full_vectors: bool) -> bool:
