@@ -304,14 +304,14 @@ def _speaker(texts: IndexedTexts, members: Rows, weights: Weights) -> Floats:
 
 
 def _time(said_at: Rows, weights: Weights) -> Floats:
-    """Return what being said in a period, or not long before or after it, counts."""
+    """Return what being said in a period, or not long before or after it, counts; nothing where no time is known."""
     if not len(weights.starts):
         return np.zeros(len(said_at))
-    # a text that does not say when is taken for one that was said then
-    known = np.where(said_at == NO_TIME, weights.starts[0], said_at)[:, np.newaxis]
+    is_known = said_at != NO_TIME
+    known = np.where(is_known, said_at, weights.starts[0])[:, np.newaxis]
     distances = np.maximum(np.maximum(weights.starts - known, known - weights.ends), 0)
     days = distances.min(axis=1) / DAY / fusion.TIME_DECAY_DAYS
-    found: Floats = weights.time * np.exp(-np.minimum(days, _LEAST))
+    found: Floats = weights.time * np.exp(-np.minimum(days, _LEAST)) * is_known
     return found
 
 

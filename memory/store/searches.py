@@ -308,12 +308,18 @@ def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator
         for name, part in expected.items():
             yield from _matches([*path, name], part, parameters)
         return
-    # A missing field equals null, as `dict.get` has it.
-    actual = f"COALESCE(s.value #> {parameters.add(storable(path))}::text[], 'null'::jsonb)"
+    # One field is found sooner by its name than by a path. A missing one equals null, as `dict.get` has it.
+    field = (
+        f"-> {parameters.add(storable(path[0]))}::text"
+        if len(path) == 1
+        else f"#> {parameters.add(storable(path))}::text[]"
+    )
+    actual = f"COALESCE(s.value {field}, 'null'::jsonb)"
     for operator, operand in (expected if isinstance(expected, dict) else {"$eq": expected}).items():
         value = f"{parameters.add(json.dumps(storable(operand), allow_nan=False))}::jsonb"
         if operator == "$eq":
             yield f"{actual} = {value}"
+            yield from _by_index(path, operand, parameters)
         elif operator == "$ne":
             yield f"{actual} <> {value}"
         elif operator in _OPERATORS:
@@ -321,3 +327,11 @@ def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator
         else:
             known = ", ".join(["$eq", "$ne", *_OPERATORS])
             raise ValueError(f"A filter has no operator {operator!r}; it has {known}.")
+
+
+def _by_index(path: Sequence[str], operand: Any, parameters: Parameters) -> Iterator[str]:
+    """Yield what an equality says in the words of an index of items (see `schema/0025_listed_fields.sql`)."""
+    if path == ["session_id"] and isinstance(operand, str):
+        yield f"s.value ->> 'session_id' = {parameters.add(storable(operand))}::text"
+    elif path == ["unread"] and operand is True:
+        yield "s.value -> 'unread' = 'true'::jsonb"

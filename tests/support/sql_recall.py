@@ -32,6 +32,10 @@ from react_mem.memory.store.calibration import Calibration
 SPACE = "memory.ann.dialog"
 
 _FUNCTION = Path(react_mem.memory.store.__file__).with_name("schema") / "0017_recall.sql"
+_TIME = "FROM unnest(starts, ends) AS p (first, last)), 0) + w_when"
+_KNOWN_TIME = "FROM unnest(starts, ends) AS p (first, last) WHERE c.said_at IS NOT NULL), 0) + w_when"
+"""The function took a text that does not say when it was said for one that was said then; the scorer does not."""
+
 _TABLES = """
     CREATE EXTENSION IF NOT EXISTS vector;
     DROP SCHEMA IF EXISTS by_sql CASCADE;
@@ -104,7 +108,9 @@ class SqlRecall:
     async def write(self, rows: Sequence[IndexedRow], dims: int) -> TextColumns:
         """Make the tables anew, with rows; return these as the database has them."""
         await self._conn.execute(_TABLES.format(dims=dims).encode())
-        await self._conn.execute(_FUNCTION.read_bytes())
+        function = _FUNCTION.read_text(encoding="utf-8")
+        assert _TIME in function
+        await self._conn.execute(function.replace(_TIME, _KNOWN_TIME).encode())
         items = [{"key": row.key, "value": row.value, "expired": row.expired} for row in rows]
         await self._conn.execute(_WRITE_ITEMS, (SPACE, json.dumps(items)))
         await self._conn.execute(_WRITE, (SPACE, json.dumps([_as_json(row) for row in rows])))

@@ -25,6 +25,7 @@ RELEASED = {
     "0022_owner_of_rows.sql": "696687155f640546",
     "0023_write.sql": "642752ccfbe1a121",
     "0024_no_terms.sql": "26c5a74be01b75be",
+    "0025_listed_fields.sql": "f674496f6b3dce9e",
 }
 """Every file and the beginning of its SHA-256. A new file adds a line here; no line ever changes."""
 
