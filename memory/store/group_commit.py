@@ -121,6 +121,8 @@ class _Caller:
 class GroupCommit:
     """Statements for one database, of one event loop: those that write, or those that read.
 
+    They must be idempotent: what was on its way when a connection was lost is sent again.
+
     Args:
         pool: Autocommit connections.
     """
@@ -159,8 +161,11 @@ class GroupCommit:
                     caller.done.cancel()
 
     async def _send_together(self, batch: Sequence[_Caller]) -> None:
-        error, reached = await self._try(batch)
-        if error is not None and len(batch) > 1 and reached:
+        error, conn = await self._try(batch)
+        if error is not None and conn is not None and conn.closed:
+            # The connection was lost in the middle, committed or not: writing it again changes nothing that was.
+            error, conn = await self._try(batch)
+        if error is not None and len(batch) > 1 and conn is not None and not conn.closed:
             # it is the error of one of them
             for caller in batch:
                 caller.ended((await self._try([caller]))[0])
@@ -168,8 +173,8 @@ class GroupCommit:
         for caller in batch:
             caller.ended(error)
 
-    async def _try(self, batch: Sequence[_Caller]) -> tuple[Exception | None, bool]:
-        """Run statements; return why they failed, and whether the database was there: a node of it may not be."""
+    async def _try(self, batch: Sequence[_Caller]) -> tuple[Exception | None, AsyncConnection[DictRow] | None]:
+        """Run statements; return why they failed, and the connection that there was, if there was one."""
         conn = None
         try:
             async with self._pool.connection() as conn:
@@ -181,5 +186,5 @@ class GroupCommit:
                 for caller in batch:
                     await caller.statements.take()
         except Exception as error:
-            return error, conn is not None and not conn.closed
-        return None, True
+            return error, conn
+        return None, conn

@@ -81,6 +81,9 @@ def test_every_command_is_a_target_that_exists_or_is_run_elsewhere(block: Block)
                 assert f'"{command}"' in MEMORY_COMMANDS
             case [".venv/bin/react-mem", ("context" | "stats" | "worker" | "maintain") as command, *_]:
                 assert f'"{command}"' in OTHER_COMMANDS[command]
+            case [".venv/bin/react-mem", "database", "distribute"]:
+                # run in test_distribution.py: refused where there is no cluster, done where CITUS_URL names one
+                assert (ROOT / "tests" / "integration" / "storage" / "test_distribution.py").is_file()
             case ["export", setting]:
                 assert setting.startswith("DATABASE_URL=")
             case ["pip", "install", path]:

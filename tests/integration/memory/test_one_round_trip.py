@@ -1,4 +1,4 @@
-"""A read costs one embedding call and one round trip, whatever the number of scopes."""
+"""A read costs one embedding call and two round trips, whatever the number of scopes."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ async def test_a_read_of_every_scope_is_one_batch_and_one_embedding(name: str, d
         if name == "in memory":
             assert counts["abatch"] == 1
         else:
-            # the recalls, the look-ups and the other searches: one statement each, sent together
-            assert (counts["statements"], counts["round trips"]) == (3, 1)
+            # the owner's revision, the look-ups and the other searches together; then the records that are best
+            assert (counts["statements"], counts["round trips"]) == (4, 2)
         counts.clear()
         await memory.read(everything.model_copy(update={"scopes": []}))
         assert counts == Counter()

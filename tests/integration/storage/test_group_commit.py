@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from psycopg import errors
+from psycopg import AsyncConnection, OperationalError, errors
+from psycopg.rows import DictRow
 
 from react_mem.errors import DatabaseUnavailable
 from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, Statements
@@ -102,3 +103,32 @@ async def test_writes_go_on_after_an_error(memory_store: MemoryStore, commits: G
         await commits.send(await _statements("one"))
     await commits.send(await _statements(1))
     assert await _stored(memory_store) == [1]
+
+
+class _LosingItsConnection(Statements):
+    """Statements in the middle of which their connection is ended, as often as is said."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    async def run(self, conn: AsyncConnection[DictRow]) -> None:
+        """Run them."""
+        await super().run(conn)
+        if self.times:
+            self.times -= 1
+            await conn.execute("SELECT pg_terminate_backend(pg_backend_pid(), 10000)")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_what_loses_its_connection_is_sent_once_more(
+    memory_store: MemoryStore, commits: GroupCommit, times: int
+) -> None:
+    losing = _LosingItsConnection(times)
+    await losing.execute(_INSERT, (1,))
+    results = await asyncio.gather(commits.send(losing), commits.send(await _statements(2)), return_exceptions=True)
+    if times == 1:
+        assert results == [None, None]
+        assert await _stored(memory_store) == [1, 2]
+    else:
+        assert [type(result) for result in results] == [OperationalError] * 2
