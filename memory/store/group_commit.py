@@ -11,7 +11,7 @@ import contextvars
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
@@ -131,6 +131,7 @@ class GroupCommit:
         self._pool = pool
         self._waiting: deque[_Caller] = deque()
         self._senders: set[asyncio.Task[None]] = set()
+        """Those that will still look at what waits."""
 
     async def send(self, statements: Statements) -> None:
         """Run statements, all or none, and return once they are committed.
@@ -147,10 +148,18 @@ class GroupCommit:
             # it sends for others too: neither the run nor the trace of this caller are its own
             sender = asyncio.create_task(self._work(), name="group-commit", context=contextvars.Context())
             self._senders.add(sender)
+            # of one that is cancelled before it begins
             sender.add_done_callback(self._senders.discard)
         await caller.done
 
     async def _work(self) -> None:
+        try:
+            await self._send_all()
+        finally:
+            # at once: who was told just now may send again before the loop says that this task has ended
+            self._senders.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    async def _send_all(self) -> None:
         while self._waiting:
             batch = [self._waiting.popleft() for _ in range(min(_CALLERS, len(self._waiting)))]
             try:

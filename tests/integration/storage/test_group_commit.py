@@ -132,3 +132,13 @@ async def test_what_loses_its_connection_is_sent_once_more(
         assert await _stored(memory_store) == [1, 2]
     else:
         assert [type(result) for result in results] == [OperationalError] * 2
+
+
+async def test_who_sends_again_at_once_is_served(database_url: str) -> None:
+    async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
+        reads, found = GroupCommit(pool), []
+        async with asyncio.timeout(10):
+            for n in range(5):
+                row = await (await GroupCursor(reads).execute("SELECT %s::int AS number", (n,))).fetchone()
+                found.append(row and row["number"])
+    assert found == [0, 1, 2, 3, 4]
