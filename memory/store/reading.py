@@ -234,7 +234,8 @@ async def _nearest(known: OwnerTexts, path: str, vector: Binary, count: int) -> 
             for prefix, texts in namespaces.items()
             for key, cosine in nearest(texts, query, count)
         ]
-        return sorted(found, key=lambda one: -math.inf if math.isnan(one[0]) else one[0], reverse=True)
+        # of equals the first by key: they lie in the order in which this process came to know them
+        return sorted(found, key=lambda one: (math.inf if math.isnan(one[0]) else -one[0], one[1], one[2]))
 
     texts = sum(map(len, namespaces.values()))
     found = await asyncio.to_thread(find) if texts > AT_ONCE else find()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
@@ -104,6 +104,8 @@ STEPS = st.tuples(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, min_size=2, max_size=12))
+@example(steps=[("put", 0, "b", TEXTS[0]), ("read", 0, "a", ""), ("put", 0, "a", TEXTS[0])])
+@example(steps=[("many", 0, "a", TEXTS[0]), ("read", 0, "a", ""), ("delete", 1, "b", ""), ("read", 0, "a", "")])
 async def test_a_read_finds_what_one_from_scratch_finds(stores: Stores, steps: Sequence[tuple[Any, ...]]) -> None:
     space = ("memory", next(OWNERS), "dialog")
     ops: list[RecallOp] = [
