@@ -136,7 +136,7 @@ def mark(name: str, value: Any) -> str:
 
 def marks_of(value: Mapping[str, Any]) -> set[str]:
     """Return the marks of what a record holds in the fields that a search filters by."""
-    found = {mark(name, value[name]) for name in filter_marks() if isinstance(value.get(name), str | bool)}
+    found = {mark(name, value[name]) for name in filter_marks() & value.keys() if isinstance(value[name], str | bool)}
     if value.get("speaker"):
         found.add(mark("speaker", value["speaker"]))
     return found
@@ -148,7 +148,9 @@ def meets(conditions: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
     >>> meets({"kind": "fact", "current": {"$ne": False}}, {"kind": "fact"}), meets({"kind": "fact"}, {})
     (True, False)
     """
-    marks = marks_of(value)
+    if not conditions:
+        return True
+    marks = marks_of({name: value[name] for name in conditions if name in value})
     return all(
         mark(name, expected["$ne"]) not in marks if isinstance(expected, Mapping) else mark(name, expected) in marks
         for name, expected in conditions.items()

@@ -59,7 +59,7 @@ class KnownCosines:
 
 
 class VectorCosines(KnownCosines):
-    """Cosines of texts with a vector, exact as the database has them.
+    """Cosines of texts with a vector, exact as the database has them; several recalls may ask for them in turn.
 
     Args:
         texts: The index.
@@ -70,15 +70,19 @@ class VectorCosines(KnownCosines):
         super().__init__(texts)
         self._vector = in_half_precision(vector)
         [self._square] = squared_lengths(self._vector[np.newaxis])
-        self._is_exact = texts.size <= _FEW
-        if self._is_exact:
-            self.rough = self._compared(np.arange(texts.size))
+        if texts.size <= _FEW:
+            self.rough, self._is_exact = self._compared(np.arange(texts.size)), np.ones(texts.size, dtype=bool)
         else:
             self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
+            self._is_exact = np.zeros(texts.size, dtype=bool)
 
     def exact(self, wanted: Rows) -> Floats:
         """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
-        return self.rough[wanted] if self._is_exact else self._compared(wanted)
+        missing = wanted[~self._is_exact[wanted]]
+        if len(missing):
+            self.rough[missing] = self._compared(missing)
+            self._is_exact[missing] = True
+        return self.rough[wanted]
 
     def _compared(self, wanted: Rows) -> Floats:
         products = self.texts.exact_products(wanted, self._vector)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from react_mem.memory.index.chunks import MAX_CHUNKS
 from react_mem.memory.index.entries import mark, term_number
@@ -19,6 +21,9 @@ from react_mem.memory.model.records import Role
 _PARTNER_PIECES = 2 * MAX_CHUNKS
 """Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and
 another one it belongs to something else."""
+
+_ROLES = ("", *get_args(Role))
+_USER = _ROLES.index("user")
 
 _CONVERSATION = 0xFFFF_FFFF
 """The bits of a place that are within one conversation."""
@@ -105,13 +110,12 @@ class RankedHits:
         Args:
             hit: The message's entry.
         """
-        texts, place = self._texts, int(self._texts.places[hit.text])
-        roles = {role: _having(texts, role) for role in get_args(Role)}
-        role = next((role for role, having in roles.items() if _is_among(having, hit.text)), None)
-        if role is None or place == NO_PLACE:
+        texts, roles, place = self._texts, self._roles, int(self._texts.places[hit.text])
+        role = int(roles[hit.text])
+        if not role or place == NO_PLACE:
             return []
         places = texts.ordered_places
-        if role == "user":
+        if role == _USER:
             first = int(np.searchsorted(places, place, side="right"))
             end = int(np.searchsorted(places, place | _CONVERSATION, side="right"))
             numbers = range(first, min(end, first + _PARTNER_PIECES))
@@ -122,11 +126,20 @@ class RankedHits:
         found: dict[str, None] = {}
         for number in numbers:
             other = int(texts.order[number])
-            if not _is_among(roles[role], other):
+            if roles[other] != role:
                 found[texts.key(other)] = None
-                if any(_is_among(having, other) for having in roles.values()):
+                if roles[other]:
                     break
         return list(found)
+
+    @cached_property
+    def _roles(self) -> NDArray[np.int8]:
+        """The role of each text, by its number in `_ROLES`; 0 where it is not known."""
+        numbers = np.array([term_number(mark("role", role)) for role in _ROLES[1:]], dtype=np.int32)
+        roles = np.zeros(self._texts.size, dtype=np.int8)
+        for number, having in enumerate(self._texts.texts_with(numbers), start=1):
+            roles[having] = number
+        return roles
 
     def _hit(self, number: int, score: float) -> Hit:
         assert self._parts is not None  # noqa: S101 - its numbers are those of its parts
@@ -148,13 +161,3 @@ def _first_of_each(equals: list[Hit], seen: set[str]) -> Iterator[Hit]:
         if hit.key not in seen:
             seen.add(hit.key)
             yield hit
-
-
-def _having(texts: IndexedTexts, role: str) -> Rows:
-    [having] = texts.texts_with(np.array([term_number(mark("role", role))], dtype=np.int32))
-    return having
-
-
-def _is_among(rising: Rows, text: int) -> bool:
-    place = int(np.searchsorted(rising, text))
-    return place < len(rising) and int(rising[place]) == text

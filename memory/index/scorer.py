@@ -2,7 +2,8 @@
 
 Each arm proposes texts; these and their neighbours in the conversation are scored by all arms. The sum of the arms'
 parts decides (see `memory.index.fusion`). Measured with 384 dimensions on a busy machine: 200 texts in 0.6 ms, 2,000 in
-1.3, 10,000 in 2.7, 30,000 in 6.4, of which comparing the vectors is 0.05, 0.3, 1.5 and 4.6.
+1.3, 10,000 in 2.7, 30,000 in 6.4, of which comparing the vectors is 0.05, 0.3, 1.5 and 4.6: recalls that ask the same
+of the same texts do that once.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.index.weights import DAY, CosineScale, Weights
+from react_mem.memory.model.arms import Arm
 
 Mask = NDArray[np.bool_]
 
@@ -65,24 +67,51 @@ def score(
     Raises:
         ValueError: If the vector is of another length than those of the texts.
     """
-    if not len(texts):
-        return RankedHits(texts)
-    weights = Weights.of(op, scale)
-    if vector is None or not weights.cosine:
-        return _ranked(op, weights, KnownCosines(texts), corpus)
-    return _ranked(op, weights, VectorCosines(texts, vector), corpus)
+    return score_compared(Comparisons().of(texts, op, vector), op, scale, corpus)
 
 
-def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale) -> RankedHits:
+class Comparisons:
+    """Cosines of questions with texts, computed once for all recalls of a read that ask the same of the same texts."""
+
+    def __init__(self) -> None:
+        self._made: list[tuple[IndexedTexts, object, VectorCosines]] = []
+
+    def of(
+        self, texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | NDArray[np.float32] | None
+    ) -> KnownCosines:
+        """Return those of a recall.
+
+        Args:
+            texts: The index of its namespace.
+            op: The recall.
+            vector: The vector of its question's text; None where there is none.
+
+        Raises:
+            ValueError: If the vector is of another length than those of the texts.
+        """
+        if vector is None or Arm.VECTOR not in op.arms or not len(texts):
+            return KnownCosines(texts)
+        for compared_texts, asked, made in self._made:
+            if compared_texts is texts and asked is vector:
+                return made
+        made = VectorCosines(texts, vector)
+        self._made.append((texts, vector, made))
+        return made
+
+
+def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
     """Return what a recall finds by cosines that somebody else has computed.
 
     Args:
         known: The cosines, and the index of the op's namespace.
         op: The recall.
         scale: What the cosines mean.
+        corpus: What is said of all texts where those of the index are but candidates.
     """
+    if not len(known.texts):
+        return RankedHits(known.texts)
     weights = Weights.of(op, scale)
-    return _ranked(op, weights, known if weights.cosine else KnownCosines(known.texts))
+    return _ranked(op, weights, known if weights.cosine else KnownCosines(known.texts), corpus)
 
 
 def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corpus | None = None) -> RankedHits:

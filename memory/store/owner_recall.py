@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.index.entries import meets, passage_of
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
-from react_mem.memory.index.scorer import Corpus, score
+from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import owner_of, owner_of_path
@@ -88,15 +88,19 @@ class _AskedRecall:
         if known.model != model:
             self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
 
-    def score(self, calibration: Calibration) -> None:
+    def score(self, comparisons: Comparisons, calibration: Calibration) -> None:
         """Find what there is."""
         texts, vector, corpus = self.texts, self.vector, self.corpus
         if texts is None:
             return
+
+        def ask(op: RecallOp) -> RankedHits:
+            return score_compared(comparisons.of(texts, op, vector), op, calibration, corpus)
+
         try:
-            ranking = score(texts, self.op, vector, calibration, corpus)
+            ranking = ask(self.op)
         except Exception as error:  # whatever is computed of a question
-            ranking, causes = arm_by_arm(lambda op: score(texts, op, vector, calibration, corpus), self.op, error)
+            ranking, causes = arm_by_arm(ask, self.op, error)
             self.missing |= causes
         self.ranking, self.hits = ranking, iter(ranking)
 
@@ -185,8 +189,9 @@ class OwnerRecall:
                 )
 
         def score_all() -> None:
+            comparisons = Comparisons()
             for answer in answers:
-                answer.score(calibration)
+                answer.score(comparisons, calibration)
 
         texts = sum(len(answer.texts) for answer in answers if answer.texts is not None)
         if texts > _INLINE_TEXTS:

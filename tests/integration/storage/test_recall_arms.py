@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from langgraph.store.base import GetOp
 
 from react_mem.memory.index import question
+from react_mem.memory.index.known_cosines import KnownCosines
 from react_mem.memory.index.ranked_hits import RankedHits
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.index.texts import IndexedTexts
+from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.language.times import Period
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.retrieval.any_store import recall
@@ -156,11 +157,11 @@ class TestAnArmThatRaises:
 
 def _break(monkeypatch: pytest.MonkeyPatch, *arms: Arm) -> None:
     """Have scoring raise where one of some arms is asked, as a computation may that meets what nobody thought of."""
-    whole = owner_recall.score
+    whole = score_compared
 
-    def broken(texts: IndexedTexts, op: RecallOp, *more: Any) -> RankedHits:
+    def broken(known: KnownCosines, op: RecallOp, *more: Any) -> RankedHits:
         if not op.arms.isdisjoint(arms):
             raise FloatingPointError('value "secret value" out of range: underflow')
-        return whole(texts, op, *more)
+        return whole(known, op, *more)
 
-    monkeypatch.setattr(owner_recall, "score", broken)
+    monkeypatch.setattr(owner_recall, "score_compared", broken)
