@@ -40,10 +40,9 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.index.entries import Entry
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.namespaces import ROOT, is_bookkeeping, owner_of
+from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.lanes import LanedStore
 from react_mem.memory.store.large_namespaces import LargeNamespaces
@@ -54,17 +53,17 @@ from react_mem.memory.store.namespace_indexes import NamespaceIndexes
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_recall import OwnerRecall
 from react_mem.memory.store.owner_texts import OwnerTexts, changes_statement
+from react_mem.memory.store.prepared_writes import PreparedWrites
 from react_mem.memory.store.questions import query_vectors, question_vectors
 from react_mem.memory.store.reading import Reader, Reads
 from react_mem.memory.store.scale import Scale
 from react_mem.memory.store.searches import check_filter
 from react_mem.memory.store.storage_settings import INDEX_BYTES, INDEX_LIMIT
-from react_mem.memory.store.stored_text import check_identity, index_entries, to_json
-from react_mem.memory.store.stored_vectors import perhaps_stored
+from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.sweeping import sweep
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
-from react_mem.memory.store.writes import ItemRow, Types, Writes, erase_if, index_rows, read_types, write, write_if
+from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
@@ -124,10 +123,9 @@ class MemoryStore(LanedStore):
         super().__init__(pool, index=index, ttl=ttl)
         self.pool = pool
         self.embedding = embedding
-        self._fields = tuple(fields)
         self.scale = Scale(pool, embedding)
         self.vectors = DocumentVectors(pool, embedding, full_vectors=full_vectors)
-        self._full_vectors = full_vectors
+        self._preparing = PreparedWrites(self.vectors, tuple(fields), full_vectors=full_vectors)
         self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
         self._recalls = OwnerRecall(pool, self.owners, LargeNamespaces(pool, self.indexes), embedding.name)
@@ -205,7 +203,7 @@ class MemoryStore(LanedStore):
         """
         batch = list(ops)
         puts = [op for op in batch if isinstance(op, PutOp)]
-        reads, writes = await asyncio.gather(self._reads(batch), self._prepare_writes(puts))
+        reads, writes = await asyncio.gather(self._reads(batch), self._preparing.writes(puts))
         results: list[Result] = [None] * len(batch)
         if len(puts) < len(batch):
             try:
@@ -296,7 +294,7 @@ class MemoryStore(LanedStore):
         Returns:
             Whether it did, and everything was written; otherwise nothing was.
         """
-        writes = await self._prepare_writes([op for op in ops if isinstance(op, PutOp)])
+        writes = await self._preparing.writes([op for op in ops if isinstance(op, PutOp)])
         held = (".".join(guard.namespace), guard.key, guard.value)
         return await self._written(writes, lambda conn, types: write_if(conn, writes, types, self.embedding.name, held))
 
@@ -358,35 +356,6 @@ class MemoryStore(LanedStore):
         queries = await query_vectors(self.embedding, [op for _, op in searches])
         listing = self._get_batch_list_namespaces_queries(lists)
         return Reads(gets, searches, queries, [place for place, _ in lists], listing)
-
-    async def _prepare_writes(self, puts: Sequence[PutOp]) -> Writes:
-        if any(op.value is not None and op.index is not False for op in puts):
-            # the words and dates of a few long texts take a while to find
-            writes, entries = await asyncio.to_thread(self._read_writes, puts)
-        else:
-            writes, entries = self._read_writes(puts)
-        vectors = await self.vectors.of([entry.text for _, _, entry in entries], perhaps_stored(puts, entries))
-        writes.rows += await asyncio.to_thread(index_rows, entries, vectors) if entries else []
-        return writes
-
-    def _read_writes(self, puts: Sequence[PutOp]) -> tuple[Writes, list[tuple[str, str, Entry]]]:
-        writes = Writes(full_vectors=self._full_vectors)
-        entries: list[tuple[str, str, Entry]] = []
-        # The last write of an item is the one that counts.
-        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
-            check_identity(namespace, key)
-            prefix = ".".join(namespace)
-            if op.value is None:
-                writes.deletes.append((prefix, key))
-                continue
-            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
-            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
-        return writes, entries
-
-    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
-        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
-            return op.index
-        return self._fields
 
     async def _written(
         self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types], Awaitable[bool]]

@@ -1,0 +1,67 @@
+"""Writes as the database takes them: their values as JSON, and the index's entries of them with their vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from langgraph.store.base import PutOp
+
+from react_mem.memory.model.namespaces import ROOT
+from react_mem.memory.store.stored_text import check_identity, index_entries, to_json
+from react_mem.memory.store.stored_vectors import PlacedEntry, perhaps_stored
+from react_mem.memory.store.vectors import DocumentVectors
+from react_mem.memory.store.writes import ItemRow, Writes, index_rows
+
+
+class PreparedWrites:
+    """Makes ready what a store writes. No connection is held while a model embeds.
+
+    Args:
+        vectors: Embeds what is searchable.
+        fields: Paths of what is searchable of a value that is not a record of memory, where a write does not say.
+        full_vectors: Whether vectors are stored whole too.
+    """
+
+    def __init__(self, vectors: DocumentVectors, fields: Sequence[str], *, full_vectors: bool) -> None:
+        self._vectors = vectors
+        self._fields = fields
+        self._full_vectors = full_vectors
+
+    async def writes(self, puts: Sequence[PutOp]) -> Writes:
+        """Return writes with the rows that the index is to hold of them.
+
+        Args:
+            puts: The writes.
+
+        Raises:
+            ValueError: If one of them cannot be stored as it is.
+        """
+        if any(op.value is not None and op.index is not False for op in puts):
+            # the words and dates of a few long texts take a while to find
+            writes, entries = await asyncio.to_thread(self._read, puts)
+        else:
+            writes, entries = self._read(puts)
+        vectors = await self._vectors.of([entry.text for _, _, entry in entries], perhaps_stored(puts, entries))
+        writes.rows += await asyncio.to_thread(index_rows, entries, vectors) if entries else []
+        return writes
+
+    def _read(self, puts: Sequence[PutOp]) -> tuple[Writes, list[PlacedEntry]]:
+        writes = Writes(full_vectors=self._full_vectors)
+        entries: list[PlacedEntry] = []
+        # The last write of an item is the one that counts.
+        for (namespace, key), op in {(op.namespace, op.key): op for op in puts}.items():
+            check_identity(namespace, key)
+            prefix = ".".join(namespace)
+            if op.value is None:
+                writes.deletes.append((prefix, key))
+                continue
+            writes.items.append(ItemRow(prefix, key, to_json(op.value), op.ttl))
+            entries.extend((prefix, key, entry) for entry in index_entries(op.value, self._paths(op)))
+        return writes, entries
+
+    def _paths(self, op: PutOp) -> Literal[False] | Sequence[str] | None:
+        if op.index is not None or not self._fields or op.namespace[0] == ROOT:
+            return op.index
+        return self._fields
