@@ -65,7 +65,7 @@ log = logging.getLogger(__name__)
 
 
 class MigrationStep(NamedTuple):
-    """MigrationStep of a migration.
+    """Step of a migration.
 
     Args:
         kind: How it is run.
