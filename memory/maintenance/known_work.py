@@ -35,7 +35,9 @@ class KnownWork:
 
     def add(self, held: Held) -> None:
         """Keep an item, in place of what it was before."""
-        self._items[held.place] = held
+        before, self._items[held.place] = self._items.get(held.place), held
+        if before is not None and before.work.due_at == held.work.due_at:
+            return  # it is in its place already, however often it is found
         if len(self._later) > 2 * len(self._items) + _SPARE:
             # every turn puts the work of its conversation off
             self._later = [(one.work.due_at, place) for place, one in self._items.items()]

@@ -154,10 +154,6 @@ class Worker:
         await self._cancel([self._task, *(job for _, job in self._jobs.values())], _RELEASE_SECONDS / 2)
         _running.discard(self)
 
-    async def serve(self) -> None:
-        """Wait until it ends: for a process that does nothing else."""
-        await asyncio.shield(self._task)
-
     # Being told of work
 
     def _hear(self, works: Sequence[tuple[str, Work]]) -> None:
@@ -236,7 +232,9 @@ class Worker:
     async def _find_due(self) -> None:
         limit = _LOOKED_AT * self._concurrency
         due = await self._queue.due(list(self._runners.names()), limit, owners=2 * self._concurrency)
-        self._more = len(due) >= limit
+        # what is left of those who are at hand has to wait for them, however often it is looked for
+        at_hand = {owner for owner, _ in self._jobs.values()}
+        self._more = len(due) >= limit and any(held.user_id not in at_hand for held in due)
         for held in due:
             if held.place not in self._jobs:
                 self._known.add(held)

@@ -54,6 +54,15 @@ def test_what_is_put_off_again_and_again_takes_no_room() -> None:
     assert (begun(known, 5), known.next_due()) == ([("bob", "1")], 10_009)
 
 
+def test_what_is_found_again_and_again_while_its_owner_is_at_hand_takes_no_room() -> None:
+    known = KnownWork()
+    for _ in range(1_000):
+        known.add(held("ann", "1", 1))
+        assert known.next(5, ("ann",)) is None
+    assert len(known._later) + sum(map(len, known._due.values())) == 1
+    assert begun(known, 5) == [("ann", "1")]
+
+
 @given(st.lists(st.tuples(st.sampled_from(["add", "drop", "ask"]), st.integers(0, 5), st.integers(0, 8))))
 def test_what_is_due_is_found_once_whatever_happens(steps: list[tuple[str, int, int]]) -> None:
     known, there = KnownWork(), dict[str, int]()

@@ -100,6 +100,32 @@ async def test_work_of_this_process_is_begun_when_it_is_due_and_done_once(store:
         await worker.close(5)
 
 
+async def test_the_backlog_of_who_is_at_hand_is_not_searched_for_whenever_others_work_is_told_of() -> None:
+    ann_goes_on = asyncio.Event()
+
+    class AnnTakesLong(Runner):
+        async def run(self, store: Any, user_id: str, work: Work) -> Outcome:
+            outcome = await super().run(store, user_id, work)
+            if user_id == "ann":
+                await ann_goes_on.wait()
+            return outcome
+
+    store, runner = Flaky(), AnnTakesLong()
+    await store.abatch([put_work("ann", later(str(number), seconds=-10)) for number in range(40)])
+    worker = Worker(store, runner, poll_seconds=3600)
+    await runner.at_work.wait()
+    before = store.searches
+    for number in range(20):
+        runner.at_work.clear()
+        await enqueue(store, f"user{number}", later(seconds=0))
+        await runner.at_work.wait()
+    # one look that finds nothing of anybody else
+    assert store.searches - before <= 5
+    ann_goes_on.set()
+    assert await worker.drain(5)
+    await worker.close(5)
+
+
 async def test_what_it_is_told_of_is_begun_without_a_search() -> None:
     store, runner = Flaky(), Runner()
     worker = Worker(store, runner, poll_seconds=3600)
@@ -231,7 +257,8 @@ async def test_a_worker_that_nobody_opened_ends_with_its_work(
     runner = Runner()
     worker = Worker(store, runner, until_idle=True)
     await enqueue(store, "ann", later(seconds=0))
-    await worker.serve()
+    async with asyncio.timeout(5):
+        await asyncio.wait([worker._task])
     assert runner.begun == [("ann", "1")]
     assert not worker.is_running
 
