@@ -30,7 +30,7 @@ class Hanging:
 async def main() -> None:
     """Work until killed."""
     async with open_memory_store(os.environ["DATABASE_URL"], word_model()) as store:
-        await Worker(store, Hanging()).serve()
+        await asyncio.wait([Worker(store, Hanging())._task])
 
 
 if __name__ == "__main__":
