@@ -45,6 +45,9 @@ _READ_AGAIN = 600.0
 _INLINE = 20
 """Items whose words are read at once, in a millisecond; more, beside the event loop."""
 
+_INLINE_TEXTS = 1_000
+"""Texts that are gone through at once for a change, in some milliseconds; more, beside the event loop."""
+
 _BYTES = 64 * 2**20
 """Bytes of all namespaces of a store; beyond them those go that were not asked for longest."""
 
@@ -103,7 +106,7 @@ class ListedItems:
             changed = [item for key, item in own.items() if key not in written or item.updated_at > written[key]]
             gone = [key for key in written if key not in own] if whole else []
             if known is None or changed or gone:
-                if len(changed) + len(gone) > _INLINE:
+                if len(changed) + len(gone) > _INLINE or (texts is not None and len(texts) > _INLINE_TEXTS):
                     texts = await asyncio.to_thread(_updated, texts, changed, gone)
                 else:
                     texts = _updated(texts, changed, gone)

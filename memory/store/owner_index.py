@@ -21,18 +21,23 @@ from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory import telemetry
 from react_mem.memory.store.owner_texts import (
-    AT_ONCE,
     SIZES,
     OwnerTexts,
+    bytes_of_a_text,
     changes_statement,
     is_cut_off,
     is_void,
+    too_large,
     updated,
 )
 from react_mem.memory.store.unread_texts import unread_keys, unread_statement, with_words
 
 _INLINE_BYTES = 250_000
 """Bytes that are made an index of at once, in 3 ms; more, beside the event loop."""
+
+_INLINE_TEXTS = 2_000
+"""Texts of an owner that are changed at once: now and then a small change has most of them copied, which takes 5 ms a
+thousand; those of more, beside the event loop."""
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -140,7 +145,9 @@ class OwnerIndexes:
         rows = await self._ask(changes_statement(owner))
         if is_cut_off(rows):
             sizes = {row["prefix"]: row["texts"] for row in await self._ask((SIZES, (owner,)))}
-            large = frozenset(prefix for prefix, texts in sizes.items() if texts > self._limit)
+            # with room for others: what drives out even itself would be read again by every read
+            room = self._max_bytes // 2 // bytes_of_a_text(rows[0]["dims"])
+            large = too_large(sizes, self._limit, room)
             rest = sum(texts for prefix, texts in sizes.items() if prefix not in large)
             rows = await self._ask(changes_statement(owner, large=large, texts=max(1, rest)))
         return await self._take(owner, None, rows, large)
@@ -155,7 +162,7 @@ class OwnerIndexes:
     ) -> OwnerTexts:
         sent = sum(len(row["halves"] or b"") for row in rows)
         there = sum(map(len, known.namespaces.values())) if known is not None else 0
-        if sent > _INLINE_BYTES or there > AT_ONCE or any(row["present"] for row in rows):
+        if sent > _INLINE_BYTES or there > _INLINE_TEXTS or any(row["present"] for row in rows):
             texts = await asyncio.to_thread(updated, owner, known, rows, large=large)
         else:
             texts = updated(owner, known, rows, large=large)

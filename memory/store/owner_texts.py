@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, LiteralString
 
@@ -30,6 +31,9 @@ _NOTHING = -1
 """A revision before every other."""
 
 _BYTES_OF_AN_OWNER = 2_000
+
+_BYTES_BESIDE_A_VECTOR = 300
+"""Bytes that a text of thirty words takes, without its vector."""
 
 _HEADER = 2
 """Numbers before those of a vector in binary form, each of two bytes: its length, and one that is not used."""
@@ -56,7 +60,8 @@ COLUMNS: LiteralString = """
 
 _CHANGES: LiteralString = f"""
     WITH state AS MATERIALIZED (
-        SELECT m.name AS model, m.dims, m.epoch, COALESCE(o.revision, 0) AS revision, COALESCE(o.removed, 0) AS removed
+        SELECT m.name AS model, m.dims, m.epoch, pg_postmaster_start_time() AS started,
+            COALESCE(o.revision, 0) AS revision, COALESCE(o.removed, 0) AS removed
         FROM memory_embedding m LEFT JOIN memory_owners o ON o.owner = %(owner)s
     )
     SELECT state.*, FALSE AS present, c.* FROM state LEFT JOIN LATERAL (
@@ -90,7 +95,9 @@ class OwnerTexts:
     Args:
         owner: The owner.
         model: What made the vectors.
-        epoch: Which index it is of: when all is embedded anew, another begins.
+        epoch: Number of the index that it is of: when all is embedded anew, another begins.
+        started: When the server that it was read from started. One that took over, or was put back to a backup, may
+            have given revisions that were known to other writes.
         revision: The owner's revision.
         namespaces: What each namespace holds, by its prefix.
         large: The prefixes of namespaces with more texts than are kept in a process.
@@ -99,6 +106,7 @@ class OwnerTexts:
     owner: str
     model: str
     epoch: int
+    started: datetime
     revision: int
     namespaces: Mapping[str, IndexedTexts]
     large: frozenset[str] = frozenset()
@@ -126,7 +134,7 @@ class OwnerTexts:
 
     def follows(self, other: OwnerTexts) -> bool:
         """Return whether this is what another has become, or as new."""
-        return (self.epoch, self.revision) >= (other.epoch, other.revision)
+        return (self.epoch, self.started, self.revision) >= (other.epoch, other.started, other.revision)
 
 
 def _is_within(prefix: str, path: str) -> bool:
@@ -184,7 +192,7 @@ def updated(
         new = _joined(changed.get(prefix, []), state["dims"])
         texts = namespaces.get(prefix)
         namespaces[prefix] = IndexedTexts.of(new) if texts is None else texts.with_changes(new, there)
-    return OwnerTexts(owner, state["model"], state["epoch"], state["revision"], namespaces, large)
+    return OwnerTexts(owner, state["model"], state["epoch"], state["started"], state["revision"], namespaces, large)
 
 
 def is_void(known: OwnerTexts, rows: Sequence[DictRow]) -> bool:
@@ -195,13 +203,45 @@ def is_void(known: OwnerTexts, rows: Sequence[DictRow]) -> bool:
         rows: The answer to `changes_statement`.
     """
     state = rows[0]
+    if (state["epoch"], state["started"]) != (known.epoch, known.started):
+        return True
     # a revision from before: the database has been put back to an older state, or the owner has nothing any more
-    return state["epoch"] != known.epoch or state["revision"] < known.revision or is_cut_off(rows)
+    return state["revision"] < known.revision or is_cut_off(rows)
 
 
 def is_cut_off(rows: Sequence[DictRow]) -> bool:
     """Return whether there is more than was to be read at once."""
     return sum(row["texts"] or 0 for row in rows) > AT_ONCE
+
+
+def bytes_of_a_text(dims: int) -> int:
+    """Return the bytes that a text takes in the index, more or less.
+
+    Args:
+        dims: The length of the vectors.
+    """
+    return 2 * dims + _BYTES_BESIDE_A_VECTOR
+
+
+def too_large(sizes: Mapping[str, int], limit: int, room: int) -> frozenset[str]:
+    """Return the prefixes of an owner's namespaces that a process does not keep: the largest, until the others fit.
+
+    Args:
+        sizes: How many texts each namespace has.
+        limit: Texts of a namespace that is kept, at most.
+        room: Texts of all that are kept, at most.
+
+    >>> sorted(too_large({"a": 9, "b": 5, "c": 4, "d": 1}, 8, 6))
+    ['a', 'b']
+    """
+    rest = sum(sizes.values())
+    large = set()
+    for prefix, texts in sorted(sizes.items(), key=lambda one: (-one[1], one[0])):
+        if texts <= limit and rest <= room:
+            break
+        large.add(prefix)
+        rest -= texts
+    return frozenset(large)
 
 
 def columns_of(row: DictRow, dims: int) -> TextColumns:

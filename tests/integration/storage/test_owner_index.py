@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,7 +18,8 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from react_mem.memory.index.recall import Recall, RecallOp
-from react_mem.memory.store import StorageSettings, owner_recall, reembed
+from react_mem.memory.store import StorageSettings, owner_index, owner_recall, owner_texts, reembed
+from react_mem.memory.store.owner_texts import updated
 from react_mem.memory.store.postgres import MemoryStore
 from tests.support.citus import CITUS_URL
 from tests.support.recalling import SCALE, asked, keys, message, open_recalling, put, recalled, shared_database
@@ -181,6 +185,36 @@ class TestWhatIsWrittenMeanwhile:
         assert again.epoch > known.epoch
         assert keys(await recalled(stores.first, "zebra", namespace=space)) == ["a"]
 
+    async def test_is_found_on_a_server_that_lost_what_was_known(self, stores: Stores) -> None:
+        space = ("memory", next(OWNERS), "dialog")
+        await put(stores.first, {"a": said("a", "green tea")}, space)
+        known = await stores.first.owners.current(space[1])
+        await put(stores.second, {"b": said("b", "a zebra")}, space)
+        async with stores.first.pool.connection() as conn:
+            # as a standby that took over before the revision that is known came to it
+            late = "UPDATE store_vectors SET revision = %s WHERE owner = %s AND key = 'b'"
+            await conn.execute(late, (known.revision, known.owner))
+        stores.first.owners._drop(known)
+        stores.first.owners._keep(replace(known, started=known.started - timedelta(hours=1)))
+        assert keys(await recalled(stores.first, "zebra", namespace=space))[0] == "b"
+
+    async def test_is_taken_beside_the_event_loop_where_there_is_much(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        space, threads = ("memory", next(OWNERS), "dialog"), []
+
+        def changed(*arguments: Any, **more: Any) -> Any:
+            threads.append(threading.current_thread())
+            return updated(*arguments, **more)
+
+        monkeypatch.setattr(owner_index, "updated", changed)
+        for inline in (9, 2):
+            monkeypatch.setattr(owner_index, "_INLINE_TEXTS", inline)
+            await put(stores.second, {key: said(key, f"a zebra {inline}") for key in "abc"}, space)
+            await stores.first.owners.current(space[1])
+        here = threading.current_thread()
+        assert [thread is here for thread in threads] == [True, False]
+
 
 class TestWhatIsKept:
     async def test_is_read_once_by_all_who_wait_for_it(self, stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,6 +252,26 @@ class TestWhatIsKept:
             assert small.owners.nbytes <= 3 * each + each // 2
         kept = [owner for owner in owners if small.owners.known(owner) is not None]
         assert kept == [owners[0], *owners[3:5]], "who was not asked for longest has gone"
+
+    async def test_leaves_to_the_database_what_would_not_stay(
+        self, stores: Stores, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        owner = next(OWNERS)
+        spaces = {count: ("memory", owner, f"space{count}") for count in (12, 30)}
+        for count, space in spaces.items():
+            await put(stores.first, {f"k{n}": message(f"a zebra number {n}", n) for n in range(count)}, space)
+        monkeypatch.setattr(owner_texts, "AT_ONCE", 20)
+        room = 2 * 20 * owner_texts.bytes_of_a_text(stores.first.embedding.dims)
+        small = MemoryStore(stores.first.pool, stores.first.embedding, index_bytes=room)
+        assert small.scale.calibration
+        await small.scale.settle()
+        known = await small.owners.load(owner)
+        assert known.large == {".".join(spaces[30])}
+        assert small.owners.known(owner) is known
+        for space in spaces.values():
+            found = await recalled(small, "zebra number 7", namespace=space)
+            assert shown(found) == shown(await recalled(stores.first, "zebra number 7", namespace=space))
+        await small.indexes.settle()
 
 
 class TestALargeNamespace:
