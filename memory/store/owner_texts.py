@@ -58,20 +58,20 @@ COLUMNS: LiteralString = """
 """
 """Rows of the index, `v`, packed; they are to be read in binary form."""
 
-_CHANGES: LiteralString = f"""
+_CHANGES: LiteralString = """
     WITH state AS MATERIALIZED (
         SELECT m.name AS model, m.dims, m.epoch, pg_postmaster_start_time() AS started,
             COALESCE(o.revision, 0) AS revision, COALESCE(o.removed, 0) AS removed
         FROM memory_embedding m LEFT JOIN memory_owners o ON o.owner = %(owner)s
     )
     SELECT state.*, FALSE AS present, c.* FROM state LEFT JOIN LATERAL (
-        SELECT {COLUMNS}
+        SELECT {columns}
         FROM (
             SELECT * FROM store_vectors v
             WHERE v.owner = %(owner)s AND v.revision > %(since)s AND v.prefix <> ALL(%(large)s::text[])
             LIMIT %(most)s
         ) v
-        GROUP BY v.prefix, hashtext(v.key) & %(parts)s
+        GROUP BY {group}
     ) c ON TRUE
     UNION ALL
     SELECT state.*, TRUE, p.prefix, 0, p.keys, p.field_names, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -82,8 +82,12 @@ _CHANGES: LiteralString = f"""
             AND v.owner = %(owner)s AND v.prefix <> ALL(%(large)s::text[])
         GROUP BY v.prefix
     ) p
-"""  # noqa: S608 - of literals
+"""
 """In one statement, so that the revision is that of the rows."""
+
+# by the namespace alone rows are put together as they come; by a part as well they have to be sorted, on disk
+_AS_ONE: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix")
+_IN_PARTS: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix, hashtext(v.key) & %(parts)s")
 
 SIZES: LiteralString = "SELECT v.prefix, count(*) AS texts FROM store_vectors v WHERE v.owner = %s GROUP BY v.prefix"
 
@@ -154,7 +158,7 @@ def changes_statement(
         large: The prefixes of namespaces that are not read.
         texts: How many there are, where that is known to be more than `AT_ONCE`.
     """
-    return _CHANGES, {
+    return _IN_PARTS if texts > AT_ONCE else _AS_ONE, {
         "owner": owner,
         "since": _NOTHING if known is None else known.revision,
         "large": sorted(large if known is None else known.large),
