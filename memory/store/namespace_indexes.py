@@ -16,6 +16,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Coroutine, Iterable, Sequence
+from contextvars import Context
 from typing import Any, LiteralString, cast
 
 from psycopg import AsyncConnection
@@ -24,6 +25,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.memory.model.namespaces import owner_of_path
+from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.searches import Parameters, in_namespace
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -131,10 +133,12 @@ class NamespaceIndexes:
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         async def run() -> None:
             # One at a time: building takes a core, and PostgreSQL lets no two at one table.
-            async with self._working:
-                await work
+            with behind_turns():
+                async with self._working:
+                    await work
 
-        task = asyncio.create_task(run())
+        # not within the turn or the work that happened to find it: what those have of the pool is not this one's
+        task = asyncio.create_task(run(), context=Context())
         self._tasks.add(task)
         task.add_done_callback(self._done)
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from contextvars import Context
 from typing import Any, Protocol, runtime_checkable
 
 from psycopg import AsyncConnection
@@ -22,6 +23,7 @@ from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.model_guard import check_model
+from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.recent_vectors import RecentVectors
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
@@ -167,7 +169,8 @@ class DocumentVectors:
     def make_up_soon(self) -> None:
         """Have what lacks a vector embedded in the background, if something does and the embedder has had a rest."""
         if self._lacking and (self._task is None or self._task.done()) and time.monotonic() >= self._not_before:
-            self._task = asyncio.create_task(self._make_up_behind())
+            # not within the turn that happened to write: it waits for nothing of this
+            self._task = asyncio.create_task(self._make_up_behind(), context=Context())
 
     async def make_up(self, path: str = "") -> int:
         """Make the vectors that texts lack.
@@ -201,7 +204,8 @@ class DocumentVectors:
     async def _make_up_behind(self) -> None:
         try:
             self._lacking = False
-            made = await self.make_up()
+            with behind_turns():
+                made = await self.make_up()
         except Exception as error:  # a dropped connection, a database that has moved on; the next write tries again
             self._lacking, self._not_before = True, time.monotonic() + _RETRY_SECONDS
             log.warning("vectors cannot be made up for yet: %s", cause_of(error))

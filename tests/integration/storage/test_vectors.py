@@ -16,6 +16,7 @@ from react_mem.memory.model.arms import Arm
 from react_mem.memory.store import StorageSettings, reembed, vectors
 from react_mem.memory.store.embeddings import LOCAL_MODEL, EmbeddingModel
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.priority import is_behind
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import checked_vector
 from tests.support.recalling import (
@@ -328,6 +329,21 @@ class TestMakingUp:
         await store.vectors.settle()
         assert await without_vectors(store) == 0
         assert keys(await recalled(store, "puppy", arms=frozenset({Arm.VECTOR}), similarity=0.7)) == ["dog"]
+
+    async def test_gives_way_to_turns_whoever_wrote(self, store: MemoryStore, embeddings: Faulty) -> None:
+        behind: list[bool] = []
+
+        async def notes(texts: list[str]) -> list[list[float]]:
+            behind.append(is_behind())
+            return embeddings.embed_documents(texts)
+
+        embeddings.fault = raises
+        await put(store, {"dog": "my terrier"})
+        await store.vectors.settle()
+        embeddings.fault = notes
+        await put(store, {"cat": "a cat"})
+        await store.vectors.settle()
+        assert behind == [False, True]
 
     async def test_what_was_written_anew_meanwhile_keeps_its_own_vector(
         self, store: MemoryStore, embeddings: Faulty
