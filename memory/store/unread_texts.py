@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, LiteralString
 
 import numpy as np
@@ -48,9 +47,15 @@ def unread_keys(known: OwnerTexts, prefix: str, without: Container[str]) -> list
     texts = known.namespaces.get(prefix)
     if texts is None or not texts.unread.any():
         return []
-    unread = texts.order[texts.unread[texts.order]]
-    keys = dict.fromkeys(texts.key(text) for text in unread.tolist())
-    return list(islice((key for key in keys if key not in without), _READ_AT_ONCE))
+    # no further than needed: this runs on the event loop, and again for each part of a namespace of which all is unread
+    unread = (texts.key(int(text)) for text in texts.order[texts.unread[texts.order]])
+    keys: dict[str, None] = {}
+    for key in unread:
+        if key not in without:
+            keys[key] = None
+        if len(keys) == _READ_AT_ONCE:
+            break
+    return list(keys)
 
 
 def unread_statement(owner: str, prefix: str, keys: list[str]) -> tuple[LiteralString, tuple[str, str, list[str]]]:
