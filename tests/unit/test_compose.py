@@ -89,8 +89,11 @@ def test_no_secret_stands_in_a_file_and_no_port_is_open_to_others(compose: dict[
 
 def test_the_settings_of_an_app_exist(compose: dict[str, Any]) -> None:
     known = {"DATABASE_URL", *_FIELDS_BY_VARIABLE, *OF_OTHERS}
+    page = (DEPLOY.parent / "docs" / "scale.md").read_text(encoding="utf-8")
+    advised = {variable for variable in _FIELDS_BY_VARIABLE if f"`{variable}" in page}
+    assert advised
     apps = [each for each in compose["services"].values() if "react-mem:" in each["image"]]
     assert apps
     for app in apps:
-        assert set(app["environment"]) <= known
+        assert advised <= set(app["environment"]) <= known
         assert app["environment"]["DATABASE_URL"].startswith("postgresql://")
