@@ -73,6 +73,11 @@ class OwnerIndexes:
         """Return what is at hand of an owner, which may have changed meanwhile."""
         return self._kept.get(owner)
 
+    def forget(self, owner: str) -> None:
+        """Keep nothing of an owner any more: what is at hand of one who was forgotten is no more needed than wanted."""
+        if (known := self._kept.get(owner)) is not None:
+            self._drop(known)
+
     async def load(self, owner: str) -> OwnerTexts:
         """Return what is at hand of an owner, or read it; who asks meanwhile waits for the same reading.
 

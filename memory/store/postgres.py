@@ -17,7 +17,6 @@ It keeps the stock store's tables and semantics. What differs, and why:
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast
@@ -43,6 +42,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
+from react_mem.memory.store.deadlocks import until_no_deadlock
 from react_mem.memory.store.embeddings import EmbeddingModel
 from react_mem.memory.store.lanes import LanedStore
 from react_mem.memory.store.large_namespaces import LargeNamespaces
@@ -67,10 +67,6 @@ from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, w
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
-
-_WRITE_ATTEMPTS = 3
-"""A batch can deadlock with LangGraph's own store, which takes items before their owner; what PostgreSQL ends is sent
-again."""
 
 _UNINDEXED = """
     SELECT s.key FROM store s
@@ -313,11 +309,17 @@ class MemoryStore(LanedStore):
         Returns:
             Whether it did, and everything was removed; otherwise nothing was.
         """
-        async with self.pool.connection() as conn:
+
+        async def erase(conn: AsyncConnection[DictRow]) -> bool:
             if not await erase_if(conn, (".".join(guard.namespace), guard.key, guard.value)):
                 return False
             await self.indexes.shrunk(conn, {".".join(op.namespace) for op in ops})
-        return True
+            return True
+
+        erased = await until_no_deadlock(self.pool, erase)
+        if erased:
+            self.owners.forget(owner_of(guard.namespace))
+        return erased
 
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
         """Return the keys of a namespace's items that the index holds nothing of, in order.
@@ -360,16 +362,14 @@ class MemoryStore(LanedStore):
     async def _written(
         self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types], Awaitable[bool]]
     ) -> bool:
-        for attempt in itertools.count(1):
-            try:
-                async with self.pool.connection() as conn:
-                    if not await carry_out(conn, await self._read_types(conn)):
-                        return False
-                    await self._after_deletes(conn, writes)
-                break
-            except errors.DeadlockDetected:
-                if attempt == _WRITE_ATTEMPTS:
-                    raise
+        async def write_all(conn: AsyncConnection[DictRow]) -> bool:
+            if not await carry_out(conn, await self._read_types(conn)):
+                return False
+            await self._after_deletes(conn, writes)
+            return True
+
+        if not await until_no_deadlock(self.pool, write_all):
+            return False
         self.vectors.make_up_soon()
         return True
 

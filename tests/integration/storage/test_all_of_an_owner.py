@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langgraph.store.base import PutOp
 from langgraph.store.memory import InMemoryStore
+from psycopg import errors
 
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import (
@@ -19,7 +20,7 @@ from react_mem.memory.model.namespaces import (
     work_namespace,
 )
 from react_mem.memory.rights.portability import export_user
-from react_mem.memory.store import owned, reading
+from react_mem.memory.store import owned, postgres, reading
 from react_mem.memory.store.owned import everything
 from react_mem.memory.store.postgres import MemoryStore
 from react_mem.memory.store.transactions import Guard
@@ -124,3 +125,23 @@ async def test_an_owner_is_erased_at_once_and_nobody_else(memory_store: MemorySt
             await conn.execute("SELECT owner FROM memory_owners UNION SELECT owner FROM store_vectors")
         ).fetchall()
     assert {row["owner"] for row in left} == {"bob", "users.ann"}
+
+
+async def test_an_owner_is_erased_though_others_are_in_the_way(
+    memory_store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await memory_store.aput(ANN, "k", {"text": "I like tea"})
+    await memory_store.asearch(ANN, query="tea")
+    assert memory_store.owners.known("ann") is not None
+    erase_if, tries = postgres.erase_if, [errors.DeadlockDetected(), errors.DeadlockDetected()]
+
+    async def erase(*arguments: Any) -> bool:
+        if tries:
+            raise tries.pop()
+        return await erase_if(*arguments)
+
+    monkeypatch.setattr(postgres, "erase_if", erase)
+    assert await memory_store.aerase_if([], Guard(meta_namespace("ann"), "revision", None))
+    assert memory_store.owners.known("ann") is None
+    assert memory_store.owners.nbytes == 0
+    assert await memory_store.asearch(ANN) == []
