@@ -74,7 +74,7 @@ class OwnerIndexes:
         return self._kept.get(owner)
 
     def forget(self, owner: str) -> None:
-        """Keep nothing of an owner any more: what is at hand of one who was forgotten is no more needed than wanted."""
+        """Drop the index of an owner who has been erased."""
         if (known := self._kept.get(owner)) is not None:
             self._drop(known)
 

@@ -168,7 +168,7 @@ class _TurnToStore:
 
 
 async def _store(turn: _TurnToStore, works: Sequence[Work], task_steps: tuple[str, ...], *, ends: bool) -> bool:
-    """Write a turn in one batch, of which the write itself finds out whether it is there already, if it can.
+    """Write a turn in one batch; on a store with guarded writes, the write checks that the turn is not there yet.
 
     Returns:
         Whether there is anything to be done for it.
