@@ -308,13 +308,8 @@ def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator
         for name, part in expected.items():
             yield from _matches([*path, name], part, parameters)
         return
-    # One field is found sooner by its name than by a path. A missing one equals null, as `dict.get` has it.
-    field = (
-        f"-> {parameters.add(storable(path[0]))}::text"
-        if len(path) == 1
-        else f"#> {parameters.add(storable(path))}::text[]"
-    )
-    actual = f"COALESCE(s.value {field}, 'null'::jsonb)"
+    # A missing field equals null, as `dict.get` has it. Worded as the index of work is (schema/0018_work_due.sql).
+    actual = f"COALESCE(s.value #> {parameters.add(storable(path))}::text[], 'null'::jsonb)"
     for operator, operand in (expected if isinstance(expected, dict) else {"$eq": expected}).items():
         value = f"{parameters.add(json.dumps(storable(operand), allow_nan=False))}::jsonb"
         if operator == "$eq":
