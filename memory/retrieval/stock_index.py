@@ -110,7 +110,8 @@ class ListedItems:
                     texts = await asyncio.to_thread(_updated, texts, changed, gone)
                 else:
                     texts = _updated(texts, changed, gone)
-                written = {key: at for key, at in written.items() if key not in set(gone)}
+                left = written.keys() - set(gone)
+                written = {key: at for key, at in written.items() if key in left}
                 written |= {item.key: item.updated_at for item in changed}
             assert texts is not None  # noqa: S101 - made where nothing was known
             read_at = time.monotonic() if known is None or whole else known.read_at
