@@ -48,28 +48,6 @@ class Corpus:
     having: Mapping[int, int]
 
 
-def score(
-    texts: IndexedTexts,
-    op: RecallOp,
-    vector: Sequence[float] | NDArray[np.float32] | None,
-    scale: CosineScale,
-    corpus: Corpus | None = None,
-) -> RankedHits:
-    """Return what a recall finds. Blocking: see the module for how long; more than 20,000 texts belong into a thread.
-
-    Args:
-        texts: The index of the op's namespace.
-        op: The recall.
-        vector: The vector of its question's text; None where there is none.
-        scale: What the cosines mean.
-        corpus: What is said of all texts where `texts` are but candidates.
-
-    Raises:
-        ValueError: If the vector is of another length than those of the texts.
-    """
-    return score_compared(Comparisons().of(texts, op, vector), op, scale, corpus)
-
-
 class Comparisons:
     """Cosines of questions with texts, computed once for all recalls of a read that ask the same of the same texts."""
 
@@ -100,7 +78,7 @@ class Comparisons:
 
 
 def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus: Corpus | None = None) -> RankedHits:
-    """Return what a recall finds by cosines that somebody else has computed.
+    """Return what a recall finds. Blocking: see the module for how long; more than 20,000 texts belong into a thread.
 
     Args:
         known: The cosines, and the index of the op's namespace.

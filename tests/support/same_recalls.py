@@ -22,7 +22,7 @@ from psycopg import AsyncConnection
 
 from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.recall import RecallOp
-from react_mem.memory.index.scorer import score
+from react_mem.memory.index.scorer import Comparisons, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
 from react_mem.memory.store.calibration import Calibration
@@ -33,6 +33,11 @@ from tests.support.sql_recall import IndexedRow, SqlRecall
 SCALE = Calibration(points=((-1, 0), (0.05, 0.5), (0.25, 0.7), (0.5, 0.8), (0.8, 0.9), (1, 1)), separation={"en": 0.95})
 TIED = 1e-9
 """Scores that differ by less are the same: sums are added up in another order."""
+
+
+def score(texts: IndexedTexts, op: RecallOp, vector: Sequence[float] | None) -> RankedHits:
+    """Return what one recall finds, of texts that nothing else is asked of."""
+    return score_compared(Comparisons().of(texts, op, vector), op, SCALE)
 
 
 @dataclass
@@ -128,7 +133,7 @@ async def compare(
     # with room for all, there is no cut
     uncut = [op._replace(limit=max(op.limit, len(rows))) for op in ops]
     for number, (op, vector, by_sql) in enumerate(zip(ops, vectors, answers, strict=True)):
-        ranking = score(texts, op, vector, SCALE)
+        ranking = score(texts, op, vector)
         unread = max((row["unread"] for row in by_sql), default=0)
         expected = sum(row.terms is None for row in rows)
         differs, furthest = difference(op, by_sql, ranking, items)
@@ -137,7 +142,7 @@ async def compare(
         is_open = False
         if differs and len(rows) > max(30, op.limit):
             [again] = await sql.ask([uncut[number]], [vector], SCALE)
-            whole, furthest = difference(uncut[number], again, score(texts, uncut[number], vector, SCALE), items)
+            whole, furthest = difference(uncut[number], again, score(texts, uncut[number], vector), items)
             is_open = not whole
         compared.add(f"{seed}.{number} {op}: {differs}" if differs else "", furthest, len(by_sql), is_open=is_open)
 

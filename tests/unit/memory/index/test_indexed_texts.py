@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from react_mem.memory.index.entries import term_number
 from react_mem.memory.index.ranked_hits import Hit
-from react_mem.memory.index.scorer import nearest, score
+from react_mem.memory.index.scorer import nearest
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
 from tests.support.random_rows import FIRST, VOCABULARY, random_op, random_rows, random_vector, seeded
-from tests.support.same_recalls import SCALE
+from tests.support.same_recalls import score
 from tests.support.sql_recall import IndexedRow, columns
 
 DIMS = 12
@@ -32,7 +32,7 @@ def found(texts: IndexedTexts, seed: int, rows: Sequence[IndexedRow]) -> list[tu
     hits: list[Hit] = []
     for _ in range(5):
         op = random_op(random_, rows)._replace(limit=1000)
-        hits += score(texts, op, random_vector(random_, DIMS), SCALE)
+        hits += score(texts, op, random_vector(random_, DIMS))
     return [(hit.key, hit.field_name, round(hit.score, 9)) for hit in hits]
 
 
@@ -120,4 +120,4 @@ def test_a_vector_of_another_length_is_refused() -> None:
     rows = random_rows(seeded(6), 20, DIMS)
     op = random_op(seeded(6), rows)
     with pytest.raises(ValueError, match=f"vectors of {DIMS} numbers, not 3"):
-        score(made(rows), op._replace(arms=frozenset({Arm.VECTOR})), [1.0, 2.0, 3.0], SCALE)
+        score(made(rows), op._replace(arms=frozenset({Arm.VECTOR})), [1.0, 2.0, 3.0])
