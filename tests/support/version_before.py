@@ -72,7 +72,7 @@ WRONG = """
         (SELECT count(*) FROM pg_constraint WHERE NOT convalidated) AS constraints
     FROM store_vectors
 """
-"""How much is not as it should be."""
+"""Counts of rows, indexes and constraints that are not as they should be."""
 
 
 @contextmanager
@@ -123,7 +123,7 @@ def stock_store(url: str, model: EmbeddingModel) -> Any:
 
 
 class Writers:
-    """Who writes meanwhile: the version before, and LangGraph's own store.
+    """Writers that go on meanwhile: the version before, and LangGraph's own store.
 
     Args:
         url: The database.

@@ -1,4 +1,4 @@
-"""What is kept of owners: each row's, and the revision that every write raises, whoever writes."""
+"""The owner of each row, and the revision of an owner, which every write raises, whoever writes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LABELS = st.sampled_from(["memory", "memory_work", "terminal", "ann", "ann%40x"
 
 
 class Revision(NamedTuple):
-    """What an owner's row says."""
+    """An owner's row."""
 
     revision: int
     removed: int

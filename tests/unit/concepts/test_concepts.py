@@ -1,4 +1,4 @@
-"""Which names are one concept, in any order."""
+"""Names that are one concept, in any order."""
 
 from __future__ import annotations
 

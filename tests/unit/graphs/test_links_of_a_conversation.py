@@ -1,4 +1,4 @@
-"""How the memories of a real conversation are linked: a taste, two steps and an episode, in a ring."""
+"""Links between the memories of a real conversation: a taste, two steps and an episode, in a ring."""
 
 from __future__ import annotations
 
