@@ -7,17 +7,15 @@ that is not among the nearest the cosine is not known: it gets nothing for it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from langgraph.store.base import BaseStore, GetOp, Item, Op, Result, SearchItem, SearchOp
 
-from react_mem.memory.index.entries import meets, passage_of
+from react_mem.memory.index.hits_to_show import HitsToShow
 from react_mem.memory.index.known_cosines import KnownCosines
-from react_mem.memory.index.ranked_hits import Hit, RankedHits
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
 from react_mem.memory.index.scorer import score_compared
 from react_mem.memory.index.texts import IndexedTexts
@@ -44,43 +42,30 @@ class _Found:
     """Results of one recall, as far as they have been read."""
 
     op: RecallOp
-    ranked: RankedHits
-    hits: Iterator[Hit]
+    shown: HitsToShow
     unscored: Sequence[SearchItem] = ()
-    waiting: list[tuple[Hit, list[str]]] = field(default_factory=list)
-    found: list[RecallHit] = field(default_factory=list)
 
     def next_keys(self) -> set[str]:
         """Return the keys of what is looked at next; nothing when there is enough."""
-        room = self.op.limit - len(self.found)
-        self.waiting = [
-            (hit, self.ranked.partners(hit) if self.op.pairs else []) for hit in islice(self.hits, max(room, 0))
-        ]
-        return {key for hit, partners in self.waiting for key in (hit.key, *partners)}
+        return {key for hit, partners in self.shown.advance() for key in (hit.key, *partners)}
 
     def take(self, items: Mapping[str, Item | None], calibration: Calibration | None) -> None:
         """Take what is there by now and is what was asked for."""
-        for hit, partners in self.waiting:
-            item = items[hit.key]
-            if item is None or not meets(self.op.conditions, item.value):
-                continue
-            others = [(key, other.value) for key in partners if (other := items[key]) is not None]
-            self.found.append(
-                RecallHit(
-                    scored(item, hit.score),
-                    arms=hit.arms,
-                    similarity=similarity_of(hit.cosine, calibration),
-                    passage=passage_of(hit.field_name, item.value),
-                    partner=_partner(item.value.get("role"), others),
-                )
-            )
+
+        def partner(key: str) -> Mapping[str, Any] | None:
+            if (other := items[key]) is None:
+                return None
+            return {"id": key, "role": other.value.get("role"), "text": other.value.get("text")}
+
+        self.shown.take(items.__getitem__, partner, lambda cosine: similarity_of(cosine, calibration))
 
     def fill_up(self) -> None:
         """Take what the store lists where it has no vectors: there may be no word in common with what is asked."""
-        known = {one.item.key for one in self.found} | set(self.op.without)
+        found = self.shown.found
+        known = {one.item.key for one in found} | set(self.op.without)
         left = [item for item in self.unscored if item.key not in known and item.namespace == self.op.namespace]
-        room = max(self.op.limit - len(self.found), 0)
-        self.found += [RecallHit(scored(item, None), arms={}, similarity=None) for item in left[:room]]
+        room = max(self.op.limit - len(found), 0)
+        found += [RecallHit(scored(item, None), arms={}, similarity=None) for item in left[:room]]
 
 
 async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
@@ -112,7 +97,7 @@ async def recall_stock(store: BaseStore, ops: Sequence[Op | RecallOp]) -> list[R
         if place in found:
             missing = _missing(known[recalls[place].namespace], failure)
             causes = {arm: cause for arm, cause in missing.items() if arm in recalls[place].arms}
-            answers.append(Recall(found[place].found, causes))
+            answers.append(Recall(found[place].shown.found, causes))
         else:
             answers.append(read[place])
     return answers
@@ -164,7 +149,7 @@ def _scored(
             cosines[texts.texts_of([item.key])] = cosine_of(store, item.score)
     ranked = score_compared(KnownCosines(texts, cosines), op, calibration or UNMEASURED)
     has_vectors = any(item.score is not None for item in nearest)
-    return _Found(op, ranked, iter(ranked), () if has_vectors else nearest)
+    return _Found(op, HitsToShow(op, ranked), () if has_vectors else nearest)
 
 
 async def _show(
@@ -179,7 +164,7 @@ async def _show(
         wanted = {one.op.namespace: set[str]() for one in left}
         for one in left:
             wanted[one.op.namespace] |= one.next_keys()
-        left = [one for one in left if one.waiting]
+        left = [one for one in left if one.shown.waiting]
         lacking = [(space, key) for space, keys in wanted.items() for key in keys if key not in fresh[space]]
         if lacking:
             items = await store.abatch([GetOp(space, key, refresh_ttl=False) for space, key in lacking])
@@ -189,13 +174,6 @@ async def _show(
             one.take(fresh[one.op.namespace], calibration)
     for one in found:
         one.fill_up()
-
-
-def _partner(role: Any, others: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any] | None:
-    for key, value in others:
-        if value.get("role") not in (None, role):
-            return {"id": key, "role": value["role"], "text": value.get("text")}
-    return None
 
 
 def _missing(known: KnownItems, failure: str) -> dict[Arm, str]:

@@ -6,10 +6,9 @@ Those that were written again between the two are scored again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import numpy as np
 from langgraph.store.base import Item
@@ -18,9 +17,9 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
-from react_mem.memory.index.entries import meets, passage_of
-from react_mem.memory.index.ranked_hits import Hit, RankedHits
-from react_mem.memory.index.recall import Recall, RecallHit, RecallOp, scored
+from react_mem.memory.index.hits_to_show import HitsToShow
+from react_mem.memory.index.ranked_hits import RankedHits
+from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.index.scorer import Comparisons, Corpus, score_compared
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
@@ -37,9 +36,6 @@ Vector = NDArray[np.float32]
 
 _TRIES = 3
 """Times that what is found is scored; what is written again each time is shown as it is then, where it was found."""
-
-_AT_ONCE = 1_000
-"""Records that are read at once."""
 
 _INLINE_TEXTS = 20_000
 """Texts up to which a read scores them at once, within 5 ms; more, beside the event loop."""
@@ -72,10 +68,9 @@ class _AskedRecall:
     missing: dict[Arm, str] = field(default_factory=dict)
     texts: IndexedTexts | None = None
     corpus: Corpus | None = None
-    ranking: RankedHits | None = None
-    hits: Iterator[Hit] = field(default_factory=lambda: iter(()))
-    waiting: list[tuple[Hit, list[str]]] = field(default_factory=list)
-    found: list[RecallHit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shown = HitsToShow(self.op)
 
     @property
     def prefix(self) -> str:
@@ -83,7 +78,8 @@ class _AskedRecall:
 
     def begin(self, known: OwnerTexts, model: str) -> None:
         """Take what is known of the namespace, and begin anew with what is read of what is found in it."""
-        self.found, self.waiting, self.missing, self.hits = [], [], {}, iter(())
+        self.missing = {}
+        self.shown.begin(None)
         self.texts, self.corpus = known.namespaces.get(self.prefix), None
         if known.model != model:
             self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
@@ -102,38 +98,29 @@ class _AskedRecall:
         except Exception as error:  # whatever is computed of a question
             ranking, causes = arm_by_arm(ask, self.op, error)
             self.missing |= causes
-        self.ranking, self.hits = ranking, iter(ranking)
+        self.shown.begin(ranking)
 
     def next_records(self) -> list[_Record]:
         """Return what is to be read next; nothing when enough has been found, or nothing is left."""
-        self.waiting = [
-            (hit, self.ranking.partners(hit) if self.op.pairs and self.ranking is not None else [])
-            for hit in islice(self.hits, min(self.op.limit - len(self.found), _AT_ONCE))
-        ]
-        whole = [(self.prefix, hit.key, True) for hit, _ in self.waiting]
-        return whole + [(self.prefix, key, False) for _, partners in self.waiting for key in partners]
+        waiting = self.shown.advance()
+        whole = [(self.prefix, hit.key, True) for hit, _ in waiting]
+        return whole + [(self.prefix, key, False) for _, partners in waiting for key in partners]
 
     def take(self, records: Mapping[_Record, Item], calibration: Calibration) -> None:
         """Take what was read, as far as it is there and is what was asked for."""
-        for hit, partners in self.waiting:
-            item = records.get((self.prefix, hit.key, True))
-            if item is None or not meets(self.op.conditions, item.value):
-                continue
-            others = [records[record].value for key in partners if (record := (self.prefix, key, False)) in records]
-            role = item.value.get("role")
-            self.found.append(
-                RecallHit(
-                    scored(item, hit.score),
-                    arms=hit.arms,
-                    similarity=None if hit.cosine is None else calibration.similarity(hit.cosine),
-                    passage=passage_of(hit.field_name, item.value),
-                    partner=next((other for other in others if other["role"] != role), None),
-                )
-            )
+
+        def partner(key: str) -> Mapping[str, Any] | None:
+            return other.value if (other := records.get((self.prefix, key, False))) is not None else None
+
+        self.shown.take(
+            lambda key: records.get((self.prefix, key, True)),
+            partner,
+            lambda cosine: None if cosine is None else calibration.similarity(cosine),
+        )
 
     def recall(self) -> Recall:
         """Return what was found."""
-        return Recall(self.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
+        return Recall(self.shown.found, {arm: cause for arm, cause in self.missing.items() if arm in self.op.arms})
 
 
 class OwnerRecall:
@@ -209,7 +196,7 @@ class OwnerRecall:
             wanted: dict[str, dict[_Record, None]] = {}
             for answer in asked:
                 wanted.setdefault(answer.owner, {}).update(dict.fromkeys(answer.next_records()))
-            asked = [answer for answer in asked if answer.waiting]
+            asked = [answer for answer in asked if answer.shown.waiting]
             if not asked:
                 return changed
             rows: list[DictRow] = []
