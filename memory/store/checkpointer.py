@@ -25,7 +25,7 @@ from psycopg.sql import Literal
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
-from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, Statements
+from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
@@ -69,7 +69,7 @@ class ThreadSaver(AsyncPostgresSaver):
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
-        self._writes, self._reads = GroupCommit(pool), GroupCommit(pool)
+        self._writes, self._reads = GroupCommit(pool), GroupRead(pool)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint, as LangGraph does, from the node of its thread alone."""
@@ -101,7 +101,7 @@ class ThreadSaver(AsyncPostgresSaver):
 class _ThreadCursor(GroupCursor):
     """A cursor for statements about one thread, which says so of each table that they read."""
 
-    def __init__(self, group: GroupCommit, thread: str) -> None:
+    def __init__(self, group: GroupRead, thread: str) -> None:
         super().__init__(group)
         self._named = f"thread_id = {Literal(thread).as_string(None).replace('%', '%%')}"
 

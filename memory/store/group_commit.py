@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow, dict_row
@@ -44,24 +46,25 @@ class Statements:
         if parameters := list(rows):
             self._kept.append((query, parameters))
 
+    @property
+    def is_one(self) -> bool:
+        """True for a single statement, which is all or nothing by itself."""
+        return len(self._kept) == 1 and len(self._kept[0][1]) == 1
+
     async def run(self, conn: AsyncConnection[DictRow]) -> None:
         """Run them."""
-        async with conn.cursor(binary=True) as cursor:
-            for query, rows in self._kept:
-                if len(rows) == 1:
-                    await cursor.execute(query, rows[0])
-                else:
-                    await cursor.executemany(query, rows)
-
-    async def take(self) -> None:
-        """Take what was found, once all has been run: nothing."""
+        cursor = conn.cursor(binary=True)
+        for query, rows in self._kept:
+            if len(rows) == 1:
+                await cursor.execute(query, rows[0])
+            else:
+                await cursor.executemany(query, rows)
 
 
-class _Select(Statements):
+class _Select:
     """One statement that finds rows."""
 
     def __init__(self, query: Any, parameters: Any) -> None:
-        super().__init__()
         self.rows: list[DictRow] = []
         self._asked = query, parameters
         self._cursor: AsyncCursor[DictRow] | None = None
@@ -71,6 +74,7 @@ class _Select(Statements):
         await self._cursor.execute(*self._asked)
 
     async def take(self) -> None:
+        """Take what was found, once all has been run."""
         if self._cursor is not None:
             self.rows = await self._cursor.fetchall()
 
@@ -82,7 +86,7 @@ class GroupCursor:
         group: The others.
     """
 
-    def __init__(self, group: GroupCommit) -> None:
+    def __init__(self, group: GroupRead) -> None:
         self._group = group
         self._rows: list[DictRow] = []
 
@@ -103,9 +107,12 @@ class GroupCursor:
         return rows
 
 
+_Sent = TypeVar("_Sent")
+
+
 @dataclass(frozen=True)
-class _Caller:
-    statements: Statements
+class _Caller(Generic[_Sent]):
+    statements: _Sent
     done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def ended(self, error: BaseException | None = None) -> None:
@@ -118,8 +125,8 @@ class _Caller:
             self.done.set_exception(error)
 
 
-class GroupCommit:
-    """Statements for one database, of one event loop: those that write, or those that read.
+class _Group(ABC, Generic[_Sent]):
+    """Statements for one database, of one event loop.
 
     They must be idempotent: what was on its way when a connection was lost is sent again.
 
@@ -129,12 +136,16 @@ class GroupCommit:
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
         self._pool = pool
-        self._waiting: deque[_Caller] = deque()
+        self._waiting: deque[_Caller[_Sent]] = deque()
         self._senders: set[asyncio.Task[None]] = set()
         """Those that will still look at what waits."""
 
-    async def send(self, statements: Statements) -> None:
-        """Run statements, all or none, and return once they are committed.
+    @abstractmethod
+    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[_Sent]) -> None:
+        """Run the statements of some callers, for all of them or for none."""
+
+    async def send(self, statements: _Sent) -> None:
+        """Run statements, all or none, and return once that is done.
 
         Args:
             statements: The statements.
@@ -169,7 +180,7 @@ class GroupCommit:
                 for caller in batch:
                     caller.done.cancel()
 
-    async def _send_together(self, batch: Sequence[_Caller]) -> None:
+    async def _send_together(self, batch: Sequence[_Caller[_Sent]]) -> None:
         error, conn = await self._try(batch)
         if error is not None and conn is not None and conn.closed:
             # The connection was lost in the middle, committed or not: writing it again changes nothing that was.
@@ -182,18 +193,43 @@ class GroupCommit:
         for caller in batch:
             caller.ended(error)
 
-    async def _try(self, batch: Sequence[_Caller]) -> tuple[Exception | None, AsyncConnection[DictRow] | None]:
+    async def _try(self, batch: Sequence[_Caller[_Sent]]) -> tuple[Exception | None, AsyncConnection[DictRow] | None]:
         """Run statements; return why they failed, and the connection that there was, if there was one."""
         conn = None
         try:
             async with self._pool.connection() as conn:
-                # said, though the statements of a pipeline are one transaction anyway: the nodes of a cluster take the
-                # first of them for one that is alone
-                async with conn.pipeline(), conn.transaction():
-                    for caller in batch:
-                        await caller.statements.run(conn)
-                for caller in batch:
-                    await caller.statements.take()
+                await self._run(conn, [caller.statements for caller in batch])
         except Exception as error:
             return error, conn
         return None, conn
+
+
+class GroupCommit(_Group[Statements]):
+    """Writes of many callers, each all or nothing, and those that are sent together too."""
+
+    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[Statements]) -> None:
+        if len(batch) == 1 and batch[0].is_one:
+            await batch[0].run(conn)
+            return
+        # As statements among the others, for `conn.transaction()` waits for an answer to each of them. What fails in
+        # between leaves a transaction behind, which the pool ends.
+        async with conn.pipeline():
+            cursor = conn.cursor()
+            # said, though the statements of a pipeline are one transaction anyway: the nodes of a cluster take the
+            # first of them for one that is alone
+            await cursor.execute("BEGIN")
+            for statements in batch:
+                await statements.run(conn)
+            await cursor.execute("COMMIT")
+
+
+class GroupRead(_Group[_Select]):
+    """Reads of many callers: each of one statement, which needs no transaction."""
+
+    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[_Select]) -> None:
+        # a pipeline of one statement would only cost
+        async with conn.pipeline() if len(batch) > 1 else nullcontext():
+            for select in batch:
+                await select.run(conn)
+        for select in batch:
+            await select.take()

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, OperationalError, errors
 from psycopg.rows import DictRow
 
 from react_mem.errors import DatabaseUnavailable
-from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, Statements
+from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
 
@@ -83,7 +83,8 @@ async def test_reads_at_once_share_a_connection_and_find_each_their_own(
     memory_store: MemoryStore, commits: GroupCommit
 ) -> None:
     await commits.send(await _statements(*range(10)))
-    cursors = [GroupCursor(commits) for _ in range(12)]
+    reads = GroupRead(memory_store.pool)
+    cursors = [GroupCursor(reads) for _ in range(12)]
     memory_store.pool.pop_stats()
     query = "SELECT number FROM committed WHERE number >= %s AND number < 8 ORDER BY number"
     await asyncio.gather(*(cursor.execute(query, (n,)) for n, cursor in enumerate(cursors)))
@@ -136,7 +137,7 @@ async def test_what_loses_its_connection_is_sent_once_more(
 
 async def test_who_sends_again_at_once_is_served(database_url: str) -> None:
     async with DatabasePool(database_url, revive=None, min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
-        reads, found = GroupCommit(pool), []
+        reads, found = GroupRead(pool), []
         async with asyncio.timeout(10):
             for n in range(5):
                 row = await (await GroupCursor(reads).execute("SELECT %s::int AS number", (n,))).fetchone()
