@@ -11,9 +11,12 @@ conversations at once that is most of what the pool is asked for. So they share 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
+from itertools import chain, count
 from typing import Any, Self, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -21,7 +24,6 @@ from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
-from psycopg.sql import Literal
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
@@ -33,8 +35,16 @@ _COLUMN, _OUR_COLUMN = "jsonb_each_text.", "cv."
 
 _SAME_THREAD = "thread_id = checkpoints.thread_id"
 
-_thread: ContextVar[str | None] = ContextVar("thread_of_a_read", default=None)
-"""The thread that is read, where it is one: then by statements that find a few rows, beside what others read."""
+_PLACE = re.compile("%s")
+_KNOWN_THREAD = re.compile(r"\bthread_id = %\(\d+\)s")
+
+_ONE_ROW = re.compile(r"VALUES (\([%s, ]+\))\s+ON CONFLICT \([\w, ]+\) DO NOTHING")
+
+_PARAMETERS = 50
+"""Parameters of a statement, at most: psycopg reads one with more of them each time anew."""
+
+_is_of_one_thread: ContextVar[bool] = ContextVar("read_of_one_thread", default=False)
+"""Whether one thread is read: then by statements that find a few rows, beside what others read."""
 
 
 def reworded(select: str) -> str | None:
@@ -52,6 +62,25 @@ def reworded(select: str) -> str | None:
     if select.count(_THEIRS) != 1 or select.count(_COLUMN) != 2:
         return None
     return select.replace(_THEIRS, _OURS).replace(_COLUMN, _OUR_COLUMN)
+
+
+@lru_cache
+def of_rows(insert: str, rows: int) -> bytes | None:
+    """Return an INSERT of one row as one of several.
+
+    Args:
+        insert: The statement, by psycopg's placeholders.
+        rows: How many there are.
+
+    Returns:
+        The statement; None where it is another, or updates rows that are there: it may not update what it has inserted.
+
+    >>> of_rows("INSERT INTO said VALUES (%s, %s) ON CONFLICT (id) DO NOTHING", 2)
+    b'INSERT INTO said VALUES (%s, %s), (%s, %s) ON CONFLICT (id) DO NOTHING'
+    """
+    if (row := _ONE_ROW.search(insert)) is None:
+        return None
+    return insert.replace(row[1], ", ".join([row[1]] * rows)).encode()
 
 
 class ThreadSaver(AsyncPostgresSaver):
@@ -73,26 +102,26 @@ class ThreadSaver(AsyncPostgresSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint, as LangGraph does, from the node of its thread alone."""
-        with _of_thread(config):
+        with _reading_one_thread():
             return await super().aget_tuple(config)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Read what was written to channels, as LangGraph does."""
-        with _of_thread(config):
+        with _reading_one_thread():
             return await super().aget_delta_channel_history(config=config, channels=channels)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         """Lend a cursor; one for a pipeline, which LangGraph reads nothing from, keeps what is to be written."""
         if pipeline:
-            statements: Any = Statements()
+            statements: Any = _ThreadWrites()
             yield statements
             if statements:
                 await self._writes.send(statements)
-        elif (thread := _thread.get()) is not None:
-            yield cast("AsyncCursor[DictRow]", _ThreadCursor(self._reads, thread))
+        elif _is_of_one_thread.get():
+            yield cast("AsyncCursor[DictRow]", _ThreadCursor(self._reads))
         else:
             async with super()._cursor() as own:
                 yield own
@@ -101,21 +130,42 @@ class ThreadSaver(AsyncPostgresSaver):
 class _ThreadCursor(GroupCursor):
     """A cursor for statements about one thread, which says so of each table that they read."""
 
-    def __init__(self, group: GroupRead, thread: str) -> None:
-        super().__init__(group)
-        self._named = f"thread_id = {Literal(thread).as_string(None).replace('%', '%%')}"
-
     async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
-        return await super().execute(query.replace(_SAME_THREAD, self._named).encode(), parameters, binary=binary)
+        named = {str(number): value for number, value in enumerate(parameters)}
+        return await super().execute(_of_one_thread(query), named, binary=binary)
+
+
+@lru_cache
+def _of_one_thread(query: str) -> bytes:
+    """Return a statement about one thread with that thread wherever it is taken from the outer row."""
+    numbers = count()
+    named = _PLACE.sub(lambda _: f"%({next(numbers)})s", query)
+    known = _KNOWN_THREAD.search(named)
+    return (named.replace(_SAME_THREAD, known[0]) if known else named).encode()
+
+
+class _ThreadWrites(Statements):
+    """Statements that write to a thread, of which those that insert rows take several at once."""
+
+    async def executemany(self, query: Any, rows: Iterable[Any]) -> None:
+        """Keep a statement that is run for each of some rows."""
+        left = list(rows)
+        while left:
+            most = min(len(left), max(1, _PARAMETERS // len(left[0])))
+            if (insert := of_rows(query, most)) is None:
+                break
+            taken, left = left[:most], left[most:]
+            await self.execute(insert, [*chain.from_iterable(taken)])
+        await super().executemany(query, left)
 
 
 @contextmanager
-def _of_thread(config: RunnableConfig) -> Iterator[None]:
-    before = _thread.set(str(config["configurable"]["thread_id"]))
+def _reading_one_thread() -> Iterator[None]:
+    before = _is_of_one_thread.set(True)
     try:
         yield
     finally:
-        _thread.reset(before)
+        _is_of_one_thread.reset(before)
 
 
 def check_distributable() -> None:

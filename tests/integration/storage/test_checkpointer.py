@@ -6,12 +6,14 @@ import asyncio
 
 import pytest
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.checkpoint.serde.types import ERROR
 from langgraph.graph import START, MessagesState, StateGraph
 
 from react_mem.errors import StorageError
 from react_mem.memory.store import checkpointer
-from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, reworded
+from react_mem.memory.store.checkpointer import ThreadSaver, check_distributable, of_rows, reworded
 from react_mem.memory.store.postgres import MemoryStore
 
 THREADS = ("a", r"it's 100%s \ of b")
@@ -72,3 +74,35 @@ async def test_threads_that_are_read_at_once_share_connections(memory_store: Mem
         channels = ["said", "count"]
         read = await ours.aget_delta_channel_history(config=one.config, channels=channels)
         assert read == await theirs.aget_delta_channel_history(config=one.config, channels=channels)
+
+
+async def test_many_writes_of_a_task_are_kept_as_langgraph_keeps_them(memory_store: MemoryStore) -> None:
+    ours, theirs = ThreadSaver(memory_store.pool), AsyncPostgresSaver(memory_store.pool)
+    await ours.setup()
+    kept = []
+    for saver, thread in ((ours, "ours"), (theirs, "theirs")):
+        at = await saver.aput(
+            {"configurable": {"thread_id": thread, "checkpoint_ns": ""}},
+            {**empty_checkpoint(), "channel_values": {f"said{n}": [n] for n in range(20)}},
+            {},
+            {f"said{n}": "1" for n in range(20)},
+        )
+        # of a task's channels the first is kept, of what ended it the last
+        for writes in ([(f"said{n}", ["%s", n]) for n in range(13)], [("said0", "other"), ("more", 1)]):
+            await saver.aput_writes(at, writes, "task")
+        await saver.aput_writes(at, [(ERROR, "first"), (ERROR, "last")], "failed")
+        await saver.aput_writes(at, [], "idle")
+        found = await theirs.aget_tuple(at)
+        assert found is not None
+        kept.append((found.checkpoint["channel_values"], found.pending_writes))
+    assert kept[0] == kept[1]
+    assert ("failed", ERROR, "last") in kept[0][1]
+
+
+def test_rows_that_are_new_are_inserted_several_at_once() -> None:
+    row = ", ".join(["%s"] * 9)
+    for insert in (AsyncPostgresSaver.INSERT_CHECKPOINT_WRITES_SQL, AsyncPostgresSaver.UPSERT_CHECKPOINT_BLOBS_SQL):
+        assert (of_rows(insert, 3) or b"").count(b"%s") == 3 * insert.count("%s")
+    assert f"({row}), ({row})" in (of_rows(AsyncPostgresSaver.INSERT_CHECKPOINT_WRITES_SQL, 2) or b"").decode()
+    # the same row twice in one statement would be refused
+    assert of_rows(AsyncPostgresSaver.UPSERT_CHECKPOINT_WRITES_SQL, 2) is None
