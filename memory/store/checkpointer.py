@@ -44,7 +44,7 @@ _PARAMETERS = 50
 """Parameters of a statement, at most: psycopg reads one with more of them each time anew."""
 
 _is_of_one_thread: ContextVar[bool] = ContextVar("read_of_one_thread", default=False)
-"""Whether one thread is read: then by statements that find a few rows, beside what others read."""
+"""True while one thread is read: by statements that find a few rows, beside what others read."""
 
 
 def reworded(select: str) -> str | None:
