@@ -305,7 +305,7 @@ class MemoryFacade:
             scopes: The scopes; all of them by default.
         """
         found = [
-            self._scopes[MemoryScope(item.namespace[2])].result(item)
+            self._scopes[MemoryScope(item.namespace[2])].shown(item)
             for item in await everything(self.store, user_id)
             if item.namespace[2] in scopes
         ]

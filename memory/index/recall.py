@@ -63,6 +63,11 @@ class RecallHit:
     partner: Mapping[str, Any] | None = None
 
     @property
+    def key(self) -> str:
+        """Key of its item."""
+        return self.item.key
+
+    @property
     def text(self) -> str:
         """Text of the hit: of a long text, the passage that matched."""
         return self.passage or str(self.item.value.get("text", ""))

@@ -109,20 +109,18 @@ class DialogMemoryStore(ScopeStore):
         """
         memories = self._memories(answers[0], answers[1], query) if self._policy.recall.dialog else []
         chain = answers[-1] if self._policy.summaries.enabled else None
-        return memories if chain is None else [*memories, self.result(chain)]
+        return memories if chain is None else [*memories, self.shown(chain)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a message, summary or note as it was; a chain says where its conversation stands now, and was not."""
         return None if CHAIN.matches(value) else super().as_of(value, at)
 
     def _memories(self, found: Any, fresh: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
-        known = super().results([found], query)
-        ids = {result.id for result in known}
+        known = self._unseen(found, query)
+        ids = {one.key for one in known}
         # the messages of a turn may have been found by the search as well
-        unread = [
-            self.result(item) for item in fresh if item.value["text"] and ids.isdisjoint(item.value["source_ids"])
-        ]
-        return [*unread, *known][: self._policy.recall.max_memories]
+        unread = [item for item in fresh if item.value["text"] and ids.isdisjoint(item.value["source_ids"])]
+        return [self.shown(one) for one in [*unread, *known][: self._policy.recall.max_memories]]
 
     async def get_context(self, user_id: str, session_id: str, limit_turns: int = 20) -> DialogContext:
         """Return the latest turns of a conversation and its summary.

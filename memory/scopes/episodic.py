@@ -39,7 +39,8 @@ class EpisodicMemoryStore(ScopeStore):
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already."""
-        return super().results(answers, query)[: self._policy.recall.max_memories]
+        [answer] = answers
+        return [self.shown(one) for one in self._unseen(answer, query)[: self._policy.recall.max_memories]]
 
     async def record(self, goal: str, *, user_id: str, session_id: str, agent_id: str, **said: Any) -> Episode:
         """Record an episode; told again, with what has become of it since, it adds to what was recorded.

@@ -14,7 +14,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.kinds import SKILL
 from react_mem.memory.model.skills import Skill
 from react_mem.memory.retrieval.any_store import recall
-from react_mem.memory.scopes.scope import SPARE, ScopeStore, question_of
+from react_mem.memory.scopes.scope import SPARE, ScopeStore, in_order, question_of
 
 _IN_USE = {"status": {"$ne": "archived"}}
 
@@ -55,9 +55,9 @@ class ProceduralMemoryStore(ScopeStore):
         seen, tools = set(query.extra.get("seen") or ()), query.extra.get("tools")
         found: dict[str, MemoryResultItem] = {}
         for answer in answers:
-            for result in self._results(answer, max(limit, _OF_A_KIND)):
-                if result.id not in seen and _is_feasible(result, tools):
-                    found.setdefault(result.id, result)
+            for one in in_order(answer, max(limit, _OF_A_KIND)):
+                if one.key not in seen and one.key not in found and _is_feasible(result := self.shown(one), tools):
+                    found[one.key] = result
         return _by_promise(list(found.values()))[:limit]
 
     async def search_skills(

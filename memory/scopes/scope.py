@@ -68,10 +68,7 @@ class ScopeStore:
             answers: What the store answered, one answer an operation.
             query: The query. What its `extra["seen"]` lists the caller has already.
         """
-        seen = set(query.extra.get("seen") or ())
-        wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
-        found = [result for answer in answers for result in self._results(answer, wanted)]
-        return [result for result in found if result.id not in seen]
+        return [self.shown(one) for answer in answers for one in self._unseen(answer, query)]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a record of this scope as it was at a time; None where it was not there, or not believed.
@@ -108,26 +105,25 @@ class ScopeStore:
 
         return [answer(found) for found in answers]
 
-    def result(self, item: Item) -> MemoryResultItem:
-        """Return an item of this scope as a result."""
+    def shown(self, found: RecallHit | Item) -> MemoryResultItem:
+        """Return a hit or an item of this scope as a result."""
+        item, recalled = found if isinstance(found, Item) else found.item, {}
+        if isinstance(found, RecallHit):
+            recalled = {"similarity": found.similarity, "arms": found.arms, "fragments": fragments(found)}
         return MemoryResultItem(
             scope=self.scope,
             id=item.key,
             payload=item.value,
             score=item.score if isinstance(item, SearchItem) else None,
             source=str(item.value.get("kind", self.scope)),
+            **recalled,
         )
 
-    def _results(self, answer: Any, wanted: int) -> list[MemoryResultItem]:
-        if isinstance(answer, Recall):
-            return [self._recalled(recalled) for recalled in distinct(answer.found, wanted)]
-        if answer is None:
-            return []
-        return [self.result(item) for item in ([answer] if isinstance(answer, Item) else answer)]
-
-    def _recalled(self, recalled: RecallHit) -> MemoryResultItem:
-        fields = {"similarity": recalled.similarity, "arms": dict(recalled.arms), "fragments": fragments(recalled)}
-        return self.result(recalled.item).model_copy(update=fields)
+    def _unseen(self, answer: Any, query: MemoryQuery) -> list[RecallHit | Item]:
+        """Return what the caller does not have already, in order; more of it is found than is shown."""
+        seen = set(query.extra.get("seen") or ())
+        wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
+        return [one for one in in_order(answer, wanted) if one.key not in seen]
 
     # Writing
 
@@ -235,13 +231,13 @@ class ScopeStore:
         if not query.strip() or not all(
             name in filter_marks() and _is_marked(value) for name, value in conditions.items()
         ):
-            found = await self.store.asearch(
+            found: Any = await self.store.asearch(
                 self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
             )
-            return self._results(found, limit)
-        question = read_question(query, now(), await speakers_of(self.store, user_id))
-        [answer] = await recall(self.store, [self._recall(user_id, question, limit, conditions)])
-        return self._results(answer, limit)
+        else:
+            question = read_question(query, now(), await speakers_of(self.store, user_id))
+            [found] = await recall(self.store, [self._recall(user_id, question, limit, conditions)])
+        return [self.shown(one) for one in in_order(found, limit)]
 
     async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         wanted = dict.fromkeys(ids)
@@ -259,6 +255,20 @@ async def question_of(store: BaseStore, query: MemoryQuery) -> Question | None:
     if not query.query or not query.query.strip() or not query.scopes:
         return None
     return read_question(query.query, query.asked_at, await speakers_of(store, query.user_id))
+
+
+def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
+    """Return what the store answered to an operation in the order in which it is shown, the most relevant first.
+
+    Args:
+        answer: What a recall found, items, or one; None for nothing.
+        wanted: How many are looked at, at most.
+    """
+    if isinstance(answer, Recall):
+        return distinct(answer.found, wanted)
+    if answer is None:
+        return ()
+    return [answer] if isinstance(answer, Item) else list(answer)
 
 
 def model_of(place: str, data: Mapping[str, Any]) -> type[Record]:

@@ -64,16 +64,17 @@ class SemanticMemoryStore(ScopeStore):
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return facts and documents in one order of relevance; a fact whose last day has passed is a former one."""
         at = with_zone(query.as_of or query.asked_at)
-        read = super().results
-        standing = [only(answer, lambda value: not is_over(value, at)) for answer in answers]
-        facts, documents, *former = (read([answer], query) for answer in standing)
+        limit, limit_docs = self._policy.recall.max_memories, self._policy.recall.max_docs
+        standing = (self._unseen(only(answer, lambda value: not is_over(value, at)), query) for answer in answers)
+        facts, documents, *former = standing
+        shown = [facts[:limit], documents[:limit_docs], *(past[:limit] for past in former)]
+        parts = [list(map(self.shown, part)) for part in shown]
         if query.extra.get("history"):
             over = [
-                item for answer in answers for item in read([only(answer, lambda value: is_over(value, at))], query)
+                one for answer in answers for one in self._unseen(only(answer, lambda value: is_over(value, at)), query)
             ]
-            former.append([item.model_copy(update={"payload": as_read(item.payload, at)}) for item in over])
-        limit = self._policy.recall.max_memories
-        parts = [facts[:limit], documents[: self._policy.recall.max_docs], *(past[:limit] for past in former)]
+            past = map(self.shown, over[:limit])
+            parts.append([item.model_copy(update={"payload": as_read(item.payload, at)}) for item in past])
         # each part stays in its order, which a reranker may have made
         return list(heapq.merge(*parts, key=lambda item: -(item.score or 0.0)))
 
