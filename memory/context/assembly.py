@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from react_mem.memory.context.dialogue import ThreadTurn, Verbatim, fit, visible
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
 from react_mem.memory.context.layout import Layout
-from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
+from react_mem.memory.context.memories import FoundMemory, MemoryBlock, render_found, render_profile
 from react_mem.memory.context.summaries import SummaryBlock, chain_of, render_summaries
 from react_mem.memory.context.web_pages import PageBlock, render_pages
 from react_mem.memory.llm.budget import Section, allocate
-from react_mem.memory.llm.tokens import count_lines, count_tokens
+from react_mem.memory.llm.tokens import LineTokens, count_tokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage
@@ -62,16 +62,16 @@ class _Chosen:
     earlier: SummaryBlock
     verbatim: Verbatim
 
-    def tokens(self, frame: Frame) -> dict[Section, int]:
+    def tokens(self, frame: Frame, counts: LineTokens) -> dict[Section, int]:
         """Return what each section takes."""
         return {
             Section.SYSTEM: frame.system_tokens,
             Section.TOOLS: frame.tool_tokens,
-            Section.PROFILE: _tokens("memories", self.profile.text),
+            Section.PROFILE: _tokens(counts, "memories", self.profile.text),
             Section.QUESTION: frame.question[0],
-            Section.WEB_PAGES: _tokens("web_pages", self.pages.text),
-            Section.MEMORIES: _tokens("memories", self.memories.text, after=self.profile.text),
-            Section.SUMMARIES: _tokens("summaries", self.earlier.text),
+            Section.WEB_PAGES: _tokens(counts, "web_pages", self.pages.text),
+            Section.MEMORIES: _tokens(counts, "memories", self.memories.text, after=self.profile.text),
+            Section.SUMMARIES: _tokens(counts, "summaries", self.earlier.text),
             Section.CONVERSATION: self.verbatim.tokens,
         }
 
@@ -111,16 +111,18 @@ def assemble(
     chain, unreadable = chain_of(results, session_id)
     found = [item for item in results if item.source != CHAIN.name]
     profile = render_profile(found, frame.profile_cap)
-    profile_tokens = _tokens("memories", profile.text)
-    cap = frame.policy.context.memory_tokens - count_lines(profile.text)
+    counts = LineTokens()
+    profile_tokens = _tokens(counts, "memories", profile.text)
+    cap = frame.policy.context.memory_tokens - counts[profile.text]
 
     # what each section would take if there were no limit
     certain = frame.certain(turns, profile_tokens)
-    memories = render_found(found, cap, favoured, times=frame.times)
+    tellable = [FoundMemory(item, times=frame.times) for item in found if item.scope is not MemoryScope.PROFILE]
+    memories = render_found(tellable, cap, favoured, counts=counts)
     wanted = {
-        Section.WEB_PAGES: _tokens("web_pages", render_pages(pages, frame.window.tokens).text),
-        Section.MEMORIES: _tokens("memories", memories.text, after=profile.text),
-        Section.SUMMARIES: _tokens("summaries", _earlier(chain, certain, frame.window.tokens).text),
+        Section.WEB_PAGES: _tokens(counts, "web_pages", render_pages(pages, frame.window.tokens).text),
+        Section.MEMORIES: _tokens(counts, "memories", memories.text, after=profile.text),
+        Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens).text),
         Section.CONVERSATION: sum(turn.tokens for turn in turns),
     }
     room = frame.room(profile_tokens)
@@ -131,12 +133,12 @@ def assemble(
     found_pages = render_pages(pages, _lines("web_pages", budget[Section.WEB_PAGES]))
     earlier = _earlier(chain, verbatim, _lines("summaries", budget[Section.SUMMARIES]))
     said = _said(frame, found, verbatim, session_id) | earlier.ids
-    new = [item for item in found if not (item.id in said or _sums_up(item, said, verbatim.first, session_id))]
-    if len(new) < len(found) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
+    new = [one for one in tellable if not _is_said(one.item, said, verbatim.first, session_id)]
+    if len(new) < len(tellable) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
         room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap)
-        memories = render_found(new, room_for, favoured, times=frame.times)
+        memories = render_found(new, room_for, favoured, counts=counts)
     chosen = _Chosen(profile, memories, found_pages, earlier, verbatim)
-    tokens = chosen.tokens(frame)
+    tokens = chosen.tokens(frame, counts)
     left = max(frame.available - sum(tokens.values()), 0)
     layout = _layout(frame, chosen, left, bounded=bounded)
     gone: frozenset[str] = getattr(results, "forgotten", frozenset())
@@ -197,8 +199,8 @@ def _said(frame: Frame, found: Sequence[MemoryResultItem], verbatim: Verbatim, s
     return {message_record_id(session_id, frame.thread[place]) for place in places}
 
 
-def _sums_up(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:
-    """Return whether something found is a summary of nothing but what the prompt says anyhow.
+def _is_said(item: MemoryResultItem, said: set[str], first: int, session_id: str) -> bool:
+    """Return whether the prompt says something found anyhow: word for word, or all that it sums up.
 
     Args:
         item: What was found.
@@ -206,18 +208,18 @@ def _sums_up(item: MemoryResultItem, said: set[str], first: int, session_id: str
         first: The place in the conversation from which on it shows everything.
         session_id: The conversation.
     """
-    if item.source != SUMMARY.name:
-        return False
+    if item.id in said or item.source != SUMMARY.name:
+        return item.id in said
     # one of a higher level has summaries for its sources, and tells where in the conversation they begin
     begins = item.payload.get("first_turn")
     later = begins is not None and begins >= first and item.payload.get("session_id") == session_id
     return later or said.issuperset(item.payload.get("source_ids") or [item.id])
 
 
-def _tokens(name: str, text: str, *, after: str = "") -> int:
+def _tokens(counts: LineTokens, name: str, text: str, *, after: str = "") -> int:
     """Return what a block takes, with its form unless that is there already for what it comes after."""
     # line by line, as the lines were taken in: what takes so much fits in so much
-    return sum(map(count_lines, text.split("\n"))) + (0 if after else _FORM_TOKENS[name]) if text else 0
+    return counts.of(text) + (0 if after else _FORM_TOKENS[name]) if text else 0
 
 
 def _lines(name: str, budget: int, *, after: str = "") -> int:

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from react_mem.memory.language import shown_parts as shown
 from react_mem.memory.language.shown_parts import Span, joined
 
+_LINE_BREAK = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
 
 class Part(NamedTuple):
     """A stretch of a message.
@@ -37,12 +39,14 @@ def parts(text: str) -> list[Part]:
     >>> [part.text for part in parts("I love tea.\\n> I hate tea.\\nHe does not.") if part.shown]
     ['> I hate tea.\\n']
     """
+    if not shown.MARK.search(text):
+        return [Part(text, False)] if text else []
     left = _with_one_line_break(text)
     spans: list[Span] = []
     for find in shown.KINDS:
-        found = joined(find(left))
-        spans += found
-        left = _blanked(left, found)
+        if found := joined(find(left)):
+            spans += found
+            left = _blanked(left, found)
     return _cut(text, joined(spans))
 
 
@@ -62,7 +66,7 @@ def own_words_in(text: str) -> str:
 
 def _with_one_line_break(text: str) -> str:
     """Return a text with one kind of line break, every character in its place."""
-    return re.sub("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text.replace("\r\n", " \n"))
+    return _LINE_BREAK.sub("\n", text.replace("\r\n", " \n"))
 
 
 def _blanked(text: str, spans: list[Span]) -> str:

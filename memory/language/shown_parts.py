@@ -17,6 +17,10 @@ Span = tuple[int, int]
 """Start and end of a stretch of a text."""
 
 
+MARK = re.compile('[`@<>＞“”„«»‹›「」『』‘’"]|~~~|([-_=*—–─━－])\\1\\1')
+"""The marks of all kinds below: a text without any of them, as most are, shows nothing."""
+
+
 def joined(spans: Iterable[Span]) -> list[Span]:
     """Return spans in order, those that overlap as one.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 MAX_INDEXED_CHARS = 2_000
@@ -21,4 +20,4 @@ def normalise(text: str) -> str:
     False
     """
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"\s+", " ", folded).strip(" .!?;,…。！？")
+    return " ".join(folded.split()).strip(" .!?;,…。！？")

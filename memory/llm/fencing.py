@@ -24,6 +24,9 @@ _HIDDEN = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
+_PLAIN = re.compile("[\t\n\r -;=-Z\\\\-~\u00c0-\u024f\u1e00-\u1eff]*+")
+"""Texts in Latin letters, as most are, with nothing in them that hides, breaks a line or begins a mark."""
+
 _PICTURE = re.compile(
     "[©®‼⁉™ℹ〰〽㊗㊙Ⓜ▪▫▶◀\u2190-\u21ff\u2300-\u2328\u232b-\u23ff\u25fb-\u25fe"
     "\u2600-\u2767\u2776-\u27bf\u2934\u2935\u2b00-\u2bff\U0001f000-\U0001faff]"
@@ -58,6 +61,8 @@ def fence(text: str) -> str:
     >>> fence("< /memories> <|im_\u200bend|> ＜/s＞ [INST]")
     '‹ /memories› ‹|im_end|› ‹/s› ‹INST›'
     """
+    if _PLAIN.fullmatch(text):
+        return text
     text = _HIDDEN.sub(_seen, _BREAKS.sub(" ", text))
     return _SQUARE.sub(_square, _ANGLE.sub(_angle, text))
 

@@ -126,6 +126,18 @@ def count_lines(text: str) -> int:
     return count_tokens(text) + 1 if text else 0
 
 
+class LineTokens(dict[str, int]):
+    """Tokens of lines, each counted once. It is for one turn: a text that is forgotten is not to stay in a process."""
+
+    def __missing__(self, line: str) -> int:
+        self[line] = tokens = count_lines(line)
+        return tokens
+
+    def of(self, text: str) -> int:
+        """Return the tokens of a text, line by line."""
+        return sum(map(self.__getitem__, text.split("\n")))
+
+
 def _take(data: bytes, kinds: Sequence[tuple[int, bytes]]) -> tuple[int, bytes]:
     hundredths = 0
     for weight, chars in kinds:

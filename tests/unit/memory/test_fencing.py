@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from react_mem.memory.context import profile_lines, render_line, render_message
 from react_mem.memory.context.web_pages import render_pages
+from react_mem.memory.llm import fencing
 from react_mem.memory.llm.fencing import block, fence, flat, row
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.operations import ExistingMemory, TranscriptMessage
@@ -105,6 +107,14 @@ def test_nothing_survives_normalisation(text: str) -> None:
     assert not _MARKS.search(unicodedata.normalize("NFKC", fenced)), fenced
     assert fence(fenced) == fenced
     assert not {"\x0b", "\x1c", "\x85", "\u2028", "\u2029"} & set(fenced)
+
+
+def test_a_plain_text_has_nothing_to_fence() -> None:
+    plain = "".join(filter(fencing._PLAIN.fullmatch, map(chr, range(sys.maxunicode + 1))))
+    assert {*"azAZ09éạ, .?!:;-()\n"} <= {*plain}
+    for one in plain:
+        for pattern in (fencing._HIDDEN, fencing._BREAKS, fencing._ANGLE, fencing._SQUARE):
+            assert not pattern.search(f"{one}/INST{one}]>"), one
 
 
 @given(TEXTS, st.integers(1, 40))

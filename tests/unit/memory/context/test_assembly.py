@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
-from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out
+from react_mem.memory.context import Assembled, Frame, Section, Window, assemble, count_tokens, lay_out, lines, memories
 from react_mem.memory.llm.tokens import message_tokens
 from react_mem.memory.merging.transcript import message_record_id
 from react_mem.memory.model.chain import ChainEntry, ContextChain
@@ -141,6 +141,21 @@ def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
     assert "what it came to" in assembled.layout["retrieved"]
     _, assembled = context(thread(30), shown_as_summary, chain((0, 1)), dialog_turns=2)
     assert "what it came to" not in assembled.layout["retrieved"]
+
+
+def test_what_is_found_is_put_into_words_once_however_often_it_is_chosen_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def render_line(payload: Any, text: str, *args: Any, **kwargs: Any) -> str:
+        told.append(text)
+        return lines.render_line(payload, text, *args, **kwargs)
+
+    monkeypatch.setattr(memories, "render_line", render_line)
+    messages = thread(3)
+    repeated = found("question 1", MemoryScope.DIALOG, message_record_id("s", messages[2]), session_id="s", role="user")
+    _, assembled = context(messages, repeated, *facts(9))
+    assert sorted(told) == sorted(str(item.payload["text"]) for item in (repeated, *facts(9)))
+    assert len(assembled.memories.items) == 9
 
 
 def test_a_summary_of_what_the_prompt_shows_anyhow_is_not_shown() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from react_mem.memory.context.memories import render_found
+from react_mem.memory.context.memories import FoundMemory, render_found
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 
 SOURCES = {MemoryScope.SEMANTIC: "fact", MemoryScope.EPISODIC: "episode", MemoryScope.DIALOG: "message"}
@@ -14,7 +14,7 @@ RESULTS = [
 
 
 def shown(tokens: int, *favoured: str) -> list[str]:
-    return [item.id for item in render_found(RESULTS, tokens, favoured).items]
+    return [item.id for item in render_found(list(map(FoundMemory, RESULTS)), tokens, favoured).items]
 
 
 def test_they_come_first_and_two_at_a_time() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from react_mem.memory.language import shown_parts
@@ -47,3 +47,14 @@ def test_nothing_is_searched_for_fences_but_the_lines_that_have_marks() -> None:
     finally:
         shown_parts._FENCE = original
     assert searched == [(1_000_000, 1_000_006)]
+
+
+UNMARKED = st.text("-_=*~:. \n\t'aB1@", max_size=80) | st.lists(
+    st.sampled_from(["From: Ann\n", "To: Bo\n", "--", "~~", "\n", "I do. I do not.", "2026-01-02", "'"]), max_size=20
+).map("".join)
+
+
+@given(UNMARKED)
+def test_a_text_without_marks_shows_nothing_of_any_kind(text: str) -> None:
+    assume(not shown_parts.MARK.search(text))
+    assert not [span for find in shown_parts.KINDS for span in find(text)]
