@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.locomo.dataset import MULTI_HOP, Conversation
+from benchmarks.locomo.dataset import Conversation
 from benchmarks.locomo.metrics import ALL_AT
 from benchmarks.locomo.react_mem import ReactMem
 from react_mem.memory.model.arms import ALL_ARMS, Arm
@@ -27,7 +27,7 @@ WIDE = 100
 that a few questions find something else under the shipped weights than in the run itself."""
 
 ALL_EVIDENCE = 0.5
-MULTI_HOP_RECALL = 0.15
+SEVERAL_RECALL = 0.15
 """Objective: recall@10, and so much of all-evidence@10 and of the recall@10 of questions with several turns."""
 
 ARMS = tuple(arm for arm in Arm if arm in ALL_ARMS)
@@ -42,6 +42,7 @@ STARTS = 16
 """Places where the ascent begins, of which the best end counts: it ends on one of several hills. They are drawn from
 `STEPS`, and never the shipped weights, which know of the conversation that is held out."""
 
+_SEVERAL = f"recall@{ALL_AT}.several_turns"
 _BEHIND = 1e6
 _NOTHING = 1e9
 _EPSILON = 1e-9
@@ -58,7 +59,6 @@ class Candidates:
     Args:
         conversation: The owner of the memory.
         data_set: Where the conversation is from.
-        multi_hop: Whether several turns hold the answer.
         evidence: How many turns hold it, found or not.
         parts: What each arm contributed, a row a result, in the order of `ARMS`.
         right: Which results hold it.
@@ -67,7 +67,6 @@ class Candidates:
 
     conversation: str
     data_set: str
-    multi_hop: bool
     evidence: int
     parts: Sequence[Sequence[float]]
     right: Sequence[bool]
@@ -94,7 +93,6 @@ async def collect(
                 Candidates(
                     conversation=conversation.owner,
                     data_set=conversation.data_set,
-                    multi_hop=question.category == MULTI_HOP,
                     evidence=len(question.evidence),
                     parts=[[hit.item.arms.get(arm, 0.0) for arm in ARMS] for hit in hits],
                     right=[hit.turn_id in question.evidence for hit in hits],
@@ -139,7 +137,6 @@ class Pool:
         shape = (len(candidates), max(ALL_AT, *(len(found.parts) for found in candidates)))
         self.conversations = np.array([found.conversation for found in candidates])
         self._data_sets = np.array([found.data_set for found in candidates])
-        self._multi_hop = np.array([found.multi_hop for found in candidates])
         self._evidence = np.array([found.evidence for found in candidates])
         self._parts = np.zeros((*shape, len(ARMS)))
         self._right = np.zeros(shape, bool)
@@ -193,7 +190,7 @@ class Pool:
         """
         rows = {}
         for data_set in dict.fromkeys(self._data_sets):
-            metrics = _metrics(recall, self._data_sets == data_set, self._multi_hop)
+            metrics = _metrics(recall, self._data_sets == data_set, self._evidence > 1)
             rows[f"{name}.{data_set}"] = {metric: round(value, 4) for metric, value in metrics.items()}
         if len(rows) == 1:
             return {name: next(iter(rows.values()))}
@@ -205,20 +202,20 @@ class Pool:
         recall = self.recall(multipliers)
         parts = []
         for data_set in dict.fromkeys(self._data_sets[among]):
-            found = _metrics(recall, among & (self._data_sets == data_set), self._multi_hop)
-            several = found.get(f"recall@{ALL_AT}.{MULTI_HOP}", 0.0)
+            found = _metrics(recall, among & (self._data_sets == data_set), self._evidence > 1)
+            several = found.get(_SEVERAL, 0.0)
             whole = found[f"all_evidence@{ALL_AT}"]
-            parts.append(found[f"recall@{ALL_AT}"] + ALL_EVIDENCE * whole + MULTI_HOP_RECALL * several)
+            parts.append(found[f"recall@{ALL_AT}"] + ALL_EVIDENCE * whole + SEVERAL_RECALL * several)
         return fmean(parts)
 
 
-def _metrics(recall: Array, among: Array, multi_hop: Array) -> dict[str, float]:
+def _metrics(recall: Array, among: Array, several_turns: Array) -> dict[str, float]:
     found = {
         f"recall@{ALL_AT}": float(recall[among].mean()),
         f"all_evidence@{ALL_AT}": float((recall[among] == 1).mean()),
     }
-    if (several := among & multi_hop).any():
-        found[f"recall@{ALL_AT}.{MULTI_HOP}"] = float(recall[several].mean())
+    if (several := among & several_turns).any():
+        found[_SEVERAL] = float(recall[several].mean())
     return found
 
 

@@ -15,20 +15,19 @@ def question(
     wrong: dict[Arm, float],
     *,
     data_set: str = "set",
-    multi_hop: bool = False,
     evidence: int = 1,
+    found: int = 1,
     repeated: bool = False,
 ) -> Candidates:
-    """Return a question with one right result, behind `WRONG` others where they score the same."""
-    parts = [[found.get(arm, 0.0) for arm in ARMS] for found in [*[wrong] * WRONG, right]]
+    """Return a question with right results, one by default, behind `WRONG` others where they score the same."""
+    parts = [[result.get(arm, 0.0) for arm in ARMS] for result in [*[wrong] * WRONG, *[right] * found]]
     return Candidates(
         conversation=conversation,
         data_set=data_set,
-        multi_hop=multi_hop,
         evidence=evidence,
         parts=parts,
-        right=[False] * WRONG + [True],
-        behind=[False] * WRONG + [repeated],
+        right=[False] * WRONG + [True] * found,
+        behind=[False] * WRONG + [repeated] * found,
     )
 
 
@@ -65,17 +64,23 @@ def test_what_is_held_out_is_judged_by_weights_that_do_not_know_it() -> None:
 
 def test_a_data_set_counts_as_much_as_a_larger_one() -> None:
     large = [misled_by(Arm.TIME, f"large {number}", data_set="large") for number in range(3)]
-    small = needs(Arm.TIME, "small", data_set="small", multi_hop=True)
+    small = needs(Arm.TIME, "small", data_set="small", evidence=2, found=2)
     rows = study([*large, small])
     # it is worth a little more, because several turns hold its answer
-    assert rows["fitted.small"] == {"recall@10": 1.0, "all_evidence@10": 1.0, "recall@10.multi_hop": 1.0}
+    assert rows["fitted.small"] == {"recall@10": 1.0, "all_evidence@10": 1.0, "recall@10.several_turns": 1.0}
     assert rows["fitted.large"] == {"recall@10": 0.0, "all_evidence@10": 0.0}
-    assert rows["fitted"] == {"recall@10": 0.5, "all_evidence@10": 0.5, "recall@10.multi_hop": 1.0}
+    assert rows["fitted"] == {"recall@10": 0.5, "all_evidence@10": 0.5, "recall@10.several_turns": 1.0}
+
+
+def test_a_question_that_several_turns_answer_is_worth_more_whatever_its_kind() -> None:
+    one, several = misled_by(Arm.TIME, "a"), needs(Arm.TIME, "b", evidence=2, found=2)
+    rows = study([one, several])
+    assert rows["fitted"] == {"recall@10": 0.5, "all_evidence@10": 0.5, "recall@10.several_turns": 1.0}
 
 
 def test_evidence_that_nothing_proposed_is_missed_under_any_weights() -> None:
     rows = study([question(name, {Arm.LEXICAL: 2.0}, {}, evidence=2) for name in ("a", "b")])
-    assert rows["fitted"] == {"recall@10": 0.5, "all_evidence@10": 0.0}
+    assert rows["fitted"] == {"recall@10": 0.5, "all_evidence@10": 0.0, "recall@10.several_turns": 0.5}
 
 
 def test_what_repeats_something_better_stays_behind_it() -> None:
@@ -84,6 +89,6 @@ def test_what_repeats_something_better_stays_behind_it() -> None:
 
 
 def test_a_question_that_finds_nothing_is_counted() -> None:
-    nothing = Candidates("a", "set", multi_hop=False, evidence=1, parts=[], right=[], behind=[])
+    nothing = Candidates("a", "set", evidence=1, parts=[], right=[], behind=[])
     rows = study([nothing, question("b", {Arm.LEXICAL: 2.0}, {})])
     assert rows["shipped"]["recall@10"] == 0.5
