@@ -15,6 +15,15 @@ The metrics, each over all questions and as `recall@10.multi_hop` by category (a
 all of it there; `mrr`: 1 / the place of the first. What rides along with a result as its context counts as nothing but
 `context_tokens`: those of the prompt's block of memories, twenty results at the default budget.
 
+What is found is not yet in the prompt. `prompt_evidence` is how much of a question's evidence a line of the context
+stands for that is assembled for it, by its own text or by the answer or question that is shown with it, and
+`prompt_tokens` what all of it takes that was retrieved: ours reads what a turn reads by default, of peers all results
+come into a prompt of the same budget.
+
+Intervals are 95 % bootstrap intervals: `low.recall@10` and `high.recall@10` over questions, and
+`conversations.low.recall@10` and so on over conversations, which says more of data that nobody has seen: questions of
+one conversation stand and fall together. So for `all_evidence@10` and `prompt_evidence`, and by category.
+
 Every system is given the same embedding model. A text is embedded once a run, when the first of them asks for it, and
 no time contains it: `ingest_embedding_seconds` and `p50_with_embedding_ms` say what it would have cost each of them.
 Search is measured one question at a time. `peak_rss_bytes` is this process with the model loaded, without the database
@@ -74,6 +83,7 @@ _EXTRAS = {"bm25": "bench", "mem0": "mem0"}
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all_evidence@10", "mrr")
 ASKING = ("p50_ms", "p95_ms", "p50_with_embedding_ms", "p95_with_embedding_ms", "context_tokens")
+IN_THE_PROMPT = ("prompt_evidence", "prompt_tokens")
 WRITING = ("ingest_seconds", "ingest_embedding_seconds", "turns_per_s", "disk_bytes_per_memory", "peak_rss_bytes")
 ABLATED = ("recall@10", "all_evidence@10", "mrr", "p50_ms")
 BY_GROUP = "recall@10"
@@ -150,7 +160,7 @@ async def run(
         await embeddings.prepare(questions, stage("questions embedded", len(questions)))
         async with embedded_database(Path(folder) / "postgres") as server_url:
             setup = Setup(server_url, model.name, embeddings, model.dims)
-            steps = len(conversations) + number
+            steps = len(conversations) + 2 * number
             async with open_react_mem(setup) as memory:
                 rows[NAME] = await measure(memory, conversations, embeddings, stage(NAME, steps))
                 for name in peer_names:
@@ -198,6 +208,8 @@ def show(measured: Measured, about: str) -> None:
     """
     print_table(f"Evidence found: {about}", QUALITY, measured.systems)
     _print_groups(measured.systems)
+    _print_intervals(measured.systems[NAME])
+    print_table("In the prompt", IN_THE_PROMPT, measured.systems)
     print_table("Asking", ASKING, measured.systems)
     print_table("Writing", WRITING, measured.systems)
     if compared := measured.ours.get(ABLATIONS):
@@ -214,13 +226,17 @@ def show(measured: Measured, about: str) -> None:
         print_table("What that adds to recall@10: the mean in its 95 % interval", list(ends), rows)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(
+    argv: Sequence[str] | None = None, *, prog: str = "python -m benchmarks.locomo", about: str | None = __doc__
+) -> None:
     """Measure, print and write.
 
     Args:
         argv: The arguments; by default those of the process.
+        prog: The command.
+        about: What it says of itself when asked for help.
     """
-    parser = _parser()
+    parser = _parser(prog, about)
     arguments = parser.parse_args(argv)
     missing = {
         name: f"{name} is not installed: pip install 'react-mem[{_EXTRAS[name]}]'"
@@ -252,7 +268,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     number = sum(len(conversation.questions) for conversation in conversations)
     skipped = sum(conversation.skipped for conversation in conversations)
     show(measured, f"{number} questions about {turns:,} turns")
-    about = {
+    measured_on = {
         "data": [file.name for file in arguments.data],
         "conversations": len(conversations),
         "turns": turns,
@@ -261,7 +277,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         **{package: version(package) for name in names if (package := _PACKAGES.get(name))},
     }
     theirs = {name: measured.systems[name] for name in names}
-    write_json(arguments.json, measured.metrics, theirs, {**environment(), **about})
+    write_json(arguments.json, measured.metrics, theirs, {**environment(), **measured_on})
     if arguments.save_plots:
         for file in save_plots(arguments.json, arguments.save_plots):
             print(file)
@@ -275,12 +291,24 @@ def _print_groups(rows: Mapping[str, Mapping[str, float]]) -> None:
     print_table(f"{BY_GROUP} by category", list(rows), table)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.locomo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def _print_intervals(metrics: Mapping[str, float]) -> None:
+    """Print ours by category, with the ends of the intervals and with what comes into a prompt."""
+    columns = [
+        "questions",
+        *(f"{ends}{BY_GROUP}" for ends in ("", "low.", "high.", "conversations.low.", "conversations.high.")),
+        *IN_THE_PROMPT,
+    ]
+    rows = {
+        group: {column: value for column in columns if (value := metrics.get(f"{column}.{group}")) is not None}
+        for group in by_group(metrics, BY_GROUP)
+    }
+    print_table(f"{BY_GROUP} in its 95 % intervals, and the prompt: {NAME}", columns, {"": metrics, **rows})
+
+
+def _parser(prog: str, about: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--data", type=Path, action="append", required=True, help="a file in LoCoMo's layout, or a folder of them"
+        "--data", type=Path, action="append", required=True, help="a file in LoCoMo's or BEAM's layout, or a folder"
     )
     parser.add_argument("--json", type=Path, required=True, help="the file to write the numbers to")
     parser.add_argument(

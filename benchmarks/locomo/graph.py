@@ -8,16 +8,12 @@ import numpy as np
 
 from benchmarks.locomo.dataset import Conversation
 from benchmarks.locomo.embedding import SharedEmbeddings
-from benchmarks.locomo.metrics import Ranking, latency, quality, recall
+from benchmarks.locomo.metrics import Ranking, interval, latency, quality, recall
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.run import ask
 from react_mem.memory.model.arms import Arm
 
-RESAMPLES = 10_000
-"""Of the questions, with replacement: the ends of an interval are then stable to a tenth of a point."""
-
 _CUT = 10
-_SEED = 1
 _EVERYTHING = "all"
 
 
@@ -68,15 +64,3 @@ def differences(before: Sequence[Ranking], after: Sequence[Ranking]) -> dict[str
         low, mean, high = interval(gains[chosen])
         found |= {f"low.{group}": low, f"mean.{group}": mean, f"high.{group}": high}
     return found
-
-
-def interval(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, float, float]:
-    """Return the ends of the 95 % bootstrap interval of a mean, with the mean between them.
-
-    >>> interval(np.array([0.5, 0.5]))
-    (0.5, 0.5, 0.5)
-    """
-    chance = np.random.default_rng(_SEED)
-    means = [chance.choice(values, values.size).mean() for _ in range(RESAMPLES)]
-    low, high = np.percentile(means, [2.5, 97.5])
-    return round(float(low), 4), round(float(values.mean()), 4), round(float(high), 4)

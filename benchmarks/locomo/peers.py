@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -17,12 +18,13 @@ from langmem import create_search_memory_tool
 from benchmarks.locomo.databases import disk_bytes, new_database
 from benchmarks.locomo.dataset import Conversation
 from benchmarks.locomo.embedding import SharedEmbeddings
-from benchmarks.locomo.metrics import LIMIT
+from benchmarks.locomo.metrics import LIMIT, Prompt
+from benchmarks.locomo.prompt import prompt_of
 from benchmarks.locomo.system import Hit, Setup, as_item, spoken
 from react_mem.memory.model.interface import MemoryResultItem
 
 
-class Peer:
+class Peer(ABC):
     """Base of peers: it has the turns. Nothing is on disk unless a peer says so."""
 
     def __init__(self) -> None:
@@ -38,6 +40,14 @@ class Peer:
         """Return turns as results."""
         items = self._items[conversation.owner]
         return [Hit(id_, items[id_]) for id_ in turn_ids]
+
+    @abstractmethod
+    async def search(self, conversation: Conversation, question: str) -> Sequence[Hit]:
+        """Return the best results for a question."""
+
+    async def prompt(self, conversation: Conversation, question: str) -> Prompt:
+        """Return what of all results comes into a prompt like ours."""
+        return prompt_of(question, [hit.item for hit in await self.search(conversation, question)], str)
 
     async def disk_bytes(self) -> int | None:
         """Return what is on disk."""

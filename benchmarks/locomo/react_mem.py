@@ -11,11 +11,13 @@ from langgraph.store.base import BaseStore
 
 from benchmarks.locomo.databases import disk_bytes, new_database
 from benchmarks.locomo.dataset import Conversation, Session, Turn
-from benchmarks.locomo.metrics import LIMIT
+from benchmarks.locomo.metrics import LIMIT, Prompt
+from benchmarks.locomo.prompt import ASKED_IN, frame_of, prompt_of
 from benchmarks.locomo.system import Hit, Setup
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.merging.transcript import message_record_id
-from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.identity import Identity
+from react_mem.memory.model.interface import MemoryQuery, MemoryResults, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.opening import open_storage
 from react_mem.memory.retrieval.alike import note_alike
@@ -24,7 +26,6 @@ from react_mem.memory.store.postgres import MemoryStore
 
 NAME = "react_mem"
 AGENT = "benchmark"
-ASKED_IN = "another conversation"
 
 
 class ReactMem:
@@ -77,12 +78,25 @@ class ReactMem:
             agent_id=AGENT,
             scopes=[MemoryScope.DIALOG],
             query=question,
-            extra={"now": conversation.asked_at.isoformat()},
         )
-        found = await self._facade.read(query)
+        return [Hit(self._turn_ids.get(item.id, ""), item) for item in await self._read(query, conversation)]
+
+    async def prompt(self, conversation: Conversation, question: str) -> Prompt:
+        """Read all that a turn reads, by the defaults, and put its prompt together.
+
+        Raises:
+            RuntimeError: If part of the search failed.
+        """
+        query = frame_of(question).query(Identity(conversation.owner, ASKED_IN), AGENT)
+        found = await self.under(MemoryPolicy())._read(query, conversation)
+        return prompt_of(question, found, self._turn_ids.get)
+
+    async def _read(self, query: MemoryQuery, conversation: Conversation) -> MemoryResults:
+        now = {"now": conversation.asked_at.isoformat()}
+        found = await self._facade.read(query.model_copy(update={"extra": query.extra | now}))
         if self._database_url and found.missing:
             raise RuntimeError(f"the search was not whole: {found.missing}")
-        return [Hit(self._turn_ids.get(item.id, ""), item) for item in found]
+        return found
 
     async def disk_bytes(self) -> int | None:
         """Return the size of the memory's tables and indexes."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from benchmarks.locomo.dataset import Conversation, Question
 from benchmarks.locomo.embedding import SharedEmbeddings
 from benchmarks.locomo.memory_use import peak_rss_bytes, reset_peak
-from benchmarks.locomo.metrics import Ranking, latency, quality
+from benchmarks.locomo.metrics import Ranking, intervals, latency, quality
 from benchmarks.locomo.react_mem import ReactMem
 from benchmarks.locomo.system import Hit, System
 from react_mem.memory.context import count_tokens, render_memories
@@ -24,13 +25,13 @@ PROPOSING = frozenset([Arm.VECTOR, Arm.LEXICAL, Arm.TIME])
 async def measure(
     system: System, conversations: Sequence[Conversation], embeddings: SharedEmbeddings, progress: Progress
 ) -> dict[str, float]:
-    """Write all conversations, then ask all questions.
+    """Write all conversations, then ask all questions, and at last put the prompt of each together.
 
     Args:
         system: An empty memory.
         conversations: What to write and to ask.
         embeddings: The model it embeds with.
-        progress: Called for each conversation written and each question asked.
+        progress: Called for each conversation written, each question asked and each prompt.
 
     Returns:
         Its metrics.
@@ -50,7 +51,9 @@ async def measure(
     if (disk := await system.disk_bytes()) is not None:
         costs["disk_bytes_per_memory"] = round(disk / turns)
     rankings = await ask(system, conversations, embeddings, progress)
-    return {**quality(rankings), **costs, **latency(rankings), "peak_rss_bytes": peak_rss_bytes()}
+    costs |= {**latency(rankings), "peak_rss_bytes": peak_rss_bytes()}
+    rankings = await _with_prompts(system, conversations, rankings, progress)
+    return {**quality(rankings), **intervals(rankings), **costs}
 
 
 async def ask(
@@ -117,6 +120,17 @@ def asked(conversations: Sequence[Conversation]) -> list[str]:
     return list(dict.fromkeys(question.text for c in conversations for question in c.questions))
 
 
+async def _with_prompts(
+    system: System, conversations: Sequence[Conversation], rankings: Sequence[Ranking], progress: Progress
+) -> list[Ranking]:
+    asked_of = [(conversation, question) for conversation in conversations for question in conversation.questions]
+    found = []
+    for ranking, (conversation, question) in zip(rankings, asked_of, strict=True):
+        found.append(replace(ranking, prompt=await system.prompt(conversation, question.text)))
+        progress()
+    return found
+
+
 async def _ask(
     system: System,
     conversation: Conversation,
@@ -131,6 +145,7 @@ async def _ask(
         found=[hit.turn_id for hit in hits],
         evidence=question.evidence,
         groups=groups,
+        conversation=conversation.owner,
         context_tokens=_context_tokens(hits),
         milliseconds=1000 * seconds,
         embedding_milliseconds=1000 * (embeddings.charged - charged),

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from benchmarks.locomo.dataset import Conversation, Session, Turn
 from benchmarks.locomo.embedding import SharedEmbeddings
+from benchmarks.locomo.metrics import Prompt
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 
 
@@ -33,6 +34,9 @@ class System(Protocol):
 
     async def search(self, conversation: Conversation, question: str) -> Sequence[Hit]:
         """Return the `LIMIT` best results for a question to this owner's memory, the best first."""
+
+    async def prompt(self, conversation: Conversation, question: str) -> Prompt:
+        """Return what of this owner's memory comes into the prompt that a question is asked with."""
 
     async def disk_bytes(self) -> int | None:
         """Return what is on disk once everything is written; None where nothing is."""

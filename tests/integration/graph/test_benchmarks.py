@@ -25,7 +25,7 @@ def test_reads_and_writes_of_a_small_memory(tmp_path: Path, capsys: pytest.Captu
 
 
 def ranking(found: list[str], group: str) -> Ranking:
-    return Ranking(found, frozenset({"right"}), (group,), 0, 0.0, 0.0)
+    return Ranking(found, frozenset({"right"}), (group,), "owner", 0, 0.0, 0.0)
 
 
 def test_a_difference_is_taken_question_by_question() -> None:

@@ -106,7 +106,7 @@ def test_a_file_that_is_no_data_set_is_refused(text: str, message: str, tmp_path
 
 
 def ranking(found: list[str], evidence: set[str], group: str, milliseconds: float = 1.0) -> Ranking:
-    return Ranking(found, frozenset(evidence), (group,), 100, milliseconds, 10.0)
+    return Ranking(found, frozenset(evidence), (group,), "owner", 100, milliseconds, 10.0)
 
 
 def test_recall_counts_evidence_and_a_result_that_is_no_turn_takes_a_place() -> None:

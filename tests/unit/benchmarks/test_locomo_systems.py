@@ -75,7 +75,7 @@ async def test_a_run_counts_what_was_found(
 ) -> None:
     steps: list[None] = []
     metrics = await measure(system, conversations, embeddings, lambda: steps.append(None))
-    assert len(steps) == 2 + 4
+    assert len(steps) == 2 + 4 + 4
     assert (metrics["recall@5"], metrics["all_evidence@10"], metrics["questions"]) == (1.0, 1.0, 4)
     assert metrics["questions.multi_hop"] == 2
     assert metrics["context_tokens"] > 20
