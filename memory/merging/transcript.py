@@ -10,6 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.merging.thoughts import THOUGHTS, called, thought_before, thoughts_in
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
@@ -33,7 +34,8 @@ _MAX_NAMED = 3
 def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, agent_id: str) -> list[Message]:
     """Return the messages of a conversation as records.
 
-    Tool results and the calls that led to them belong to the steps of the turn, not to the dialogue, and are left out.
+    Tool results belong to the steps of the turn, not to the dialogue, and are left out; the calls, and what was thought
+    before and between them, are kept with the answer they led to.
 
     Args:
         messages: Messages with ids, in order. One of an older conversation may tell when it was said, in
@@ -48,11 +50,13 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
     at = now()
     records: list[Message] = []
     heard: set[Origin] = set()
+    behind: list[AIMessage] = []
     for place, message in enumerate(messages, start=first):
         if isinstance(message, HumanMessage):
-            heard = set()
+            heard, behind = set(), []
         if isinstance(message, AIMessage):
             heard.update(origin_of_result(call["name"]) for call in message.tool_calls)
+            behind.append(message)
         text = _words_of(message)
         if not text or not (role := _role(message)):
             continue
@@ -66,7 +70,10 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
             created_at=at if _wrong_time(message, at) else _said_at(message) or at,
             session_id=session_id,
             agent_id=agent_id,
+            tool_calls=called(behind),
+            thinking=thoughts_in(behind),
         )
+        behind = []
         records.append(vouched(record, heard))
     return records
 
@@ -143,7 +150,8 @@ def _words_of(message: BaseMessage) -> str:
 
     A message that has no record, since it has no words, is a part of the thread all the same.
     """
-    return _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
+    text = _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
+    return text.removeprefix(thought_before(text)).strip() if isinstance(message, AIMessage) else text
 
 
 def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> str:
@@ -155,7 +163,8 @@ def _joined(message: BaseMessage, named: Callable[[Mapping[str, Any]], str]) -> 
     """
     if isinstance(message.content, str):
         return message.content.strip()
-    parts = [b if isinstance(b, str) else str(b.get("text") or named(b)) for b in message.content]
+    said = (b for b in message.content if isinstance(b, str) or b.get("type") not in THOUGHTS)
+    parts = [b if isinstance(b, str) else str(b.get("text") or named(b)) for b in said]
     return " ".join(part.strip() for part in parts if part.strip())
 
 
@@ -175,9 +184,12 @@ def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
     """Return the content without binary data, which stays in the thread's checkpoints."""
     if isinstance(message.content, str):
         preamble = _preamble(message)
-        return message.content.removeprefix(preamble).lstrip() if preamble else message.content
+        text = message.content.removeprefix(preamble).lstrip() if preamble else message.content
+        thought = thought_before(text) if isinstance(message, AIMessage) else ""
+        return text.removeprefix(thought).lstrip() if thought else text
     blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
-    return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in blocks]
+    said = (block for block in blocks if block.get("type") not in THOUGHTS)
+    return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in said]
 
 
 def _medium(block: Mapping[str, Any]) -> str:

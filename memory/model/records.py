@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, model_validator
 
@@ -78,12 +78,15 @@ class Record(BaseModel, extra="forbid", frozen=True):
     importance: float = Field(0.5, ge=0, le=1)
     alike: dict[str, float] = Field(default_factory=dict)
 
+    RARE: ClassVar[tuple[str, ...]] = ("alike",)
+    """Fields that few records have anything in: an empty one is not stored."""
+
     def to_value(self) -> dict[str, Any]:
         """Return the record as the JSON object that the store keeps."""
         value = self.model_dump(mode="json")
-        if not self.alike:
-            # few have any
-            del value["alike"]
+        for name in self.RARE:
+            if not value[name]:
+                del value[name]
         return value
 
     @classmethod
@@ -109,6 +112,20 @@ def imported(part: Mapping[str, Any]) -> dict[str, Any]:
 Role = Literal["user", "assistant", "system", "tool", "agent", "observer"]
 
 
+class CalledTool(BaseModel, extra="forbid", frozen=True):
+    """Call of a tool that led to an answer.
+
+    Args:
+        name: The tool.
+        arguments: What it was called with, as JSON; cut where it is long.
+        id: The call's id in the thread, where its result is.
+    """
+
+    name: str
+    arguments: str = ""
+    id: str = ""
+
+
 class Message(Record):
     """One message of a conversation; `text` is cut for the index, `content` is whole.
 
@@ -117,7 +134,12 @@ class Message(Record):
             index only: never shown to the model or the user as something said.
         after: The record of the message before it in the thread: the branches of a conversation follow from it
             (`memory.branches`). Empty where nobody noted it.
+        tool_calls: Of an answer, the calls that led to it. For who reads the record: never indexed, nor in a prompt.
+        thinking: Of an answer, what the agent thought before it. For that agent alone, as `said_to` has it, and for the
+            owner: never indexed, nor in a prompt.
     """
+
+    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "tool_calls", "thinking")
 
     kind: Literal["message"] = "message"
     role: Role
@@ -126,6 +148,8 @@ class Message(Record):
     turn: int = Field(ge=0, description="Its place in the conversation, from 0.")
     keywords: str = ""
     after: str = ""
+    tool_calls: tuple[CalledTool, ...] = ()
+    thinking: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -134,6 +158,17 @@ class Message(Record):
         if not isinstance(data, dict) or "origin" in data:
             return data
         return {**data, "origin": origin_of_role(data.get("role"))}
+
+
+def said_to(value: dict[str, Any], agent_id: str) -> dict[str, Any]:
+    """Return a record, given as JSON, as an agent may read it: without what another one thought.
+
+    >>> said_to({"agent_id": "a", "thinking": "Hm."}, "b"), said_to({"agent_id": "a", "thinking": "Hm."}, "a")
+    ({'agent_id': 'a'}, {'agent_id': 'a', 'thinking': 'Hm.'})
+    """
+    if "thinking" not in value or value.get("agent_id") == agent_id:
+        return value
+    return {name: part for name, part in value.items() if name != "thinking"}
 
 
 _ORIGINS = {"user": Origin.USER, "tool": Origin.TOOL, "system": Origin.IMPORT}

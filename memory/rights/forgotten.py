@@ -16,7 +16,7 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.model.changes import Change
 from react_mem.memory.model.namespaces import meta_namespace
 from react_mem.memory.model.records import Message, record_id
-from react_mem.memory.rights.saying import Sayings, texts_in
+from react_mem.memory.rights.saying import Sayings, led_without, texts_in
 
 FORGETTING = frozenset({"forget", "forget_said"})
 """The tools that forget. Their artifact is what they forgot, which no model is shown and memory never keeps."""
@@ -95,10 +95,18 @@ class TurnUnsaid:
             said = record.content if isinstance(record.content, str) else record.text
             left = self._sayings.without(said, by_user=record.role == "user")
             if left == said:
-                kept.append(record)
+                kept.append(self._led(record))
             elif left or record.role == "user":
-                kept.append(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]}))
+                kept.append(self._led(record.model_copy(update={"content": left, "text": left[:MAX_INDEXED_CHARS]})))
         return kept
+
+    def _led(self, record: Message) -> Message:
+        """Return a message without the calls and the thinking that are about what was forgotten, or forgot it."""
+        if self._sayings is None or not (record.tool_calls or record.thinking):
+            return record
+        calls = [call for call in record.tool_calls if call.name not in FORGETTING]
+        told = record.model_copy(update={"tool_calls": tuple(calls)})
+        return told.model_validate({**told.to_value(), **led_without(told.to_value(), self._sayings.hint)})
 
     def steps(self, steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """Return the steps of the turn that do not name what was forgotten."""

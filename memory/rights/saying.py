@@ -248,6 +248,26 @@ def texts_in(value: Any) -> Iterator[str]:
             yield from texts_in(part)
 
 
+def led_without(value: Mapping[str, Any], hint: Callable[[str], bool]) -> dict[str, Any]:
+    """Return what led to a message, as far as it changes where what is about something is left out.
+
+    Args:
+        value: The message, as JSON.
+        hint: Returns whether a sentence is about it.
+
+    Returns:
+        The calls that are not about it, and no thinking where any of it is; nothing of what stays as it is.
+    """
+    changed: dict[str, Any] = {}
+    calls = value.get("tool_calls") or ()
+    kept = [call for call in calls if not any(map(hint, texts_in(call)))]
+    if len(kept) < len(calls):
+        changed["tool_calls"] = kept
+    if any(map(hint, sentences(str(value.get("thinking") or "")))):
+        changed["thinking"] = ""
+    return changed
+
+
 def _target(text: str, others: Iterable[str]) -> _Sought:
     content = tuple(dict.fromkeys(content_words(text)))
     return _Sought(

@@ -13,8 +13,8 @@ from react_mem.memory.language.statements import sentences
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.model.kinds import EPISODE, FACT, MESSAGE, PENDING, SUMMARY, WhenUnsaid, kind_of
 from react_mem.memory.model.namespaces import ABANDONED
-from react_mem.memory.model.records import Fact
-from react_mem.memory.rights.saying import Sayings, contains, same, texts_in
+from react_mem.memory.model.records import Fact, Message
+from react_mem.memory.rights.saying import Sayings, contains, led_without, same, texts_in
 
 Value = dict[str, Any]
 
@@ -91,7 +91,8 @@ class Unsaid:
         if MESSAGE.matches(item.value):
             text = whole_text(item.value)
             by_user = item.value.get("role") == "user"
-            return self._sayings.without(text, by_user=by_user) != text
+            led = led_without(item.value, self._sayings.hint)
+            return bool(led) or self._sayings.without(text, by_user=by_user) != text
         if PENDING.matches(item.value):
             return self._sayings.tell(str(item.value.get("text") or ""))
         if FACT.matches(item.value) and self._sayings.tell(str(item.value.get("text") or "")):
@@ -145,13 +146,14 @@ class Unsaid:
         left = self._left.get(item.key)
         if left is None:
             left = self._said(item)
-        changed: Value = {}
+        changed: Value = led_without(item.value, self._sayings.hint)
         if left != whole_text(item.value):
-            # what is not text, such as an image, has no words to keep
-            changed = {"content": left, "text": left[:MAX_INDEXED_CHARS], "keywords": ""}
+            # what is not text, such as an image, has no words to keep; what was thought may say it in others
+            changed |= {"content": left, "text": left[:MAX_INDEXED_CHARS], "keywords": "", "thinking": ""}
         elif any(map(self._sayings.hint, [str(item.value.get("keywords") or "")])):
-            changed = {"keywords": ""}
-        return {**item.value, **changed} if changed else item.value
+            changed |= {"keywords": ""}
+        after = {**item.value, **changed} if changed else item.value
+        return {name: part for name, part in after.items() if part or name not in Message.RARE} if changed else after
 
     def _fact(self, item: Item) -> Value:
         value = item.value

@@ -20,7 +20,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, Memo
 from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, PENDING, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Message, Record, Summary, now
+from react_mem.memory.model.records import Message, Record, Summary, now, said_to
 from react_mem.memory.scopes.scope import SPARE, ScopeStore
 from react_mem.memory.store.owned import everything
 
@@ -107,7 +107,8 @@ class DialogMemoryStore(ScopeStore):
         """Return what the caller does not have already: what was just said elsewhere, then what was found; last the
         chain of this conversation, which counts as none of the memories.
         """
-        memories = self._memories(answers[0], answers[1], query) if self._policy.recall.dialog else []
+        found = self._memories(answers[0], answers[1], query) if self._policy.recall.dialog else []
+        memories = [_for_agent(result, query.agent_id) for result in found]
         chain = answers[-1] if self._policy.summaries.enabled else None
         return memories if chain is None else [*memories, self.shown(chain)]
 
@@ -122,7 +123,9 @@ class DialogMemoryStore(ScopeStore):
         unread = [item for item in fresh if item.value["text"] and ids.isdisjoint(item.value["source_ids"])]
         return [self.shown(one) for one in [*unread, *known][: self._policy.recall.max_memories]]
 
-    async def get_context(self, user_id: str, session_id: str, limit_turns: int = 20) -> DialogContext:
+    async def get_context(
+        self, user_id: str, session_id: str, limit_turns: int = 20, *, agent_id: str = ""
+    ) -> DialogContext:
         """Return the latest turns of a conversation and its summary.
 
         It reads the whole conversation, since no store is asked to return messages in their order.
@@ -131,12 +134,13 @@ class DialogMemoryStore(ScopeStore):
             user_id: The owner.
             session_id: The conversation.
             limit_turns: How many turns; a turn is what the user said and the answers to it.
+            agent_id: The agent that asks: what it thought is among it, and nothing that another one did.
         """
         messages: list[Message] = []
         summaries: list[Summary] = []
         for value in await self.every(user_id, session_id=session_id):
             if MESSAGE.matches(value):
-                messages.append(Message.from_value(value))
+                messages.append(Message.from_value(said_to(value, agent_id)))
             elif SUMMARY.matches(value) and not value.get("chain"):
                 summaries.append(Summary.from_value(value))
         messages.sort(key=lambda message: (message.turn, message.created_at))
@@ -232,3 +236,8 @@ class DialogMemoryStore(ScopeStore):
             agent_id=agent_id,
             source_ids=tuple(source_ids),
         )
+
+
+def _for_agent(result: MemoryResultItem, agent_id: str) -> MemoryResultItem:
+    payload = said_to(result.payload, agent_id)
+    return result if payload is result.payload else result.model_copy(update={"payload": payload})

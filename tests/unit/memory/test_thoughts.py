@@ -1,0 +1,223 @@
+"""Tool calls and thinking of messages: kept with the answer they led to, for those whom they concern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, tzinfo
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.context.memories import render_memories
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.index.entries import entries, whole_text
+from react_mem.memory.merging.transcript import is_said, to_records
+from react_mem.memory.model.interface import MemoryQuery, MemoryScope
+from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.operations import ExistingMemory, Extraction, TranscriptMessage
+from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.model.records import Message
+from react_mem.memory.rights.forgetting import forget_said
+from react_mem.memory.write.turns import Turns
+
+SECRET = "Perhaps this is about the bluebird."
+
+
+class Shown:
+    """An extractor that notes what it is shown."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        zone: tzinfo = UTC,
+    ) -> Extraction:
+        self.texts += [message.text for message in messages]
+        return Extraction(summary="They asked how warm it is.")
+
+
+def call(tool: str, id_: str = "c1", **arguments: Any) -> dict[str, Any]:
+    return {"name": tool, "args": arguments, "id": id_, "type": "tool_call"}
+
+
+def asked_and_answered(*, thought: str = SECRET, **arguments: Any) -> list[BaseMessage]:
+    return [
+        HumanMessage("How warm is it in Huế?", id="q"),
+        AIMessage("", id="c", tool_calls=[call("weather", **(arguments or {"city": "Huế"}))]),
+        ToolMessage("31 degrees", tool_call_id="c1", id="r"),
+        AIMessage([{"type": "thinking", "thinking": thought}, {"type": "text", "text": "It is 31 degrees."}], id="a"),
+    ]
+
+
+def recorded(*thread: BaseMessage) -> list[Message]:
+    return to_records(thread, first=0, session_id="s", agent_id="a")
+
+
+def turns(store: InMemoryStore, agent: str, shown: Shown | None = None) -> Turns:
+    policy = MemoryPolicy.model_validate({"extraction": {"mode": "background"}})
+    return Turns(MemoryFacade(store, policy), shown or Shown(), "ann", f"of {agent}", agent)
+
+
+def reading(agent: str, question: str | None = "How warm is it in Huế?") -> MemoryQuery:
+    return MemoryQuery(user_id="ann", session_id="another", agent_id=agent, scopes=[MemoryScope.DIALOG], query=question)
+
+
+def test_the_calls_of_a_turn_hang_on_the_answer_they_led_to() -> None:
+    again = [HumanMessage("Thanks", id="q2"), AIMessage("You are welcome.", id="a2")]
+    question, answer, thanks, welcome = recorded(*asked_and_answered(), *again)
+    [called] = answer.tool_calls
+    assert (called.name, called.arguments, called.id) == ("weather", '{"city": "Huế"}', "c1")
+    assert answer.thinking == SECRET
+    assert answer.content == [{"type": "text", "text": "It is 31 degrees."}]
+    for other in (question, thanks, welcome):
+        assert not other.tool_calls
+        assert not other.thinking
+
+
+def test_a_record_without_them_is_stored_without_a_byte_for_them() -> None:
+    question, answer = (record.to_value() for record in recorded(*asked_and_answered()))
+    assert {"tool_calls", "thinking"}.isdisjoint(question)
+    assert {"tool_calls", "thinking"} <= answer.keys()
+    assert Message.from_value(answer).to_value() == answer
+    assert Message.from_value(question).to_value() == question
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        AIMessage("Hello.", id="a", additional_kwargs={"reasoning_content": "Hm."}),
+        AIMessage("Hello.", id="a", additional_kwargs={"thought": "Hm."}),
+        AIMessage("<think>Hm.</think>\n\nHello.", id="a"),
+        AIMessage([{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hello."}], id="a"),
+        AIMessage(
+            [
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "x"},
+                {"type": "text", "text": "Hello."},
+            ],
+            id="a",
+            additional_kwargs={"reasoning_content": "Hm."},
+        ),
+        AIMessage(
+            [{"type": "reasoning_content", "reasoning_content": {"text": "Hm.", "signature": "x"}}, "Hello."], id="a"
+        ),
+    ],
+)
+def test_thinking_is_told_from_what_is_said_in_the_forms_of_the_providers(answer: AIMessage) -> None:
+    [record] = recorded(answer)
+    assert record.thinking == "Hm."
+    assert record.text == whole_text(record.to_value()) == "Hello."
+
+
+def test_who_only_thinks_says_nothing_and_what_a_user_says_is_no_thinking() -> None:
+    assert not is_said(AIMessage("<think>Hm", id="a"))
+    assert not is_said(AIMessage([{"type": "thinking", "thinking": "Hm."}], id="a"))
+    [record] = recorded(HumanMessage("<think>What is this tag?</think>", id="q"))
+    assert record.text == record.content == "<think>What is this tag?</think>"
+
+
+def test_both_are_bounded() -> None:
+    [_, answer] = recorded(*asked_and_answered(thought="so " * 9_000 + "done", city="x" * 9_000))
+    assert len(answer.tool_calls[0].arguments) == 2_000
+    assert len(answer.thinking) == 4_000
+    assert answer.thinking.endswith("so done")
+    many = [AIMessage("", id=f"c{n}", tool_calls=[call("look", f"c{n}")]) for n in range(30)]
+    [answer] = recorded(*many, AIMessage("Done.", id="a"))
+    assert [called.id for called in answer.tool_calls] == [f"c{n}" for n in range(10, 30)]
+
+
+def test_neither_is_indexed() -> None:
+    [_, answer] = recorded(*asked_and_answered())
+    value = answer.to_value()
+    [entry] = entries("text", whole_text(value), value)
+    assert {"bluebird", "weather"}.isdisjoint(entry.terms)
+
+
+@pytest.mark.parametrize("question", ["How warm is it in Huế?", None])
+async def test_an_agent_reads_what_it_thought_itself_and_no_other(question: str | None) -> None:
+    store = InMemoryStore()
+    one = turns(store, "a")
+    await one.close(asked_and_answered(), None)
+    await one.extract()
+    for agent, thought in (("a", SECRET), ("b", None)):
+        results = await one.memory.read(reading(agent, question))
+        [answer] = [item.payload for item in results if item.payload.get("role") == "assistant"]
+        assert answer.get("thinking") == thought
+        assert answer["tool_calls"][0]["name"] == "weather"
+        assert "bluebird" not in render_memories(results, 1_500).text
+        known = one.memory.last_known(reading(agent, question))
+        assert known is not None
+        assert [item.payload.get("thinking") for item in known if "thinking" in item.payload] == [SECRET] * (
+            thought is not None
+        )
+        context = await one.memory.dialog.get_context("ann", "of a", agent_id=agent)
+        assert context.messages[-1].thinking == (thought or "")
+    assert (await one.memory.dialog.get_context("ann", "of a")).messages[-1].thinking == ""
+
+
+async def test_no_model_is_shown_it_behind_the_turn() -> None:
+    store, shown = InMemoryStore(), Shown()
+    one = turns(store, "a", shown)
+    await one.close(asked_and_answered(), None)
+    await one.extract()
+    assert any("31 degrees" in text for text in shown.texts)
+    assert "bluebird" not in " ".join(shown.texts)
+    summaries = await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), filter={"kind": "summary"}, limit=9)
+    assert summaries
+    assert "bluebird" not in str([item.value for item in summaries])
+
+
+async def test_the_owners_export_has_it_and_it_comes_back() -> None:
+    store = InMemoryStore()
+    one = turns(store, "a")
+    await one.close(asked_and_answered(), None)
+    lines = [line async for line in one.memory.export_user("ann")]
+    assert SECRET in "".join(lines)
+    other = MemoryFacade(InMemoryStore())
+    await other.import_user("bob", lines)
+    context = await other.dialog.get_context("bob", "of a", agent_id="a")
+    assert context.messages[-1].thinking == SECRET
+
+
+async def test_what_is_forgotten_is_forgotten_there_too() -> None:
+    store = InMemoryStore()
+    one = turns(store, "a")
+    about = "I'm allergic to penicillin"
+    thread = [
+        HumanMessage(f"I live in Huế. {about}.", id="q"),
+        AIMessage(
+            "", id="c", tool_calls=[call("look_up", what="penicillin allergy"), call("weather", "c2", city="Huế")]
+        ),
+        AIMessage("<think>An allergy to penicillin, then.</think>All right.", id="a"),
+    ]
+    await one.close(thread, None)
+    done = await forget_said(store, "ann", about)
+    assert done.receipt.messages == 1
+    assert done.receipt.problems == ()
+    left = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=9)]
+    assert "penicillin" not in str(left)
+    [answer] = [value for value in left if value["role"] == "assistant"]
+    assert [called["name"] for called in answer["tool_calls"]] == ["weather"]
+    assert "thinking" not in answer
+
+
+async def test_what_the_agent_forgets_in_a_turn_does_not_come_back_with_its_calls() -> None:
+    store = InMemoryStore()
+    one = turns(store, "a")
+    forgets = call("forget", what="I live in Huế")
+    thread = [
+        HumanMessage("Forget that I live in Huế. I like tea.", id="q"),
+        AIMessage("<think>They no longer live in Huế?</think>", id="c", tool_calls=[forgets]),
+        ToolMessage("done", name="forget", tool_call_id="c1", id="r", artifact=["I live in Huế"]),
+        AIMessage("Done.", id="a"),
+    ]
+    await one.close(thread, None)
+    left = [item.value for item in await store.asearch(scope_namespace("ann", MemoryScope.DIALOG), limit=9)]
+    assert "Huế" not in str(left)
+    assert all({"tool_calls", "thinking"}.isdisjoint(value) for value in left)
