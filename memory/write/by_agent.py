@@ -96,7 +96,7 @@ class ToolMemory:
         said = await asyncio.to_thread(support, text, heard.own, heard.assistant, heard.tainted)
         if said is None:
             return None
-        known = await related_facts(self.memory.store, self.user_id, replaces) if replaces.strip() else []
+        known = await related_facts(self.memory.store, self.user_id, [replaces]) if replaces.strip() else []
         replaced = meant_facts(replaces, known) if known else []
         if replaces.strip() and not replaced:
             return Unclear(tuple(known))
@@ -148,7 +148,7 @@ class ToolMemory:
             A receipt and the texts that are forgotten; which fact may be meant, where that is not clear; None where
             something else than the user may have asked for it.
         """
-        known = await related_facts(self.memory.store, self.user_id, what)
+        known = await related_facts(self.memory.store, self.user_id, [what])
         meant = meant_facts(what, known)
         if not meant:
             return Unclear(tuple(known))

@@ -54,7 +54,7 @@ async def draw(session: Session, due: Sequence[PendingTurn], worker: str) -> Tur
         if session.extractor is None:
             return replace(await keep_verbatim(session, due, messages, worker), chain=chain)
         try:
-            said = " ".join(message.text for message in messages if message.role == "user")
+            said = [message.text for message in messages if message.role == "user"]
             related = await related_facts(session.memory.store, session.user_id, said)
             shown = await _shown(session, due, messages)
             transcript = transcript_of(shown, {message.id for message in messages})

@@ -89,7 +89,7 @@ async def test_an_extraction_is_shown_what_is_over_by_its_own_dates_and_not_what
     await tell(memory.store, "I lived in Paris until 2019", valid_to=datetime(2019, 12, 31, tzinfo=UTC))
     later = SAID + timedelta(hours=1)
     await tell(memory.store, "I am tired of Paris", at=later, relation="changes", target_id=fact_id("user", TEA))
-    shown = await related_facts(memory.store, "ann", "I lived in Paris once")
+    shown = await related_facts(memory.store, "ann", ["I lived in Paris once"])
     texts = {fact.text for fact in shown}
     assert {PARIS, "I lived in Paris until 2019"} <= texts
     assert TEA not in texts
