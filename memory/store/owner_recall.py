@@ -28,7 +28,7 @@ from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.reading import items_of, rows_of, undecoded
+from react_mem.memory.store.reading import items_of, rows_of, text_array
 from react_mem.memory.store.search_arms import arm_by_arm
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -45,8 +45,9 @@ _RECORDS: LiteralString = """
         SELECT v.prefix, v.key FROM store_vectors v WHERE v.owner = %(owner)s AND v.revision > %(revision)s
     )
     SELECT s.prefix, s.key, s.created_at, s.updated_at, (s.prefix, s.key) IN (SELECT * FROM changed) AS changed,
-        CASE WHEN s.expires_at <= now() THEN NULL WHEN wanted.whole THEN s.value
-            ELSE jsonb_build_object('id', s.key, 'role', s.value -> 'role', 'text', s.value -> 'text') END AS value,
+        CASE WHEN s.expires_at <= now() THEN NULL WHEN wanted.whole THEN s.value::text
+            ELSE jsonb_build_object('id', s.key, 'role', s.value -> 'role', 'text', s.value -> 'text')::text
+        END AS value,
         wanted.whole
     FROM unnest(%(prefixes)s::text[], %(keys)s::text[], %(whole)s::boolean[]) AS wanted (prefix, key, whole)
     JOIN store s ON s.owner = %(owner)s AND s.prefix = wanted.prefix AND s.key = wanted.key
@@ -216,8 +217,5 @@ class OwnerRecall:
 
 async def _read_records(conn: AsyncConnection[DictRow], known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:
     prefixes, keys, whole = zip(*wanted, strict=True)
-    parameters = {"owner": known.owner, "revision": known.revision}
-    cursor = await undecoded(conn).execute(
-        _RECORDS, parameters | {"prefixes": list(prefixes), "keys": list(keys), "whole": list(whole)}
-    )
-    return await rows_of(cursor)
+    arrays = {"prefixes": text_array(prefixes), "keys": text_array(keys), "whole": text_array(map(str, whole))}
+    return await rows_of(await conn.execute(_RECORDS, {"owner": known.owner, "revision": known.revision, **arrays}))

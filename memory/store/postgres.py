@@ -266,8 +266,8 @@ class MemoryStore(LanedStore):
         return known
 
     async def _at_hand(self, owners: Iterable[str]) -> Known:
-        loaded = await asyncio.gather(*(self.owners.load(owner) for owner in sorted(owners)))
-        return {each.owner: each for each in loaded}
+        # mostly one, which is at hand
+        return {owner: await self.owners.load(owner) for owner in sorted(owners)}
 
     async def amake_up_vectors(self, namespace: tuple[str, ...] = ()) -> int:
         """Make the vectors that texts lack because the embedder failed when they were stored.

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, LiteralString, TypeVar
 
 from langgraph.store.base import GetOp, Item, Result, SearchItem, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
-from psycopg.abc import Buffer
-from psycopg.adapt import Loader
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
@@ -32,16 +30,16 @@ _ROWS_AT_ONCE = 200
 """Rows taken from a result before others have their turn: a millisecond."""
 
 _DECODED_AT_ONCE = 100_000
-"""Bytes of JSON that are decoded on the event loop: a millisecond."""
+"""Characters of JSON that are decoded on the event loop: a millisecond."""
 
 _GET = """
-    SELECT wanted.place, s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes
-    FROM unnest(%s::int[], %s::text[], %s::text[], %s::text[]) AS wanted (place, owner, prefix, key)
+    SELECT wanted.place, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes
+    FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS wanted (owner, prefix, key, place)
     JOIN store s ON s.owner = wanted.owner AND s.prefix = wanted.prefix AND s.key = wanted.key
     WHERE s.owner = ANY(%s::text[]) AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
 """
 _PAGE = """
-    SELECT s.prefix, s.key, s.value, s.created_at, s.updated_at FROM store s
+    SELECT s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at FROM store s
     WHERE s.owner = %s AND starts_with(s.prefix, %s) AND (s.prefix, s.key) > (%s, %s)
         AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
     ORDER BY s.prefix, s.key LIMIT %s
@@ -128,7 +126,7 @@ class Reader:
         statements = len(beside) + bool(gets) + bool(targets) + len(reads.lists)
         together = conn.pipeline() if statements > 1 else nullcontext()
         async with together:
-            got = await self._send_gets(undecoded(conn), gets) if gets else None
+            got = await self._send_gets(conn, gets) if gets else None
             found = await self._send_searches(conn, targets) if targets else None
             listed = [await conn.execute(query.encode(), parameters) for query, parameters in reads.listing]
             others = [await conn.cursor(binary=True).execute(*statement) for statement in beside]
@@ -136,7 +134,7 @@ class Reader:
         if got is not None:
             known = await rows_of(got)
             for row, item in zip(known, await items_of(known), strict=True):
-                index, get = gets[row["place"]]
+                index, get = gets[row["place"] - 1]
                 results[index] = item
                 refreshed += [row] if get.refresh_ttl else []
         if found is not None:
@@ -167,23 +165,24 @@ class Reader:
         """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
         path = ".".join(namespace)
         asked = (owner_of_path(path), f"{path}.", *after, self.omit_expired, limit)
-        rows = await rows_of(await undecoded(conn).execute(_PAGE, asked))
+        rows = await rows_of(await conn.execute(_PAGE, asked))
         return await items_of(rows)
 
-    async def _send_gets(self, cursor: AsyncCursor[DictRow], gets: Sequence[tuple[int, GetOp]]) -> AsyncCursor[DictRow]:
+    async def _send_gets(
+        self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
+    ) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]
         owners = [owner_of_path(prefix) for prefix in prefixes]
-        keys = [op.key for _, op in gets]
-        wanted = (list(range(len(gets))), owners, prefixes, keys)
-        return await cursor.execute(_GET, (*wanted, sorted(set(owners)), self.omit_expired))
+        wanted = map(text_array, (owners, prefixes, [op.key for _, op in gets], sorted(set(owners))))
+        return await conn.execute(_GET, (*wanted, self.omit_expired))
 
     async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
         statement = self._statement(targets, bounded=True)
         if not any(target.indexed for target in targets):
-            return await undecoded(conn).execute(*statement)
+            return await conn.execute(*statement)
         async with conn.pipeline(), conn.transaction():
             await conn.execute(INDEX_SCAN)
-            return await undecoded(conn).execute(*statement)
+            return await conn.execute(*statement)
 
     def _statement(self, targets: Sequence[Target], *, bounded: bool) -> tuple[bytes, dict[str, Any]]:
         return search_statement(targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired)
@@ -217,7 +216,7 @@ class Reader:
                 self.indexes.outgrown(".".join(target.op.namespace_prefix))
         again = [target for target in targets if not target.is_complete(rows[target.number])]
         if again:
-            more = await rows_of(await undecoded(conn).execute(*self._statement(again, bounded=False)))
+            more = await rows_of(await conn.execute(*self._statement(again, bounded=False)))
             for target in again:
                 rows[target.number] = [row for row in more if row["search"] == target.number]
         return rows
@@ -248,29 +247,25 @@ def item_of(row: DictRow) -> Item:
     return Item(
         namespace=tuple(row["prefix"].split(".")),
         key=row["key"],
-        value=json.loads(value) if isinstance(value, bytes) else value,
+        value=json.loads(value) if isinstance(value, str) else value,
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
 
 
 async def items_of(rows: Sequence[DictRow]) -> list[Item]:
-    """Return the items that rows of `store` hold, of a cursor that leaves JSON undecoded."""
+    """Return the items that rows of `store` hold, their values as text: all of an owner takes seconds to decode."""
     return await _aside(_decoded, rows)
 
 
-class _Undecoded(Loader):
-    """Leaves JSON as it comes."""
+def text_array(texts: Iterable[str]) -> str:
+    """Return texts as the literal of an array: psycopg looks at the type of each, which takes as long as a small read.
 
-    def load(self, data: Buffer) -> bytes:
-        return bytes(data)
-
-
-def undecoded(conn: AsyncConnection[DictRow]) -> AsyncCursor[DictRow]:
-    """Return a cursor whose rows have their JSON as bytes: all of an owner takes seconds to decode."""
-    cursor = conn.cursor()
-    cursor.adapters.register_loader("jsonb", _Undecoded)
-    return cursor
+    >>> text_array(["a", 'b, "c"', ""])
+    '{"a","b, \\\\"c\\\\"",""}'
+    """
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
 
 
 async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
@@ -288,8 +283,9 @@ async def _aside(decode: Callable[[Sequence[DictRow]], list[_Found]], rows: Sequ
     """Decode rows, in a thread if there is much in them."""
     if sum(len(row["value"]) for row in rows) < _DECODED_AT_ONCE:
         # as one text, which takes less than each by itself
-        values = json.loads(b"[%b]" % b",".join(row["value"] for row in rows))
-        return decode([{**row, "value": value} for row, value in zip(rows, values, strict=True)])
+        for row, value in zip(rows, json.loads(f"[{','.join([row['value'] for row in rows])}]"), strict=True):
+            row["value"] = value
+        return decode(rows)
     return await asyncio.to_thread(decode, rows)
 
 

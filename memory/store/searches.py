@@ -34,7 +34,7 @@ _ROUNDING = 0.002
 
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
-_COLUMNS = "s.prefix, s.key, s.value, s.created_at, s.updated_at, s.ttl_minutes"
+_COLUMNS = "s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes"
 _WHOLE = "coalesce(v.embedding, v.half::vector)"
 """A vector as exact as it is stored; see `StorageSettings.full_vectors`."""
 _EVERY_ONE = """
