@@ -15,9 +15,11 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, count
 from typing import Any, Self, cast
+from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
@@ -27,6 +29,7 @@ from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
 from react_mem.errors import StorageError
+from react_mem.memory.store.delta_history import histories, history_statement
 from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
@@ -43,8 +46,8 @@ _ONE_ROW = re.compile(r"VALUES (\([%s, ]+\))\s+ON CONFLICT \([\w, ]+\) DO NOTHIN
 _PARAMETERS = 50
 """Parameters of a statement, at most: psycopg reads one with more of them each time anew."""
 
-_is_of_one_thread: ContextVar[bool] = ContextVar("read_of_one_thread", default=False)
-"""True while one thread is read: by statements that find a few rows, beside what others read."""
+_reading: ContextVar[_ThreadCursor | None] = ContextVar("cursor_of_one_thread", default=None)
+"""Cursor to read one thread with, by statements that find a few rows, beside what others read."""
 
 
 def reworded(select: str) -> str | None:
@@ -99,40 +102,93 @@ class ThreadSaver(AsyncPostgresSaver):
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
         self._writes, self._reads = GroupCommit(pool), GroupRead(pool)
+        self._last_channels: tuple[str, ...] = ()
+        self._read_beside: WeakKeyDictionary[asyncio.Task[Any], _ReadBeside] = WeakKeyDictionary()
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Read a checkpoint, as LangGraph does, from the node of its thread alone."""
-        with _reading_one_thread():
-            return await super().aget_tuple(config)
+        """Read a checkpoint, as LangGraph does, from the node of its thread alone.
+
+        Where a thread is read, what was written to its channels is asked for next: it is read beside the checkpoint.
+        """
+        channels = self._last_channels
+        cursor = _ThreadCursor(self._reads, history_statement(config, channels) if channels else None)
+        with _reading_by(cursor):
+            found = await super().aget_tuple(config)
+        if found is not None and channels and (task := asyncio.current_task()) is not None:
+            self._read_beside[task] = _ReadBeside(channels, found.config, cursor.beside)
+        return found
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """Read what was written to channels, as LangGraph does."""
-        with _reading_one_thread():
-            return await super().aget_delta_channel_history(config=config, channels=channels)
+        asked = self._last_channels = tuple(channels)
+        beside = self._taken_beside()
+        if beside is not None and beside.holds(config, asked):
+            rows = beside.rows
+        else:
+            [rows] = await self._reads.rows(history_statement(config, asked))
+        return histories(rows, asked, self.serde)
+
+    def _taken_beside(self) -> _ReadBeside | None:
+        """Return what was read beside the last checkpoint, once, and only to whom nothing has come between."""
+        task = asyncio.current_task()
+        return self._read_beside.pop(task, None) if task is not None else None
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         """Lend a cursor; one for a pipeline, which LangGraph reads nothing from, keeps what is to be written."""
+        self._taken_beside()
         if pipeline:
             statements: Any = _ThreadWrites()
             yield statements
             if statements:
                 await self._writes.send(statements)
-        elif _is_of_one_thread.get():
-            yield cast("AsyncCursor[DictRow]", _ThreadCursor(self._reads))
+        elif (cursor := _reading.get()) is not None:
+            yield cast("AsyncCursor[DictRow]", cursor)
         else:
             async with super()._cursor() as own:
                 yield own
 
 
+@dataclass(frozen=True)
+class _ReadBeside:
+    """Rows of a history, as they were when a checkpoint was read."""
+
+    channels: Sequence[str]
+    checkpoint: RunnableConfig
+    rows: list[DictRow]
+
+    def holds(self, config: RunnableConfig, channels: Sequence[str]) -> bool:
+        """Return whether it is the history of channels up to a checkpoint: another may have been the latest by then."""
+        asked, read = config["configurable"], self.checkpoint["configurable"]
+        return (
+            self.channels == channels
+            and all(asked.get(name) == read[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id"))
+            and bool(self.rows)
+            and self.rows[0]["target"] == read["checkpoint_id"]
+        )
+
+
 class _ThreadCursor(GroupCursor):
-    """A cursor for statements about one thread, which says so of each table that they read."""
+    """A cursor for statements about one thread, which says so of each table that they read.
+
+    Args:
+        group: Reads of others.
+        beside: A statement that is sent with the first.
+    """
+
+    def __init__(self, group: GroupRead, beside: tuple[Any, Any] | None) -> None:
+        super().__init__(group)
+        self._statements = [beside] if beside else []
+        self.beside: list[DictRow] = []
 
     async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
         named = {str(number): value for number, value in enumerate(parameters)}
-        return await super().execute(_of_one_thread(query), named, binary=binary)
+        self._rows, *beside = await self._group.rows((_of_one_thread(query), named), *self._statements)
+        if beside:
+            [self.beside], self._statements = beside, []
+        return self
 
 
 @lru_cache
@@ -160,12 +216,12 @@ class _ThreadWrites(Statements):
 
 
 @contextmanager
-def _reading_one_thread() -> Iterator[None]:
-    before = _is_of_one_thread.set(True)
+def _reading_by(cursor: _ThreadCursor) -> Iterator[None]:
+    before = _reading.set(cursor)
     try:
         yield
     finally:
-        _is_of_one_thread.reset(before)
+        _reading.reset(before)
 
 
 def check_distributable() -> None:

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Generic, Self, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor
@@ -92,9 +93,7 @@ class GroupCursor:
 
     async def execute(self, query: Any, parameters: Any = None, *, binary: bool = True) -> Self:
         """Run a statement; what it finds is always in binary form."""
-        select = _Select(query, parameters)
-        await self._group.send(select)
-        self._rows = select.rows
+        [self._rows] = await self._group.rows((query, parameters))
         return self
 
     async def fetchone(self) -> DictRow | None:
@@ -223,13 +222,24 @@ class GroupCommit(_Group[Statements]):
             await cursor.execute("COMMIT")
 
 
-class GroupRead(_Group[_Select]):
-    """Reads of many callers: each of one statement, which needs no transaction."""
+class GroupRead(_Group[Sequence[_Select]]):
+    """Reads of many callers, which need no transaction."""
 
-    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[_Select]) -> None:
+    async def rows(self, *statements: tuple[Any, Any]) -> list[list[DictRow]]:
+        """Return what statements find.
+
+        Args:
+            statements: Each with its parameters.
+        """
+        selects = [_Select(*statement) for statement in statements]
+        await self.send(selects)
+        return [select.rows for select in selects]
+
+    async def _run(self, conn: AsyncConnection[DictRow], batch: Sequence[Sequence[_Select]]) -> None:
+        selects = list(chain.from_iterable(batch))
         # a pipeline of one statement would only cost
-        async with conn.pipeline() if len(batch) > 1 else nullcontext():
-            for select in batch:
+        async with conn.pipeline() if len(selects) > 1 else nullcontext():
+            for select in selects:
                 await select.run(conn)
-        for select in batch:
+        for select in selects:
             await select.take()
