@@ -59,17 +59,18 @@ def exact_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
         vectors: A vector a row; some hundreds.
         other: The other.
     """
-    moved = _widened(vectors, np.empty(vectors.shape, dtype=np.int32))
-    return _added(moved * (other.astype(np.float32) * _SCALE))
+    scaled = other.astype(np.float32) * _SCALE
+    steps, left = _in_steps(vectors)
+    even = scaled[: len(scaled) - left.shape[1]].reshape(len(steps), _LANES)
+    return _added(steps * np.tile(even, len(vectors)), left * scaled[even.size :])
 
 
 def squared_lengths(vectors: Halves) -> NDArray[np.float32]:
     """Return the products of vectors with themselves, to the bit as pgvector has them."""
     found = np.empty(len(vectors), dtype=np.float32)
     for start in range(0, len(vectors), _AT_ONCE):
-        part = vectors[start : start + _AT_ONCE]
-        plain = _widened(part, np.empty(part.shape, dtype=np.int32)) * _SCALE
-        found[start : start + len(part)] = _added(plain * plain)
+        steps, left = (part * _SCALE for part in _in_steps(vectors[start : start + _AT_ONCE]))
+        found[start : start + _AT_ONCE] = _added(steps * steps, left * left)
     return found
 
 
@@ -94,20 +95,29 @@ def _widened(vectors: Halves, moved: NDArray[np.int32]) -> NDArray[np.float32]:
     return moved.view(np.float32)
 
 
-def _added(products: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the sums of rows: eight side by side, then their halves, and then what is left over."""
-    rows, dims = products.shape
-    steps = dims // _LANES
-    found = np.zeros(rows, dtype=np.float32)
-    if rows and steps:
-        even = np.ascontiguousarray(products[:, : steps * _LANES])
-        # step by step as one long row each: adding eight numbers at a time costs five times as much
-        turned = even.view(f"V{_LANES * even.itemsize}").T.copy().view(np.float32)
-        lanes = np.add.reduce(turned.reshape(steps, rows * _LANES), axis=0).reshape(rows, _LANES)
-        while lanes.shape[1] > 1:
-            half = lanes.shape[1] // 2
-            lanes = lanes[:, :half] + lanes[:, half:]
-        found = lanes[:, 0]
-    for left in range(steps * _LANES, dims):
-        found = found + products[:, left]
+def _in_steps(vectors: Halves) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the numbers of vectors, times 2^-112, as they are added up.
+
+    In one row those that are added in one step, `_LANES` of each vector after those of the one before; then, a vector a
+    row, those that are left over.
+    """
+    rows, dims = vectors.shape
+    even = dims - dims % _LANES
+    # turned while a number takes two bytes, and the numbers of a step as one
+    whole = np.ascontiguousarray(vectors[:, :even]).view(f"V{_LANES * vectors.itemsize}") if rows and even else None
+    turned = vectors[:0, :0] if whole is None else whole.T.copy().view(np.float16)
+    parts = turned.reshape(even // _LANES, rows * _LANES), vectors[:, even:]
+    steps, left = (_widened(part, np.empty(part.shape, dtype=np.int32)) for part in parts)
+    return steps, left
+
+
+def _added(steps: NDArray[np.float32], left: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the sums of vectors' products: of the steps side by side, then of their halves, then what is left over."""
+    lanes = np.add.reduce(steps, axis=0).reshape(len(left), _LANES)
+    while lanes.shape[1] > 1:
+        half = lanes.shape[1] // 2
+        lanes = lanes[:, :half] + lanes[:, half:]
+    found: NDArray[np.float32] = lanes[:, 0]
+    for column in left.T:
+        found = found + column
     return found
