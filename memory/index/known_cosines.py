@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from react_mem.memory.index.half_precision import Floats, Rows, cosines, in_half_precision, squared_lengths
 from react_mem.memory.index.texts import IndexedTexts
 
-_FEW = 300
-"""Texts up to which all are compared exactly: no more than the neighbourhoods of what would be proposed."""
-
 ROUNDING = 1e-5
 """More than a cosine in single precision is off, in whatever order it is added up."""
 
@@ -36,26 +33,33 @@ class KnownCosines:
         """Return the cosines of some texts, the same for the same vectors."""
         return self.rough[wanted]
 
-    def nearest(self, among: Rows, count: int, least: float = -np.inf) -> tuple[Rows, Floats]:
-        """Return the texts that are nearest, with their cosines, the nearest first; those without one last.
+    def nearest(self, among: Rows, count: int, least: float = -np.inf) -> Rows:
+        """Return the texts that are nearest, in the order in which they are given; those without a cosine come last.
 
         Args:
-            among: The texts to choose from.
+            among: The texts to choose from; of equals at the end the first.
             count: How many.
             least: The least cosine of a text that has one.
         """
+        rough = lowest_unknown(self.rough[among])
+        surely = least + ROUNDING
         if len(among) > count:
-            rough = _lowest_unknown(self.rough[among])
             last = np.partition(rough, len(rough) - count)[len(rough) - count]
-            among = among[rough >= last - 2 * ROUNDING]
-            if len(among) > count + _TIED:
-                among = among[highest(_lowest_unknown(self.rough[among]), count + _TIED)]
-        exact = self.exact(among)
-        if np.isfinite(least):
+            near = np.flatnonzero(rough >= last - 2 * ROUNDING)
+            if len(near) > count + _TIED:
+                near = near[highest(rough[near], count + _TIED)]
+            among, rough = among[near], rough[near]
+            if len(among) > count:
+                surely = max(surely, last + 2 * ROUNDING)
+        taken = rough > surely
+        # roughly known, the others are on either side of what decides
+        doubtful = np.flatnonzero(~taken)
+        if len(doubtful):
+            exact = self.exact(among[doubtful])
             far = exact < least
-            among, exact = among[~far], exact[~far]
-        order = np.argsort(-_lowest_unknown(exact), kind="stable")[:count]
-        return among[order], exact[order]
+            doubtful, exact = doubtful[~far], lowest_unknown(exact[~far])
+            taken[doubtful[np.argsort(-exact, kind="stable")[: count - np.count_nonzero(taken)]]] = True
+        return among[taken]
 
 
 class VectorCosines(KnownCosines):
@@ -70,11 +74,8 @@ class VectorCosines(KnownCosines):
         super().__init__(texts)
         self._vector = in_half_precision(vector)
         [self._square] = squared_lengths(self._vector[np.newaxis])
-        if texts.size <= _FEW:
-            self.rough, self._is_exact = self._compared(np.arange(texts.size)), np.ones(texts.size, dtype=bool)
-        else:
-            self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
-            self._is_exact = np.zeros(texts.size, dtype=bool)
+        self.rough = cosines(texts.products(self._vector), texts.squares, self._square)
+        self._is_exact = np.zeros(texts.size, dtype=bool)
 
     def exact(self, wanted: Rows) -> Floats:
         """Return the cosines of some texts to the bit as the database has them, the same for the same vectors."""
@@ -103,5 +104,6 @@ def highest(scores: Floats, count: int) -> Rows:
     return np.concatenate([above, np.flatnonzero(scores == last)[: count - len(above)]])
 
 
-def _lowest_unknown(cosine: Floats) -> Floats:
+def lowest_unknown(cosine: Floats) -> Floats:
+    """Return cosines, and less than any where there is none."""
     return np.where(np.isnan(cosine), -np.inf, cosine)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import NamedTuple, get_args
 
 import numpy as np
@@ -21,6 +21,9 @@ from react_mem.memory.model.records import Role
 _PARTNER_PIECES = 2 * MAX_CHUNKS
 """Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and
 another one it belongs to something else."""
+
+_ARMS = (Arm.VECTOR, Arm.LEXICAL, Arm.WINDOW, Arm.SPEAKER, Arm.TIME)
+"""The arms that contribute, in the order of the columns that say what."""
 
 _ROLES = ("", *get_args(Role))
 _USER = _ROLES.index("user")
@@ -51,8 +54,7 @@ class Parts(NamedTuple):
     said: Floats
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """The best entry of an item that was found.
 
     Args:
@@ -93,12 +95,11 @@ class RankedHits:
         order = np.argsort(-scores, kind="stable")
         seen: set[str] = set()
         equals: list[Hit] = []
-        for number in order.tolist():
-            score = float(scores[number])
+        for score, *parts in zip(*(column[order].tolist() for column in (scores, *self._parts)), strict=True):
             if equals and equals[0].score != score:
                 yield from _first_of_each(equals, seen)
                 equals = []
-            equals.append(self._hit(number, score))
+            equals.append(self._hit(score, *parts))
         yield from _first_of_each(equals, seen)
 
     def partners(self, hit: Hit) -> list[str]:
@@ -116,12 +117,10 @@ class RankedHits:
             return []
         places = texts.ordered_places
         if role == _USER:
-            first = int(np.searchsorted(places, place, side="right"))
-            end = int(np.searchsorted(places, place | _CONVERSATION, side="right"))
+            first, end = places.searchsorted((place, place | _CONVERSATION), side="right").tolist()
             numbers = range(first, min(end, first + _PARTNER_PIECES))
         else:
-            last = int(np.searchsorted(places, place))
-            start = int(np.searchsorted(places, place & ~_CONVERSATION))
+            start, last = places.searchsorted((place & ~_CONVERSATION, place)).tolist()
             numbers = range(last - 1, max(start, last - _PARTNER_PIECES) - 1, -1)
         found: dict[str, None] = {}
         for number in numbers:
@@ -135,29 +134,22 @@ class RankedHits:
     @cached_property
     def _roles(self) -> NDArray[np.int8]:
         """The role of each text, by its number in `_ROLES`; 0 where it is not known."""
-        numbers = np.array([term_number(mark("role", role)) for role in _ROLES[1:]], dtype=np.int32)
         roles = np.zeros(self._texts.size, dtype=np.int8)
-        for number, having in enumerate(self._texts.texts_with(numbers), start=1):
-            roles[having] = number
+        for number, role in enumerate(_ROLES[1:], start=1):
+            roles[self._texts.marked(term_number(mark("role", role)))] = number
         return roles
 
-    def _hit(self, number: int, score: float) -> Hit:
-        assert self._parts is not None  # noqa: S101 - its numbers are those of its parts
-        parts = self._parts
-        text, cosine = int(parts.texts[number]), float(parts.cosines[number])
-        arms = {
-            Arm.VECTOR: float(parts.vector[number]),
-            Arm.LEXICAL: float(parts.lexical[number]),
-            Arm.WINDOW: float(parts.around[number]),
-            Arm.SPEAKER: float(parts.speaker[number]),
-            Arm.TIME: float(parts.said[number]),
-        }
+    def _hit(self, score: float, text: int, cosine: float, *parts: float) -> Hit:
         key, field_name = self._texts.key(text), self._texts.field_name(text)
-        return Hit(text, key, field_name, score, arms, None if np.isnan(cosine) else cosine)
+        return Hit(
+            text, key, field_name, score, dict(zip(_ARMS, parts, strict=True)), None if isnan(cosine) else cosine
+        )
 
 
 def _first_of_each(equals: list[Hit], seen: set[str]) -> Iterator[Hit]:
-    for hit in sorted(equals, key=lambda hit: (hit.key, hit.field_name)):
+    if len(equals) > 1:
+        equals.sort(key=lambda hit: (hit.key, hit.field_name))
+    for hit in equals:
         if hit.key not in seen:
             seen.add(hit.key)
             yield hit

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from react_mem.memory.index import fusion
 from react_mem.memory.index.half_precision import Floats, Rows
-from react_mem.memory.index.known_cosines import ROUNDING, KnownCosines, VectorCosines, highest
+from react_mem.memory.index.known_cosines import ROUNDING, KnownCosines, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.ranked_hits import Parts, RankedHits
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME
@@ -95,6 +95,8 @@ def score_compared(known: KnownCosines, op: RecallOp, scale: CosineScale, corpus
 def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corpus | None = None) -> RankedHits:
     texts = compared.texts
     eligible = _eligible(texts, op, weights)
+    if not eligible.any():
+        return RankedHits(texts)
     words = _AskedWords.of(texts, weights, corpus)
     proposed = _proposed(eligible, compared, words, weights)
     if not len(proposed):
@@ -112,9 +114,11 @@ def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], 
     """
     compared = VectorCosines(texts, vector)
     embedded = texts.order[~np.isnan(texts.squares[texts.order])]
-    found, exact = compared.nearest(embedded, count)
+    found = compared.nearest(embedded, count)
+    exact = compared.exact(found)
+    order = np.argsort(-lowest_unknown(exact), kind="stable")
     best: dict[str, float] = {}
-    for text, cosine in zip(found.tolist(), exact.tolist(), strict=True):
+    for text, cosine in zip(found[order].tolist(), exact[order].tolist(), strict=True):
         best.setdefault(texts.key(text), cosine)
     return list(best.items())
 
@@ -127,60 +131,62 @@ class _AskedWords:
         rarities: What each of those that are anywhere counts.
         sets: The set of words that each text has, as bits.
         sums: What these count together.
-        shares: How much a word in it counts, the less the longer it is.
+        lengths: How many words each text has.
+        mean: How many a text has in the mean.
     """
 
     rarities: Floats
     sets: Rows
     sums: Floats
-    shares: Floats
+    lengths: NDArray[np.float32]
+    mean: float
 
     @classmethod
     def of(cls, texts: IndexedTexts, weights: Weights, corpus: Corpus | None) -> _AskedWords | None:
         """Return them; None where no text has any."""
         numbers = list(weights.words)
-        found = texts.texts_with(np.array(numbers, dtype=np.int32)) if numbers else []
-        if texts.unread.any():
-            found = [having[~texts.unread[having]] for having in found]
-        kept = [place for place, having in enumerate(found) if len(having)]
-        if not kept:
+        if not numbers:
             return None
-        counts = np.array([len(found[place]) for place in kept])
-        having = counts.astype(np.float64)
+        every, of_words = texts.texts_with(np.array(numbers, dtype=np.int32))
+        read = ~texts.unread[every]
+        every, of_words = every[read], of_words[read]
+        counts = np.bincount(of_words, minlength=len(numbers))
+        kept = np.flatnonzero(counts)
+        if not len(kept):
+            return None
+        having = counts[kept].astype(np.float64)
         total, length = float(len(texts)), texts.total_length
         if corpus is not None:
             total, length = float(corpus.texts), corpus.length
             having = np.array([corpus.having[numbers[place]] for place in kept], dtype=np.float64)
         weight = np.array([weights.words[numbers[place]] for place in kept])
         rarities = weight * np.log(1 + (total - having + 0.5) / (having + 0.5))
-        every = np.concatenate([found[place] for place in kept])
-        bits = np.repeat(2.0 ** np.arange(len(kept)), counts)
-        mean = max(length / total, 1)
+        of_kept = (np.cumsum(counts > 0) - 1)[of_words]
         return cls(
             rarities,
-            np.bincount(every, bits, minlength=texts.size).astype(np.int64),
-            np.bincount(every, np.repeat(rarities, counts), minlength=texts.size).astype(np.float64),
-            1 / (1 - fusion.LENGTH + fusion.LENGTH * texts.lengths.astype(np.float64) / mean),
+            np.bincount(every, (2.0 ** np.arange(len(kept)))[of_kept], minlength=texts.size).astype(np.int64),
+            np.bincount(every, rarities[of_kept], minlength=texts.size).astype(np.float64),
+            texts.lengths,
+            max(length / total, 1),
         )
+
+    def shares(self, wanted: Rows) -> Floats:
+        """Return how much a word in a text counts, the less the longer it is."""
+        return 1 / (1 - fusion.LENGTH + fusion.LENGTH * self.lengths[wanted].astype(np.float64) / self.mean)
 
     def scores(self, wanted: Rows) -> Floats:
         """Return what texts score by their own words."""
-        share = self.shares[wanted]
+        share = self.shares(wanted)
         return self.sums[wanted] * share * (fusion.SATURATION + 1) / (fusion.SATURATION + share)
 
 
 def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
     eligible = np.ones(texts.size, dtype=bool) if texts.alive is None else texts.alive.copy()
     eligible[texts.texts_of(op.without)] = False
-    marks = weights.required + weights.refused
-    found = texts.texts_with(np.array(marks, dtype=np.int32)) if marks else []
-    for having in found[: len(weights.required)]:
-        if len(having) < len(texts):
-            has = np.zeros(texts.size, dtype=bool)
-            has[having] = True
-            eligible &= has
-    for having in found[len(weights.required) :]:
-        eligible[having] = False
+    for mark in weights.required:
+        eligible &= texts.marked(mark)
+    for mark in weights.refused:
+        eligible &= ~texts.marked(mark)
     return eligible
 
 
@@ -188,13 +194,13 @@ def _proposed(eligible: Mask, compared: KnownCosines, words: _AskedWords | None,
     """Return the texts that the arms propose."""
     texts = compared.texts
     near = np.flatnonzero(eligible & (compared.rough >= weights.min_cosine - ROUNDING))
-    proposed = [compared.nearest(near, weights.seeds, weights.min_cosine)[0]]
+    proposed = [compared.nearest(near, weights.seeds, weights.min_cosine)]
     if words is not None:
         worded = np.flatnonzero(eligible & (words.sets != 0))
         proposed.append(worded[highest(words.scores(worded), weights.seeds)])
     if len(weights.starts):
         timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
-        proposed.append(compared.nearest(timely, weights.seeds)[0])
+        proposed.append(compared.nearest(timely, weights.seeds))
     return np.concatenate(proposed)
 
 
@@ -218,29 +224,36 @@ class _Region:
         texts: Its texts, by place.
         conversations: Of each, its conversation; -1 for none.
         reached: Which of them are proposed, or near enough in a proposed one's conversation.
+        around: How far from a text its neighbours count: not at all where there are none.
     """
 
     texts: Rows
     conversations: Rows
     reached: Mask
+    around: int
 
     @classmethod
     def of(cls, texts: IndexedTexts, proposed: Rows, reach: int) -> _Region:
         """Return that of what is proposed."""
-        widest = reach + _AROUND
-        marked = np.zeros(len(texts) + 2 * widest, dtype=bool)
         ranks = texts.ranks[proposed]
-        for away in range(2 * widest + 1):
-            marked[ranks + away] = True
+        placed = ranks[ranks < len(texts.ordered_places)]
+        around = _AROUND if len(placed) else 0
+        widest = reach + around
+        marked = np.zeros(len(texts) + 2 * widest, dtype=bool)
+        marked[ranks + widest] = True
+        if len(placed):
+            marked[placed[:, np.newaxis] + np.arange(2 * widest + 1)] = True
         numbers = np.flatnonzero(marked[widest : widest + len(texts)])
+        if not len(placed):
+            return cls(texts.order[numbers], np.full(len(numbers), -1), np.ones(len(numbers), dtype=bool), 0)
         members = texts.order[numbers]
         places = texts.places[members]
         conversations = np.where(places == NO_PLACE, -1, places >> 32)
         own = np.searchsorted(numbers, ranks)
         reached = np.zeros(len(numbers), dtype=bool)
-        around, is_one = _neighbours(own, conversations, reach)
-        reached[around[is_one]] = True
-        return cls(members, conversations, reached)
+        beside, is_one = _neighbours(own, conversations, reach)
+        reached[beside[is_one]] = True
+        return cls(members, conversations, reached, around)
 
 
 def _neighbours(own: Rows, conversations: Rows, reach: int) -> tuple[Rows, Mask]:
@@ -259,7 +272,7 @@ def _scored(
 ) -> Parts | None:
     """Return what each arm contributes to what is scored."""
     own = np.flatnonzero(region.reached & eligible[region.texts])
-    around, same = _neighbours(own, region.conversations, _AROUND)
+    around, same = _neighbours(own, region.conversations, region.around)
     members = region.texts[own]
     exact = compared.exact(region.texts) if weights.cosine else np.full(len(region.texts), np.nan)
     cosine = exact[own]
@@ -269,8 +282,10 @@ def _scored(
     kept = np.isnan(cosine) | (cosine >= weights.min_cosine) | (lexical > 0) | within
     if not weights.cosine:
         kept[:] = True
-    beside = _mean_around(exact, around, same)
-    beside = np.where(np.isnan(beside), cosine, beside)
+    beside = cosine
+    if region.around:
+        beside = _mean_around(exact, around, same)
+        beside = np.where(np.isnan(beside), cosine, beside)
     parts = Parts(
         members,
         cosine,
@@ -280,13 +295,15 @@ def _scored(
         _speaker(compared.texts, members, weights),
         _time(said_at, weights) + weights.tells_when * _has(compared.texts, members, weights.when, weights),
     )
-    return Parts(*(column[kept] for column in parts))
+    return parts if kept.all() else Parts(*(column[kept] for column in parts))
 
 
 def _lexical(texts: Rows, words: _AskedWords, around: Rows, same: Mask, weights: Weights) -> Floats:
     """Return BM25 of texts, in which words of their neighbours count less."""
     has = (words.sets[texts][:, np.newaxis] >> np.arange(len(words.rarities)) & 1).astype(np.float64)
-    shares = weights.kernel * words.shares[texts][around] * same
+    beside, middle = around.shape[1] // 2, len(weights.kernel) // 2
+    kernel = weights.kernel[middle - beside : middle + beside + 1]
+    shares = kernel * words.shares(texts)[around] * same
     times = np.zeros((len(around), len(words.rarities)))
     for away in range(around.shape[1]):
         times += shares[:, away, np.newaxis] * has[around[:, away]]
@@ -326,11 +343,7 @@ def _has(texts: IndexedTexts, members: Rows, mark: int, weights: Weights) -> Mas
     """Return which of some texts have a mark. Of what is not read yet, only the marks that are asked for are known."""
     if not mark:
         return np.zeros(len(members), dtype=bool)
-    [having] = texts.texts_with(np.array([mark], dtype=np.int32))
-    found = np.zeros(len(members), dtype=bool)
-    if len(having):
-        places = np.minimum(np.searchsorted(having, members), len(having) - 1)
-        found = having[places] == members
-        if mark not in weights.required + weights.refused:
-            found &= ~texts.unread[members]
+    found = texts.marked(mark)[members]
+    if mark not in weights.required + weights.refused:
+        found &= ~texts.unread[members]
     return found

@@ -61,7 +61,18 @@ class Segment:
         postings: Pairs of a word's number and a text's, as `number << 32 | text`, in any order.
     """
 
-    __slots__ = ("_by_hash", "_fields", "_hashes", "_names", "_starts", "_texts", "_words", "keys", "vectors")
+    __slots__ = (
+        "_by_hash",
+        "_fields",
+        "_hashes",
+        "_marked",
+        "_names",
+        "_starts",
+        "_texts",
+        "_words",
+        "keys",
+        "vectors",
+    )
 
     def __init__(self, keys: Sequence[str], field_names: Sequence[str], vectors: Halves, postings: Rows) -> None:
         self.keys = PackedStrings(keys)
@@ -80,6 +91,7 @@ class Segment:
         firsts = np.flatnonzero(np.diff(of_words, prepend=-1))
         self._words = of_words[firsts].astype(np.int32)
         self._starts = np.append(firsts, len(distinct)).astype(np.int32)
+        self._marked: dict[int, NDArray[np.bool_]] = {}
 
     @classmethod
     def of(cls, columns: TextColumns) -> Segment:
@@ -116,20 +128,33 @@ class Segment:
         """Return which of its item's texts one is."""
         return self._names[int(self._fields[text])]
 
-    def texts_with(self, words: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-        """Return for each word the texts that have it, rising.
+    def texts_with(self, words: NDArray[np.int32]) -> tuple[NDArray[np.int32], Rows]:
+        """Return the texts that have each of some words, one word's after another's, rising, and how many each has.
 
         Args:
             words: The words' numbers.
         """
-        places = np.searchsorted(self._words, words)
-        there = places < len(self._words)
-        there[there] = self._words[places[there]] == words[there]
-        starts = self._starts
-        return [
-            self._texts[starts[place] : starts[place + 1]] if found else self._texts[:0]
-            for place, found in zip(places.tolist(), there.tolist(), strict=True)
+        places = self._words.searchsorted(words)
+        firsts = self._starts[places]
+        # behind the last word there is none
+        known = self._words[np.minimum(places, len(self._words) - 1)] == words if len(self._words) else False
+        counts = np.where(known, self._starts[np.minimum(places + 1, len(self._words))] - firsts, 0)
+        pieces = [
+            self._texts[first : first + count]
+            for first, count in zip(firsts.tolist(), counts.tolist(), strict=True)
+            if count
         ]
+        return np.concatenate(pieces) if pieces else self._texts[:0], counts
+
+    def marked(self, mark: int) -> NDArray[np.bool_]:
+        """Return which texts have a mark; kept, as there are few and every search asks for the same."""
+        if (found := self._marked.get(mark)) is None:
+            found = np.zeros(len(self), dtype=np.bool_)
+            place = int(self._words.searchsorted(mark))
+            if place < len(self._words) and self._words[place] == mark:
+                found[self._texts[self._starts[place] : self._starts[place + 1]]] = True
+            self._marked[mark] = found
+        return found
 
     def texts_of(self, keys: Iterable[str]) -> Iterator[tuple[str, int]]:
         """Yield the texts of items that it has, with their keys."""

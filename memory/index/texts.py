@@ -22,6 +22,9 @@ and a search asks as many segments."""
 _DEAD_SHARE = 4
 """A segment of which more than one in so many texts is gone is copied without them."""
 
+_NONE = np.zeros(0, dtype=np.int64)
+_NONE_MARKED = np.zeros(0, dtype=np.bool_)
+
 Entries = Iterable[tuple[str, str]]
 
 
@@ -163,28 +166,37 @@ class IndexedTexts:
         """Return the texts of items, those that are gone among them."""
         return [text for _, text in self._texts_of(keys)]
 
-    def texts_with(self, words: NDArray[np.int32]) -> list[Rows]:
-        """Return for each word or mark the texts that have it, rising.
+    def texts_with(self, words: NDArray[np.int32]) -> tuple[Rows, Rows]:
+        """Return the texts that have each of some words: their numbers, and beside each the place of the word.
+
+        Of one text the words come in the order in which they are asked for.
 
         Args:
             words: Their numbers.
         """
         found = [segment.texts_with(words) for segment in self._segments]
-        if len(found) == 1:
-            whole: list[Any] = found[0]
-        else:
-            bases = self._bases
-            whole = [
-                np.concatenate([texts + base for texts, base in zip(of_word, bases, strict=False)])
-                for of_word in zip(*found, strict=True)
-            ]
-        return whole if self.alive is None else [texts[self.alive[texts]] for texts in whole]
+        texts = np.concatenate([_NONE, *(part + base for (part, _), base in zip(found, self._bases, strict=False))])
+        asked = np.arange(len(words))
+        of_words = np.concatenate([_NONE, *(np.repeat(asked, counts) for _, counts in found)])
+        if self.alive is None:
+            return texts, of_words
+        there = self.alive[texts]
+        return texts[there], of_words[there]
+
+    def marked(self, mark: int) -> NDArray[np.bool_]:
+        """Return which texts have a mark, by their number; not to be written to.
+
+        Args:
+            mark: Its number.
+        """
+        parts = [segment.marked(mark) for segment in self._segments]
+        return parts[0] if len(parts) == 1 else np.concatenate([_NONE_MARKED, *parts])
 
     def products(self, other: Halves) -> NDArray[np.float32]:
         """Return the products of all vectors with another, to single precision; anything where there is none."""
         self._check(other)
         parts = [dot_products(segment.vectors, other) for segment in self._segments]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.float32)
 
     def exact_products(self, texts: Rows, other: Halves) -> NDArray[np.float32]:
         """Return the products of some vectors with another, to the bit as the database has them."""

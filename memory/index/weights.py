@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,8 +42,7 @@ def microseconds(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """Numbers of one recall. An arm that is off weighs nothing, and what it would be asked, is not.
 
     Args:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from react_mem.memory.index.entries import term_number
+from react_mem.memory.index.known_cosines import VectorCosines
 from react_mem.memory.index.ranked_hits import Hit
 from react_mem.memory.index.scorer import nearest
 from react_mem.memory.index.texts import IndexedTexts
@@ -105,15 +106,40 @@ class TestWhatItTakes:
         assert nearest(texts, [1.0] * DIMS, 5) == []
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), count=st.integers(1, 60), has_least=st.booleans())
+def test_exact_cosines_decide_which_texts_are_nearest(seed: int, count: int, *, has_least: bool) -> None:
+    random_ = seeded(seed)
+    rows = random_rows(random_, 90, DIMS)
+    near = [random_.uniform(0.1, 1) for _ in range(DIMS)]
+    # nearer to each other than single precision tells, some without a vector among them
+    moved = [
+        replace(row, vector=[x + random_.choice([0, 1e-4, apart]) for x in near])
+        for row, apart in zip(rows[:-10], [1e-4, 0.3] * 40, strict=True)
+    ]
+    texts = made([*moved, *rows[-10:]])
+    exact = VectorCosines(texts, near).exact(np.arange(texts.size))
+    least = float(np.nanmedian(exact)) if has_least else -np.inf
+    among = np.array([text for text in range(texts.size) if not exact[text] < least])
+    known = np.where(np.isnan(exact[among]), -np.inf, exact[among])
+    expected = among[np.sort(np.argsort(-known, kind="stable")[:count])]
+    found = VectorCosines(texts, near).nearest(np.arange(texts.size), count, least)
+    assert found.tolist() == expected.tolist()
+
+
 class TestWords:
     def test_texts_with_words_in_several_segments(self) -> None:
         rows = [row for row in random_rows(seeded(5), 700, DIMS) if row.terms is not None]
         texts = made(rows[:-50]).with_changes(columns(rows[-50:], DIMS))
         assert texts.segments == 2
         numbers = np.array([term_number(word) for word in VOCABULARY], dtype=np.int32)
-        for word, having in zip(VOCABULARY, texts.texts_with(numbers), strict=True):
+        found, of_words = texts.texts_with(numbers)
+        for number, word in enumerate(VOCABULARY):
             expected = {(row.key, row.field_name) for row in rows if word in (row.terms or ())}
-            assert {(texts.key(text), texts.field_name(text)) for text in having.tolist()} == expected
+            having = found[of_words == number].tolist()
+            assert {(texts.key(text), texts.field_name(text)) for text in having} == expected
+            marked = np.flatnonzero(texts.marked(term_number(word))).tolist()
+            assert {(texts.key(text), texts.field_name(text)) for text in marked} == expected
 
 
 def test_a_vector_of_another_length_is_refused() -> None:
