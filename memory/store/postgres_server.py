@@ -93,7 +93,8 @@ def _connection_options(schema: str | None) -> dict[str, Any]:
         "autocommit": True,
         "row_factory": dict_row,
         "connect_timeout": CONNECT_TIMEOUT,
-        # No prepared statements: a pooler such as PgBouncer hands the next statement to another session.
+        # No prepared statements: a pooler such as PgBouncer hands the next statement to another session. Where there is
+        # none, the pool has them prepared.
         "prepare_threshold": None,
     }
     if schema is not None:
