@@ -26,7 +26,7 @@ from react_mem.graphs.retrieve import not_searched, private_values, search_web
 from react_mem.graphs.switching import Switching, SwitchState
 from react_mem.graphs.task_graph import tasks_of, with_task
 from react_mem.graphs.working_memory import WorkingMemory, update_working_memory, with_compressed_steps
-from react_mem.memory import MemoryQuery, MemoryScope
+from react_mem.memory import MemoryQuery
 from react_mem.memory.context import (
     NOTICE,
     Frame,
@@ -67,19 +67,15 @@ class MemState(SwitchState):
 
     Args:
         layout: How the prompt of this turn is put together; None outside of one.
-        working_memory: The agent's notes on this turn; None outside of one.
+        working_memory: The agent's notes on the steps of this turn; None before the first, and outside of one.
         remembered: The id of the last message of the thread that memory has stored.
         task: The task that the conversation is about, with `tasks: {enabled: true}`.
-        offered: The ids of the skills that the prompt of this turn shows.
-        searched: Whether the prompt of this turn shows pages of the web.
     """
 
     layout: NotRequired[Layout | None]
     working_memory: NotRequired[WorkingMemory | None]
     remembered: NotRequired[str | None]
     task: NotRequired[TaskNotes | None]
-    offered: NotRequired[list[str]]
-    searched: NotRequired[bool]
 
 
 class MemoryNodes:
@@ -131,13 +127,11 @@ class MemoryNodes:
             chosen, favoured = self._switching.update(choice), choice.layers
         assembled = await memory.assemble(frame, recalled, answer.pages, favoured)
         events.context(runtime.stream_writer, assembled, frame.window.tokens)
-        update: dict[str, Any] = {
-            "layout": assembled.layout,
-            "working_memory": update_working_memory(thread, None, self._policy.context),
-            "offered": [item.id for item in assembled.memories.items if item.scope is MemoryScope.PROCEDURAL],
-            "searched": bool(assembled.pages.pages),
-            **chosen,
-        }
+        # each field that is written is a row in the checkpointer, and one more where it is no plain value
+        update: dict[str, Any] = {"layout": assembled.layout, **chosen}
+        notes = update_working_memory(thread, None, self._policy.context)
+        if notes["steps"] or state.get("working_memory") is not None:
+            update["working_memory"] = notes if notes["steps"] else None
         if planning is not None:
             update["task"] = await planning
         return update | {"remembered": last_id(thread)} if recalled.stored else update
@@ -223,7 +217,7 @@ class MemoryNodes:
         task = state.get("task")
         if self._tasks is None or task is None:
             return {"working_memory": updated}
-        recompressed = notes is not None and notes["compressed"] != updated["compressed"]
+        recompressed = (notes["compressed"] if notes else None) != updated["compressed"]
         identity = identify(runtime, get_config())
         tell = partial(events.task, runtime.stream_writer)
         goal, steps = updated["goal"], updated["steps"]
@@ -234,9 +228,12 @@ class MemoryNodes:
 
     async def extract(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Store the turn and draw from it; the notes of the turn are discarded."""
-        done: dict[str, Any] = {"layout": None, "working_memory": None, "offered": [], "searched": False}
         memory = TurnMemory.of(self._memory, runtime)
         thread, task, notes = state["messages"], state.get("task"), state.get("working_memory")
+        layout: Layout | dict[str, Any] = state.get("layout") or {}
+        done: dict[str, Any] = {"layout": None}
+        if notes is not None:
+            done["working_memory"] = None
         if self._tasks is not None and task is not None:
             done["task"] = self._tasks.finish(task)
         if memory.turns is not None and runtime.server_info is None:
@@ -245,26 +242,28 @@ class MemoryNodes:
         steps = notes["steps"] if notes else ()
 
         async def keep(turns: Turns) -> None:
-            searched = state.get("searched", False)
+            searched = layout.get("searched", False)
             await turns.close(thread, state.get("remembered"), steps, taken_steps(task), searched=searched)
-            await self._log_outcome(turns, state, steps)
+            await self._log_outcome(turns, thread, layout.get("offered", ()), steps)
 
         return done | {"remembered": last_id(thread)} if await memory.end(keep) else done
 
-    async def _log_outcome(self, turns: Turns, state: MemState, steps: Sequence[Mapping[str, Any]]) -> None:
+    async def _log_outcome(
+        self, turns: Turns, thread: Sequence[AnyMessage], offered: Sequence[str], steps: Sequence[Mapping[str, Any]]
+    ) -> None:
         """Count what became of the turn for the skills that it was offered."""
         if self._policy.learning.skills == "off" or not steps:
             return
-        [asked, *_] = current_turn(state["messages"])
+        [asked, *_] = current_turn(thread)
         # an answer that the runtime gave in the model's place, such as that it stopped, is not a success
-        stopped = bool(state["messages"][-1].additional_kwargs.get(NOTICE))
+        stopped = bool(thread[-1].additional_kwargs.get(NOTICE))
         await record_turn(
             turns.memory,
             turns.user_id,
             session_id=turns.session_id,
             agent_id=turns.agent_id,
             turn_id=message_record_id(turns.session_id, asked),
-            offered=state.get("offered", ()),
+            offered=offered,
             steps=steps,
             success=False if stopped else None,
         )

@@ -170,7 +170,7 @@ def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layou
     blocks = (form.format(**{name: texts[name]}) for name, form in _FORMS.items() if texts[name])
     # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
     parts = frame.policy.context.keep_raw_steps + 2
-    return Layout(
+    layout = Layout(
         retrieved="\n\n".join(blocks),
         first=str(frame.thread[chosen.verbatim.first].id) if bounded else "",
         whole=str(frame.thread[chosen.verbatim.whole].id) if bounded else "",
@@ -178,6 +178,11 @@ def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layou
         result_tokens=max(left // parts, MIN_MESSAGE_TOKENS) if frame.window.known else None,
         step_tokens=left,
     )
+    if skills := [item.id for item in chosen.memories.items if item.scope is MemoryScope.PROCEDURAL]:
+        layout["offered"] = skills
+    if chosen.pages.pages:
+        layout["searched"] = True
+    return layout
 
 
 def _earlier(chain: ContextChain | None, verbatim: Verbatim, max_tokens: int) -> SummaryBlock:

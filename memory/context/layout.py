@@ -28,6 +28,8 @@ class Layout(TypedDict):
         question_tokens: What a message of the user may take in this turn; None for any number.
         result_tokens: What the result of a tool may, and the notes on older steps.
         step_tokens: What the steps of the turn may take together.
+        offered: The ids of the skills that the prompt shows.
+        searched: Whether it shows pages of the web.
         forgotten: The ids of messages that are forgotten. The thread keeps them, and no model is to take them up again.
     """
 
@@ -37,6 +39,8 @@ class Layout(TypedDict):
     question_tokens: int | None
     result_tokens: int | None
     step_tokens: int
+    offered: NotRequired[list[str]]
+    searched: NotRequired[bool]
     forgotten: NotRequired[list[str]]
 
 

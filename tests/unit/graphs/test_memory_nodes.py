@@ -11,6 +11,7 @@ from langgraph.store.memory import InMemoryStore
 
 from react_mem.agents.config import AgentConfig
 from react_mem.agents.resolve import build_agent, resolve_agent
+from react_mem.errors import ModelCallError
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.interface import MemoryScope
@@ -194,6 +195,31 @@ async def test_the_notes_of_a_turn_are_discarded_at_its_end() -> None:
     assert saved is not None
     assert saved["channel_values"]["working_memory"] is None
     assert saved["channel_values"]["layout"] is None
+
+
+async def test_a_turn_without_steps_writes_what_it_laid_out_and_what_is_remembered_and_no_more() -> None:
+    graph = build(ScriptedModel(script=["hello"]), memory_store())
+    await events(graph, "hi")
+    saved = [found async for found in graph.checkpointer.alist(thread())]  # type: ignore[union-attr]
+    written = [[channel for _, channel, _ in found.pending_writes or ()] for found in reversed(saved)]
+    assert written[1:] == [
+        ["layout", "remembered", "branch:to:reason"],
+        ["messages", "branch:to:extract"],
+        ["layout", "remembered"],
+        [],
+    ]
+
+
+async def test_the_notes_of_a_turn_that_failed_are_none_of_the_next() -> None:
+    store = memory_store()
+    model = ScriptedModel(script=[calls(("weather", {"city": "Huế"})), TimeoutError("too slow"), "hello"])
+    graph = build(model, store, learning={"experience": True})
+    with pytest.raises(ModelCallError):
+        await events(graph, "How is Huế?")
+    assert (await graph.checkpointer.aget(thread()))["channel_values"]["working_memory"]["steps"]  # type: ignore
+    await events(graph, "Hi.")
+    assert (await graph.checkpointer.aget(thread()))["channel_values"]["working_memory"] is None  # type: ignore
+    assert await store.asearch(scope_namespace("ann", MemoryScope.EXPERIENCE)) == []
 
 
 async def test_many_messages_at_once_are_all_remembered() -> None:

@@ -143,6 +143,13 @@ def test_a_memory_that_the_prompt_shows_anyhow_is_not_shown_twice() -> None:
     assert "what it came to" not in assembled.layout["retrieved"]
 
 
+def test_the_layout_says_which_skills_and_whether_pages_are_in_the_prompt() -> None:
+    _, assembled = context(thread(1), found("likes tea"), found("how to brew", MemoryScope.PROCEDURAL), web=pages(1))
+    assert (assembled.layout["offered"], assembled.layout["searched"]) == (["how to brew"], True)
+    _, without = context(thread(1), found("likes tea"))
+    assert not {"offered", "searched"} & without.layout.keys()
+
+
 def test_what_is_found_is_put_into_words_once_however_often_it_is_chosen_from(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
 
