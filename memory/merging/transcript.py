@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
@@ -132,7 +133,13 @@ def _said_at(message: BaseMessage) -> datetime | None:
 
 def message_record_id(session_id: str, message: BaseMessage) -> str:
     """Return the id of a message's record: the ids of messages are unique within their conversation only."""
-    return MESSAGE.id(session_id, str(message.id))
+    return _record_id(session_id, str(message.id))
+
+
+@lru_cache(4_096)
+def _record_id(session_id: str, message_id: str) -> str:
+    # asked of every message that a prompt shows, several times a turn
+    return MESSAGE.id(session_id, message_id)
 
 
 def is_said(message: BaseMessage) -> bool:
