@@ -77,6 +77,8 @@ _FIELDS = {
     "depends_on": LinkKind.DEPENDENCY,
     "needs": LinkKind.DEPENDENCY,
     "superseded_by": LinkKind.TIMELINE,
+    "episodes": LinkKind.SUMMARIZATION,
+    "task_preferences": LinkKind.SUMMARIZATION,
 }
 """The fields that name other records, and why those are linked. The function `memory_target_keys` of the database reads
 these, `links` and `alike`: a further field needs a migration."""
@@ -118,6 +120,7 @@ def links_of(value: Mapping[str, Any], only: Container[str] | None = None) -> li
     - `linked_steps`: the steps that were taken in an episode.
     - `depends_on`: what a step of a task has to wait for; `needs`: what a fact holds only as long as it does.
     - `superseded_by`: the fact that came in its place.
+    - `episodes`, `task_preferences`: what a summary stands for beside what it sums up.
     - `links`: whatever else its writer knows: an id that supports it, or {"to", "kind", "weight"}, each.
     - `alike`: what says something like it, and how much.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from react_mem.memory.graph.derived import FOUNDS, STEPS, Direction, Edge
 from react_mem.memory.graph.links import LinkKind, Node
-from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, title_of
+from react_mem.memory.model.kinds import CONCEPT, EPISODE, FACT, SKILL, SUMMARY, title_of
 
 MAX_NAME = 120
 """Characters of a name: a line of a list, or of what appears under the pointer."""
@@ -32,6 +32,12 @@ _FOUNDED = {
     (SKILL.name, _STEP): ("was learnt from", "taught"),
 }
 """Meaning of a support link, by the kinds of its two memories."""
+
+_SUMMED_UP = {
+    (SUMMARY.name, EPISODE.name): ("tells of", "is told of in"),
+    (SUMMARY.name, FACT.name): ("keeps the preference", "is a preference kept in"),
+}
+"""Meaning of a link of a summary with what it stands for beside its sources."""
 
 _REPLACED = ("was replaced by", "replaced")
 
@@ -62,6 +68,8 @@ def reason(source: Node, edge: Edge, target: Node) -> str:
     out, in_ = _REASONS[edge.kind]
     if edge.kind in FOUNDS:
         out, in_ = _FOUNDED.get((_sort(starts), _sort(ends)), (out, in_))
+    elif edge.kind is LinkKind.SUMMARIZATION:
+        out, in_ = _SUMMED_UP.get((_sort(starts), _sort(ends)), (out, in_))
     elif edge.kind is LinkKind.TIMELINE and starts.type == FACT.name:
         out, in_ = _REPLACED
     return in_ if edge.direction is Direction.IN else out

@@ -181,7 +181,15 @@ MESSAGE = declare(
         when_unsaid=WhenUnsaid.REWRITTEN,
     )
 )
-SUMMARY = declare(Kind(Summary, MemoryScope.DIALOG, told_in=("text",), when_unsaid=WhenUnsaid.REWRITTEN))
+SUMMARY = declare(
+    Kind(
+        Summary,
+        MemoryScope.DIALOG,
+        refers=("episodes", "task_preferences"),
+        told_in=("text",),
+        when_unsaid=WhenUnsaid.REWRITTEN,
+    )
+)
 TASK_STEP = declare(
     Kind(
         TaskStep,

@@ -189,7 +189,13 @@ class Summary(Record):
     """Summary of a stretch of conversation: an invocation, or a part that its chain folded.
 
     A summary in a chain has messages or the summaries of the level below as its sources.
+
+    Args:
+        episodes: The episodes that come from what it sums up.
+        task_preferences: The facts among them that say what the user prefers, as they were believed when it was made.
     """
+
+    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "episodes", "task_preferences")
 
     kind: Literal["summary"] = "summary"
     origin: Origin = Origin.ASSISTANT
@@ -202,6 +208,8 @@ class Summary(Record):
     last_turn: int | None = Field(None, ge=0, description="The place of the last one.")
     covers: int = Field(0, ge=0, description="How many messages it stands for; 0 where nobody counted.")
     doubts: tuple[str, ...] = Field((), description="Names and numbers in it that its sources do not have.")
+    episodes: tuple[str, ...] = ()
+    task_preferences: tuple[str, ...] = ()
 
 
 class Wording(BaseModel, extra="ignore", frozen=True):

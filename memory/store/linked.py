@@ -18,7 +18,10 @@ from react_mem.memory.model.namespaces import Namespace, owner_of
 _MOST = 2_000
 """Records that one step of a read follows, the latest: what everything leads to says little about any of it."""
 
-FIELDS = ("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "alike")
+FIELDS = (
+    *("source_ids", "linked_steps", "depends_on", "needs", "superseded_by", "links", "episodes", "task_preferences"),
+    "alike",
+)
 """The fields of a record that name others, as the function `memory_target_keys` of the database has them."""
 
 _ROW = ("id", "kind", "level", "session_id", "turn", "created_at", *FIELDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.index.entries import whole_text
@@ -21,6 +22,7 @@ from react_mem.memory.summaries.sources import Source
 from react_mem.memory.summaries.summarise import Made, Summariser, SummaryTask
 from react_mem.memory.summaries.summary_groups import MAX_WAITING, Fold, applied, next_fold, without
 from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.summed_up import stands_for
 
 MAX_FOLDS = 20
 """Summaries made in one go, a minute or so of a fast model; a turn needs four at most, one of each level. What an older
@@ -208,10 +210,8 @@ async def _commit(
         if chain is None or not due.is_of(chain):
             # forgotten meanwhile, or folded by somebody else
             return None, []
-        known: tuple[str, ...] = ()
-        if due.master is not None:
-            stored = await memory.records(user_id, MemoryScope.DIALOG, [due.master.id])
-            known = tuple(stored[due.master.id]["source_ids"]) if stored else ()
+        below = await _below(memory, user_id, due)
+        known = tuple(below[due.master.id]["source_ids"]) if due.master is not None and due.master.id in below else ()
         summary = Summary(
             id=due.summary_id(session_id),
             text=made.text,
@@ -225,11 +225,18 @@ async def _commit(
             session_id=session_id,
             agent_id=agent_id,
             source_ids=tuple(dict.fromkeys((*known, *due.source_ids))),
+            **await stands_for(memory, user_id, () if below else due.source_ids, below.values()),
         )
         after = applied(chain, due, summary)
         return after, [put(user_id, summary), put(user_id, after)]
 
     return await transact(memory.store, user_id, step)
+
+
+async def _below(memory: MemoryFacade, user_id: str, due: Fold) -> dict[str, dict[str, Any]]:
+    """Return the summaries that are summed up, by id; none of a summary of messages."""
+    ids = [entry.id for entry in due.parts if not entry.is_message]
+    return await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
 
 
 def _source(entry: ChainEntry, texts: Mapping[str, str]) -> Source:

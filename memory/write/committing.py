@@ -22,6 +22,7 @@ from react_mem.memory.write import drafts
 from react_mem.memory.write.claims import count_parked, given_back, in_short, still_mine
 from react_mem.memory.write.drafts import Stamp, settle_verbatim
 from react_mem.memory.write.session import Session, TurnReport
+from react_mem.memory.write.summed_up import preferences_among
 from react_mem.memory.write.wishes import grant_wishes, wish_changes
 
 
@@ -64,7 +65,7 @@ async def commit(
         facts, kept, changes = await settled(
             session, extraction.ops, stored, said, unread=unread, beside=stored.values(), read=read, at=stamp.at
         )
-        changes += await _told(session, extraction, mine, messages, stamp)
+        changes += await _told(session, extraction, mine, messages, stamp, [*facts, *kept])
         learnt, refused = await _profile(session, extraction, stamp, said)
         changes += [*learnt, *wished]
         changes += [delete(user_id, PENDING, turn.id) for turn in mine]
@@ -121,10 +122,16 @@ async def settled(
 
 
 async def _told(
-    session: Session, extraction: Extraction, mine: Sequence[PendingTurn], messages: Sequence[Message], stamp: Stamp
+    session: Session,
+    extraction: Extraction,
+    mine: Sequence[PendingTurn],
+    messages: Sequence[Message],
+    stamp: Stamp,
+    facts: Sequence[Fact],
 ) -> list[Change]:
-    """Return the writes of a turn's episode and summary."""
+    """Return the writes of a turn's episode and summary, which names the episode and what of the facts is preferred."""
     changes: list[Change] = []
+    episodes: list[str] = []
     sources = tuple(message.id for message in messages)
     if extraction.episode is not None and session.memory.policy.recall.episodic:
         # a task that has been forgotten meanwhile is not linked to
@@ -132,7 +139,9 @@ async def _told(
         there = await session.memory.records(session.user_id, MemoryScope.STATE, linked) if linked else {}
         steps = tuple(id_ for id_ in linked if id_ in there)
         made = drafts.episode(extraction.episode, sources, stamp, steps)
-        changes.append(put(session.user_id, await session.memory.episodic.told_before(session.user_id, made)))
+        told = await session.memory.episodic.told_before(session.user_id, made)
+        changes.append(put(session.user_id, told))
+        episodes.append(told.id)
     if extraction.summary:
         summary = session.memory.dialog.summary(
             extraction.summary,
@@ -142,7 +151,9 @@ async def _told(
             origins=[message.origin for message in messages],
             at=stamp.at,
         )
-        changes.append(put(session.user_id, summary))
+        preferences = preferences_among(fact for fact in facts if not set(sources).isdisjoint(fact.source_ids))
+        update = {"episodes": tuple(episodes), "task_preferences": preferences}
+        changes.append(put(session.user_id, summary.model_copy(update=update)))
     return changes
 
 

@@ -17,9 +17,11 @@ from react_mem.memory.model.records import Level, Message, now
 from react_mem.memory.model.states import Conversation
 from react_mem.memory.store.transactions import transact
 from react_mem.memory.write import drafts
+from react_mem.memory.write.chain_upkeep import load_chain
 from react_mem.memory.write.committing import settled
 from react_mem.memory.write.drawing import ask, transcript_of
 from react_mem.memory.write.session import TurnReport
+from react_mem.memory.write.summed_up import told_of_in_chain
 from react_mem.memory.write.turns import Turns
 from react_mem.memory.write.wishes import grant_wishes, wish_changes
 
@@ -76,6 +78,8 @@ async def end_conversation(turns: Turns) -> TurnReport:
             # one a conversation: concluded again, with what was said since, it replaces what was recorded
             id_ = EPISODE.id(str(Level.CONVERSATION), turns.session_id)
             changes.append(put(turns.user_id, made.model_copy(update={"id": id_, "level": Level.CONVERSATION})))
+            chain = await load_chain(turns.memory, turns.user_id, turns.session_id)
+            changes += await told_of_in_chain(turns.memory, turns.user_id, chain, id_)
         changes.append(put(turns.user_id, record))
         return ([fact.text for fact in facts if fact.current], bool(wished)), changes
 

@@ -33,6 +33,19 @@ async def store(request: pytest.FixtureRequest, database_server: str) -> AsyncIt
         yield opened
 
 
+async def test_a_summary_is_linked_with_what_it_stands_for(store: BaseStore) -> None:
+    await store_records(store, record("message", "said"), record("message", "other", minute=1))
+    await store_records(store, record("fact", "cool", "said"), record("episode", "trip", "other"))
+    names = {"episodes": ["trip"], "task_preferences": ["cool"]}
+    await store_records(store, record("summary", "s", "said", **names))
+    found = await links(store)
+    assert {("s", "summarization", end) for end in ("said", "cool", "trip")} <= found
+    await assert_whole(store)
+    await MemoryFacade(store).forget("ann", "trip")
+    assert {link for link in await links(store) if "trip" in link} == set()
+    await assert_whole(store)
+
+
 async def test_what_is_written_and_removed_stays_linked(store: BaseStore) -> None:
     memory = MemoryFacade(store)
     for number, day in enumerate(("monday", "tuesday")):
@@ -95,6 +108,7 @@ async def test_a_turn_links_what_came_of_it(store: BaseStore) -> None:
         (ids["episode"], "milestone", ids["experience"]),
         (ids["summary"], "summarization", asked.id),
         (ids["summary"], "summarization", answered.id),
+        (ids["summary"], "summarization", ids["episode"]),
     }
     await assert_whole(store)
     thread += [HumanMessage("Thank you", id="3"), AIMessage("My pleasure", id="4")]  # type: ignore[list-item]

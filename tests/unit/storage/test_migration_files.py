@@ -26,6 +26,7 @@ RELEASED = {
     "0023_write.sql": "642752ccfbe1a121",
     "0024_no_terms.sql": "26c5a74be01b75be",
     "0025_listed_fields.sql": "f674496f6b3dce9e",
+    "0026_summary_links.sql": "ef6bca587c8e7160",
 }
 """Every file and the beginning of its SHA-256. A new file adds a line here; no line ever changes."""
 

@@ -1,0 +1,80 @@
+"""Episodes and preferences that a summary stands for: those that come from what it sums up, found without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.derived import FOUNDS, Direction
+from react_mem.memory.graph.link_reading import reader
+from react_mem.memory.language.preferring import states_preference
+from react_mem.memory.model.chain import ContextChain
+from react_mem.memory.model.changes import Change, put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import EPISODE, FACT, SUMMARY
+from react_mem.memory.model.records import Fact, Summary
+
+_MOST = 50
+"""Episodes, and preferences, that a summary names: the latest. A master stands for a conversation of any length."""
+
+
+async def stands_for(
+    memory: MemoryFacade, user_id: str, messages: Sequence[str], below: Iterable[Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """Return which episodes and preferences a summary of its chain names, as the fields of the summary.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        messages: The messages that it sums up.
+        below: The summaries that it sums up, as JSON.
+    """
+    said = await reader(memory.store, user_id)(messages)
+    drawn = [
+        edge.to
+        for document in said.values()
+        for edge in document.edges.values()
+        if edge.direction is Direction.IN and edge.kind in FOUNDS
+    ]
+    told = [id_ for value in below for name in ("episodes", "task_preferences") for id_ in value.get(name, ())]
+    ids = list(dict.fromkeys((*drawn, *told)))
+    if not ids:
+        return {}
+    episodes = await memory.records(user_id, MemoryScope.EPISODIC, ids)
+    facts = await memory.records(user_id, MemoryScope.SEMANTIC, ids)
+    return {
+        "episodes": _latest((str(v["created_at"]), id_) for id_, v in episodes.items() if EPISODE.matches(v)),
+        "task_preferences": preferences_among(Fact.from_value(v) for v in facts.values() if FACT.matches(v)),
+    }
+
+
+def preferences_among(facts: Iterable[Fact]) -> tuple[str, ...]:
+    """Return the ids of the facts that are believed and say what the user prefers, the latest last."""
+    preferred = (fact for fact in facts if fact.current and states_preference(fact.text))
+    return _latest((fact.said_at.isoformat(), fact.id) for fact in preferred)
+
+
+async def told_of_in_chain(
+    memory: MemoryFacade, user_id: str, chain: ContextChain | None, episode_id: str
+) -> list[Change]:
+    """Return the writes by which the summaries that stand in a conversation's chain name the episode that it was.
+
+    Args:
+        memory: The facade.
+        user_id: The owner.
+        chain: The chain; None where there is none.
+        episode_id: The episode.
+    """
+    ids = [entry.id for entry in chain.entries if not entry.is_message] if chain is not None else []
+    found = await memory.records(user_id, MemoryScope.DIALOG, ids) if ids else {}
+    summaries = [Summary.from_value(value) for value in found.values() if SUMMARY.matches(value)]
+    return [
+        put(user_id, summary.model_copy(update={"episodes": (*summary.episodes, episode_id)[-_MOST:]}))
+        for summary in summaries
+        if episode_id not in summary.episodes
+    ]
+
+
+def _latest(dated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(id_ for _, id_ in sorted(dated)[-_MOST:])

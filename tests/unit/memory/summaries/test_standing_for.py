@@ -1,0 +1,184 @@
+"""Episodes and preferences of summaries: from the same messages, linked both ways, gone with what is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, tzinfo
+from typing import Any
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.language.preferring import states_preference
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.operations import (
+    EpisodeDraft,
+    ExistingMemory,
+    Extraction,
+    Operation,
+    TranscriptMessage,
+)
+from react_mem.memory.model.records import Summary
+from react_mem.memory.retrieval.graph_reading import MemoryGraph
+from react_mem.memory.write.conversations import end_conversation
+from tests.support.linking import assert_whole, links
+from tests.unit.memory.summaries.talking import Conversation
+
+COOL, EARLY, OTHER = "I prefer a cool climate.", "I like trains in the morning.", "I live in Hue."
+
+
+class Trips:
+    """An extractor that keeps what the user says as facts, and takes a turn for an attempt to plan a trip."""
+
+    async def extract(
+        self,
+        messages: Sequence[TranscriptMessage],
+        existing: Sequence[ExistingMemory],
+        *,
+        deadline: float,
+        zone: tzinfo = UTC,
+    ) -> Extraction:
+        said = [message for message in messages if message.role == "user" and not message.context]
+        goal = f"Plan a trip: {said[-1].text}"
+        return Extraction(
+            ops=tuple(Operation("new", message.text, source_ids=(message.id,)) for message in said),
+            episode=EpisodeDraft(goal, outcome="planned", steps=("looked up trains",)),
+            summary=f"They plan a trip: {' '.join(message.text for message in said)}",
+        )
+
+
+def talking(*, reads: bool = True, **shape: Any) -> Conversation:
+    talk = Conversation(InMemoryStore()).shaped(
+        window="oldest", n_sum=4, sum_window=2, n_sum_sum=2, max_sum_lvl=2, **shape
+    )
+    if reads:
+        talk.turns = replace(talk.turns, extractor=Trips())
+    return talk
+
+
+async def of_invocations(talk: Conversation) -> list[Summary]:
+    found = await talk.memory.list_records("ann", [MemoryScope.DIALOG])
+    made = [Summary.from_value(item.payload) for item in found if item.source == "summary"]
+    return sorted((one for one in made if not one.chain), key=lambda summary: summary.created_at)
+
+
+async def texts(talk: Conversation, *scopes: MemoryScope) -> dict[str, str]:
+    return {item.id: item.payload["text"] for item in await talk.memory.list_records("ann", scopes)}
+
+
+async def told(talk: Conversation, summary: Summary) -> tuple[list[str], list[str]]:
+    """Return the preferences and the episodes that a summary names, in words."""
+    known = await texts(talk, MemoryScope.SEMANTIC, MemoryScope.EPISODIC)
+    return [known[id_] for id_ in summary.task_preferences], [known[id_] for id_ in summary.episodes]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("I prefer a cool climate", True),
+        ("My favourite city is Hue", True),
+        ("I really don't like flying", True),
+        ("I'd rather take the train", True),
+        ("I'd like a coffee", False),
+        ("It looks like rain", False),
+        ("I live in Hue", False),
+        ("Tôi thích khí hậu mát mẻ", True),
+        ("Toi khong thich di may bay", True),
+        ("Tôi giải thích cho bạn", False),
+        ("Giờ đó rất thích hợp", False),
+        ("我喜欢凉爽的天气", True),
+        ("我住在河内", False),
+        ("涼しい気候が好きです", True),
+        ("東京に住んでいます", False),
+    ],
+)
+def test_a_preference_is_told_in_every_language_with_a_file(text: str, is_one: bool) -> None:
+    assert states_preference(text) is is_one
+
+
+async def test_the_summary_of_an_invocation_names_its_episode_and_what_is_preferred() -> None:
+    talk = talking()
+    await talk.say(COOL, OTHER)
+    first, second = await of_invocations(talk)
+    assert await told(talk, first) == ([COOL], [f"Plan a trip: {COOL} planned"])
+    assert await told(talk, second) == ([], [f"Plan a trip: {OTHER} planned"])
+    assert "task_preferences" not in second.to_value()
+    assert Summary.from_value(second.to_value()) == second
+
+
+async def test_the_summaries_of_a_chain_name_what_comes_from_their_messages_at_every_level() -> None:
+    talk = talking()
+    await talk.say(COOL, OTHER, EARLY)
+    first, second, higher = await talk.summaries()
+    assert (first.level, second.level, higher.level) == ("1", "1", "2")
+    of_first, of_second, of_both = [await told(talk, one) for one in (first, second, higher)]
+    assert of_first == ([COOL], [f"Plan a trip: {COOL} planned"])
+    assert of_second == ([], [f"Plan a trip: {OTHER} planned"])
+    assert of_both == ([COOL], [*of_first[1], *of_second[1]])
+    await talk.say("I have a bicycle.", "I swim on Sundays.", "I read a lot.", "I cook on Fridays.", "I know Lan.")
+    master = (await talk.summaries())[-1]
+    assert master.level == "master"
+    assert COOL in (await told(talk, master))[0]
+
+
+async def test_without_a_model_what_was_kept_word_for_word_is_named() -> None:
+    talk = talking(reads=False)
+    await talk.say(OTHER, EARLY, "I have two cats.")
+    first, second, higher = await talk.summaries()
+    assert await told(talk, first) == ([], [])
+    assert await told(talk, second) == await told(talk, higher) == ([EARLY], [])
+
+
+async def test_a_conversation_that_is_concluded_is_named_by_the_summaries_in_its_chain() -> None:
+    talk = talking()
+    await talk.say(COOL, OTHER)
+    await end_conversation(talk.turns)
+    episodes = await talk.memory.list_records("ann", [MemoryScope.EPISODIC])
+    [concluded] = [item.id for item in episodes if item.payload["level"] == "conversation"]
+    [summary] = await talk.summaries()
+    assert summary.episodes[-1] == concluded
+    assert len(summary.episodes) == 2
+    await talk.say(EARLY)
+    await end_conversation(talk.turns)
+    *_, standing = await talk.summaries()
+    assert standing.episodes.count(concluded) == 1
+
+
+async def test_they_are_linked_both_ways_and_in_words() -> None:
+    talk = talking()
+    await talk.say(COOL)
+    [summary] = await of_invocations(talk)
+    [episode], [preference] = summary.episodes, summary.task_preferences
+    store = talk.memory.store
+    found = {link for link in await links(store) if link[0] == summary.id}
+    assert {(summary.id, "summarization", episode), (summary.id, "summarization", preference)} <= found
+    await assert_whole(store)
+    graph = MemoryGraph(store)
+    for one, other, words in (
+        (summary.id, episode, "tells of episode"),
+        (episode, summary.id, "is told of in summary"),
+        (summary.id, preference, "keeps the preference fact"),
+        (preference, summary.id, "is a preference kept in summary"),
+    ):
+        explained = await graph.explain("ann", one, other)
+        assert explained is not None
+        assert words in explained.words
+
+
+async def test_what_is_forgotten_is_named_no_more() -> None:
+    talk = talking()
+    await talk.say(OTHER, COOL)
+    # of another part of the conversation, which names it all the same
+    [chained] = await talk.summaries()
+    facts = await texts(talk, MemoryScope.SEMANTIC)
+    [cool] = [id_ for id_, text in facts.items() if text == COOL]
+    named = chained.model_copy(update={"task_preferences": (cool,)})
+    await talk.memory.apply([put("ann", named)])
+    await talk.memory.forget("ann", cool)
+    [chained] = await talk.summaries()
+    assert chained.task_preferences == ()
+    left = str([item.payload for item in await talk.memory.list_records("ann")])
+    assert cool not in left
+    assert "cool climate" not in left
