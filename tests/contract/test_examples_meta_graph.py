@@ -1,0 +1,154 @@
+"""Chain of the meta graph's example: a taste, a step, the milestone it led to, the next step, and back to the taste."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.facade import MemoryFacade
+from react_mem.memory.graph.export import to_graphml, to_json
+from react_mem.memory.graph.links import LinkKind
+from react_mem.memory.model.changes import put
+from react_mem.memory.model.concepts import Alias, Concept
+from react_mem.memory.model.kinds import KINDS
+from react_mem.memory.model.knowledge import Knowledge, Reference
+from react_mem.memory.model.records import Episode, Fact, Level, Message, Record, Summary
+from react_mem.memory.model.skills import Skill, StepExperience
+from react_mem.memory.model.states import Task, TaskStep
+
+AT = datetime(2024, 10, 1, 12, 34, 56, tzinfo=UTC)
+NAMES = {
+    "c13": "cool_climate_preference",
+    "s1": "define_switching_engine",
+    "e5": "milestone_switching_engine_defined",
+    "s2": "build_working_memory_graph",
+}
+C13 = Concept.of([Alias(name=NAMES["c13"], since=AT, source_ids=("taste",))])
+
+
+def record(id_: str, text: str, *sources: str, minute: int = 0) -> dict[str, Any]:
+    """Return what records of every kind have."""
+    return {
+        "id": id_,
+        "text": text,
+        "session_id": "project_x",
+        "agent_id": "planner",
+        "created_at": AT + timedelta(minutes=minute),
+        "source_ids": sources,
+    }
+
+
+def chain() -> list[Record]:
+    """Return the example as memory keeps it, with what it was drawn from and what was drawn from it."""
+    asked = "Define the switching engine, then build the working memory graph. I prefer a cool climate."
+    defined = "The switching engine is defined."
+    built = "The working memory graph is built."
+    taste = "I prefer a cool climate"
+    return [
+        Message(**record("asked", asked), role="user", content=asked, turn=0),
+        Message(**record("answered", defined, minute=1), role="assistant", content=defined, turn=1),
+        Fact(**record("taste", taste, "asked"), alike={"again": 0.96}),
+        Fact(**record("again", "Cool places are the best", "answered", minute=1)),
+        C13,
+        Task(**record("task", "Extracted Steps for Project X", "asked"), steps=("s1", "s2")),
+        TaskStep(**record("s1", NAMES["s1"], "asked"), name=NAMES["s1"], task_id="task", status="done"),
+        Episode(
+            **record("e5", defined, "asked", "answered", minute=2),
+            level=Level.MILESTONE,
+            goal="Define the switching engine",
+            milestone_title=NAMES["e5"],
+            linked_steps=("s1",),
+        ),
+        TaskStep(
+            **record("s2", NAMES["s2"], "asked", minute=3),
+            name=NAMES["s2"],
+            task_id="task",
+            status="pending",
+            depends_on=("s1",),
+        ),
+        Episode(**record("e6", built, "answered", minute=4), goal="Build the working memory graph"),
+        # recursive summary, long-term memory and what an agent has learnt are nodes of the same graph
+        Summary(**record("rs", defined, "asked", "answered"), episodes=("e5",), task_preferences=("taste",)),
+        Knowledge(
+            **record("ltm", "Prefers cool places", "taste", "again"),
+            form="preference",
+            about="user",
+            proofs=2,
+            confidence=0.75,
+            made_by="rules",
+            links=(Reference(to="rs"),),
+        ),
+        StepExperience(**record("tried", "search", "asked"), tool="search", success=True),
+        Skill(**record("sop", "Look at the climate first", "tried"), use_when="a town is wanted"),
+    ]
+
+
+@pytest.fixture
+async def memory() -> MemoryFacade:
+    made = MemoryFacade(InMemoryStore())
+    await made.apply([put("ann", one) for one in chain()])
+    return made
+
+
+async def test_the_ring_of_the_example_is_walked_and_told_in_words(memory: MemoryFacade) -> None:
+    ring = [C13.id, "s1", "e5", "s2", C13.id]
+    words = []
+    for here, there in itertools.pairwise(ring):
+        assert there in {edge.to for edge in await memory.graph.neighbours("ann", here)}
+        found = await memory.graph.explain("ann", here, there)
+        assert found is not None
+        assert len(found.hops) == 1
+        words.append(found.words)
+    assert words == [
+        f'concept "{NAMES["c13"]}" came up in task step "{NAMES["s1"]}"',
+        f'task step "{NAMES["s1"]}" led to episode "{NAMES["e5"]}"',
+        f'episode "{NAMES["e5"]}" was reached through task step "{NAMES["s2"]}"',
+        f'task step "{NAMES["s2"]}" brought up concept "{NAMES["c13"]}"',
+    ]
+
+
+async def test_the_edges_of_the_example_are_there_each_for_its_reason(memory: MemoryFacade) -> None:
+    found = {(link.source, str(link.kind), link.target) for link in (await memory.graph.whole("ann")).links}
+    assert {
+        # concept -> working node, working node -> episodic, concept -> episodic
+        (C13.id, "support", "s1"),
+        (C13.id, "milestone", "e5"),
+        ("e5", "milestone", "s1"),
+        ("e5", "milestone", "s2"),
+        # episodic -> episodic by time, steps by what they wait for, what is near by meaning
+        ("e5", "timeline", "e6"),
+        ("s2", "dependency", "s1"),
+        ("again", "semantic", "taste"),
+        # recursive summary with its episodes and the preferences of the task; long-term memory with both
+        ("rs", "summarization", "asked"),
+        ("rs", "summarization", "e5"),
+        ("rs", "summarization", "taste"),
+        ("ltm", "summarization", "rs"),
+        ("ltm", "support", "taste"),
+        ("sop", "support", "tried"),
+    } <= found
+    around = await memory.graph.expand("ann", {C13.id: 1.0})
+    assert {"s1", "s2", "e5", "taste", "rs"} <= {node.id for node in around.nodes}
+
+
+async def test_every_type_of_node_and_edge_leaves_for_other_programs(memory: MemoryFacade) -> None:
+    graph = await memory.graph.whole("ann")
+    types = {kind.name for kind in KINDS.values() if kind.node} - {"document"}
+    read = json.loads(to_json(graph))
+    assert {node["type"] for node in read["nodes"]} == types
+    assert {link["kind"] for link in read["links"]} == set(LinkKind)
+    step = next(node for node in read["nodes"] if node["id"] == "s1")
+    assert (step["name"], step["metadata"]["created_at"]) == (NAMES["s1"], "2024-10-01T12:34:56.000000+00:00")
+
+    drawn = ElementTree.fromstring(to_graphml(graph)).find("{*}graph")  # noqa: S314 - our own
+    assert drawn is not None
+    data = [(node.tag.rpartition("}")[2], one.get("key"), one.text) for node in drawn for one in node]
+    assert {text for tag, key, text in data if (tag, key) == ("node", "type")} == types
+    assert {text for tag, key, text in data if (tag, key) == ("edge", "kind")} == set(LinkKind)
+    assert set(NAMES.values()) <= {text for tag, key, text in data if (tag, key) == ("node", "name")}
