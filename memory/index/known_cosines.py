@@ -39,7 +39,7 @@ class KnownCosines:
         Args:
             among: The texts to choose from; of equals at the end the first.
             count: How many.
-            least: The least cosine of a text that has one.
+            least: The least cosine; where there is one, all have a cosine.
         """
         rough = lowest_unknown(self.rough[among])
         surely = least + ROUNDING
