@@ -104,7 +104,7 @@ class Doubt(BaseModel):
 
 
 class MemoryResultItem(BaseModel):
-    """One remembered thing.
+    """One remembered thing: its texts with who said them, where they are from, and how near they are to the question.
 
     Args:
         scope: Where it came from.
@@ -128,6 +128,17 @@ class MemoryResultItem(BaseModel):
     arms: dict[Arm, float] = Field(default_factory=dict)
     fragments: tuple[Fragment, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def created_at(self) -> datetime | None:
+        """Return when it was said, or first believed; None where its record has no date."""
+        told = self.payload.get("created_at")
+        return with_zone(datetime.fromisoformat(str(told))) if told else None
+
+    @property
+    def source_ids(self) -> tuple[str, ...]:
+        """Return the messages or records that it came from."""
+        return tuple(self.payload.get("source_ids") or ())
 
 
 class MemoryResults(list[MemoryResultItem]):

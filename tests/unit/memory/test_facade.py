@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.memory.facade import MemoryFacade
-from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryScope, MemoryWriteEvent
+from react_mem.memory.model.interface import Memory, MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 
 WHO = {"session_id": "monday", "agent_id": "assistant"}
 
@@ -52,6 +53,24 @@ async def test_bad_data_is_named_with_its_field_and_nothing_is_written(
         await MemoryFacade(store).write(MemoryWriteEvent(user_id="ann", **WHO, scope=scope, data=data))
     assert "pydantic.dev" not in str(caught.value)
     assert await store.asearch(()) == []
+
+
+async def test_a_memory_has_its_texts_with_roles_and_ids_its_time_and_its_sources() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    thread = [HumanMessage("How warm is it in Hue?", id="q"), AIMessage("It is 31 degrees in Hue.", id="a")]
+    said = await memory.dialog.append("ann", "monday", thread, agent_id="assistant")
+    await memory.dialog.update_summary(
+        "ann", "monday", "They asked how warm it is in Hue.", agent_id="assistant", source_ids=[one.id for one in said]
+    )
+    query = MemoryQuery(user_id="ann", **WHO, scopes=[MemoryScope.DIALOG], query="How warm is it in Hue?")
+    by_source = {item.source: item for item in await memory.read(query)}
+    message, summary = by_source["message"], by_source["summary"]
+    assert [(part.id, part.role) for part in message.fragments] == [(said[0].id, "user"), (said[1].id, "assistant")]
+    assert message.created_at == said[0].created_at
+    assert message.source_ids == ()
+    assert [(part.id, part.content) for part in summary.fragments] == [(summary.id, summary.payload["text"])]
+    assert summary.source_ids == (said[0].id, said[1].id)
+    assert MemoryResultItem(scope=MemoryScope.STATE, id="x", payload={}, source="other").created_at is None
 
 
 def test_nobody_is_no_owner() -> None:
