@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from react_mem.memory.language.cues import cue
 
 _PREFERS = cue("prefers")
@@ -14,3 +16,13 @@ def states_preference(text: str) -> bool:
     (True, False)
     """
     return bool(_PREFERS.search(text))
+
+
+def preferred_in(text: str) -> Sequence[str]:
+    """Return what a statement says behind and before that somebody prefers something; what they prefer is among it.
+
+    >>> preferred_in("I prefer a cool climate"), preferred_in("涼しい気候が好き"), preferred_in("I live in Hue")
+    ([' a cool climate', 'I '], ['涼しい気候が'], [])
+    """
+    found = _PREFERS.search(text)
+    return [part for part in (text[found.end() :], text[: found.start()]) if part.strip()] if found else []

@@ -1,6 +1,7 @@
 """Themes: what several facts, or a fact and an episode, speak of that has no name, such as a taste or a matter at work.
 
-A theme is words that they have in common, whatever the language. They are counted behind the turns, from all facts.
+A theme is words that they have in common, whatever the language, or what a single fact says that the user prefers. They
+are counted behind the turns, from all facts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from itertools import groupby
 from react_mem.memory.language import UNSPACED
 from react_mem.memory.language.comparison import content_words, may_link, words
 from react_mem.memory.language.folding import fold
+from react_mem.memory.language.preferring import preferred_in
 from react_mem.memory.model.concepts import Alias, Concept
 from react_mem.memory.model.kinds import CONCEPT
 from react_mem.memory.model.origins import Origin
@@ -54,11 +56,12 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
         said[record.id] = record
         for key, phrase in _phrases(text):
             uses[key].setdefault(record.id, phrase)
+    stated = {key for text, record in told if isinstance(record, Fact) for key in _stated(text)}
     names = {key for concept in named for alias in concept.aliases for key, _ in _phrases(alias.name)}
     chosen: list[_Key] = []
     for key in sorted(uses, key=lambda key: (-len(key), key)):
         facts_of_it = [id_ for id_ in uses[key] if isinstance(said[id_], Fact)]
-        enough = len(uses[key]) >= (_LEAST if len(key) > 1 else _LEAST_OF_A_WORD)
+        enough = key in stated or len(uses[key]) >= (_LEAST if len(key) > 1 else _LEAST_OF_A_WORD)
         if facts_of_it and enough and key not in names and not _is_said_by(key, uses, chosen):
             chosen.append(key)
     chosen.sort(key=lambda key: (-len(uses[key]), key))
@@ -66,9 +69,14 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
 
 
 def without(theme: Concept, gone: Collection[str]) -> Concept | None:
-    """Return a theme without some memories; None where the rest have nothing in common."""
+    """Return a theme without some memories; None where the rest have nothing in common.
+
+    What one that is left says is preferred is a theme again when they are counted anew.
+    """
     [alias] = theme.aliases
     left = alias.without(gone)
+    if left == alias:
+        return theme
     return None if left is None or len(left.source_ids) < _LEAST else _concept(theme.id, left)
 
 
@@ -86,6 +94,17 @@ def _phrases(text: str) -> Iterator[tuple[_Key, str]]:
                 if len(phrase) > 1 or may_link(phrase[0]):
                     space = "" if _UNSPACED.match(phrase[0]) else " "
                     yield tuple(fold(word)[:_STEM] for word in phrase), space.join(phrase)
+
+
+def _stated(text: str) -> Iterator[_Key]:
+    """Yield the theme that a statement of a preference has by itself, if it is of two words at least.
+
+    >>> list(_stated("I prefer a cool climate.")), list(_stated("The climate is cool.")), list(_stated("I like tea"))
+    ([('cool', 'clima')], [], [])
+    """
+    found = ([key for key, _ in _phrases(part) if len(key) > 1] for part in preferred_in(text))
+    if keys := next(filter(None, found), None):
+        yield max(keys, key=len)
 
 
 def _is_said_by(key: _Key, uses: Mapping[_Key, Mapping[str, str]], longer: Iterable[_Key]) -> bool:

@@ -40,6 +40,26 @@ def test_what_two_facts_speak_of_is_a_theme_in_any_language(one: str, other: str
     assert named(fact(one), fact(other)).get(theme) == {one, other}
 
 
+@pytest.mark.parametrize(
+    ("text", "theme"),
+    [
+        ("I prefer a cool climate.", "cool climate"),
+        ("I really enjoy long walks", "long walks"),
+        ("Tôi thích khí hậu mát mẻ", "khí hậu mát"),
+        ("我喜欢手冲咖啡", "手冲咖"),
+        ("Of the old mill they said I like green tea", "green tea"),
+    ],
+)
+def test_a_stated_preference_is_a_theme_by_itself_named_by_its_words(text: str, theme: str) -> None:
+    assert named(fact(text)) == {theme: {text}}
+    assert named(fact(text, current=False)) == {}
+    assert named(fact(text, verbatim=True)) == {}
+
+
+def test_what_is_only_told_or_wished_is_none() -> None:
+    assert named(fact("The hills have a cool climate"), fact("I'd like a black coffee")) == {}
+
+
 def test_a_fact_and_an_episode_have_a_theme_and_a_single_word_needs_three() -> None:
     town = record("episode", "e", text="Find a town with a cool climate")
     assert isinstance(town, Episode)
@@ -94,6 +114,24 @@ async def test_themes_are_kept_apart_from_names_and_go_with_what_speaks_of_them(
     assert await kept(memory.store) == {"cool climate": {"f1", "f2"}}
     receipt = await memory.delete_session("ann", "tuesday")
     assert receipt.problems == ()
+    assert await kept(memory.store) == {}
+
+
+async def test_a_preference_stays_a_theme_whatever_else_is_forgotten() -> None:
+    memory = MemoryFacade(InMemoryStore())
+    assert isinstance(memory.store, InMemoryStore)
+    told = [
+        record("message", "m1", session="monday"),
+        record("message", "m2", session="tuesday"),
+        record("fact", "f1", "m1", text="I prefer a cool climate.", session="monday"),
+        record("fact", "f2", "m2", text="I live in Hue.", session="tuesday"),
+    ]
+    await store_records(memory.store, *told)
+    await refresh_concepts(memory.store, "ann")
+    assert await kept(memory.store) == {"cool climate": {"f1"}}
+    await memory.delete_session("ann", "tuesday")
+    assert await kept(memory.store) == {"cool climate": {"f1"}}
+    await memory.delete_session("ann", "monday")
     assert await kept(memory.store) == {}
 
 
