@@ -193,6 +193,8 @@ class DialogMemoryStore(ScopeStore):
         *,
         agent_id: str,
         source_ids: Sequence[str] = (),
+        episodes: Sequence[str] = (),
+        task_preferences: Sequence[str] = (),
     ) -> Summary:
         """Write what a conversation came to; the summary of the same messages is replaced.
 
@@ -202,8 +204,17 @@ class DialogMemoryStore(ScopeStore):
             text: The summary.
             agent_id: The agent that wrote it.
             source_ids: The messages it sums up; without any, the conversation as a whole.
+            episodes: The episodes that come from these.
+            task_preferences: The facts among them that say what the user prefers.
         """
-        summary = self.summary(text, session_id=session_id, agent_id=agent_id, source_ids=source_ids)
+        summary = self.summary(
+            text,
+            session_id=session_id,
+            agent_id=agent_id,
+            source_ids=source_ids,
+            episodes=episodes,
+            task_preferences=task_preferences,
+        )
         await self._keep(user_id, [summary], dated=False)
         return summary
 
@@ -216,6 +227,8 @@ class DialogMemoryStore(ScopeStore):
         source_ids: Sequence[str] = (),
         origins: Iterable[Origin] = (),
         at: datetime | None = None,
+        episodes: Sequence[str] = (),
+        task_preferences: Sequence[str] = (),
     ) -> Summary:
         """Return what a conversation came to, as a record; the same messages give the same one.
 
@@ -226,6 +239,8 @@ class DialogMemoryStore(ScopeStore):
             source_ids: The messages it sums up; without any, the conversation as a whole.
             origins: Who vouches for them: it is trusted no more than the least trusted.
             at: When it was written; now by default.
+            episodes: The episodes that come from these.
+            task_preferences: The facts among them that say what the user prefers.
         """
         return Summary(
             id=SUMMARY.id(*(source_ids or (session_id,))),
@@ -235,6 +250,8 @@ class DialogMemoryStore(ScopeStore):
             session_id=session_id,
             agent_id=agent_id,
             source_ids=tuple(source_ids),
+            episodes=tuple(episodes),
+            task_preferences=tuple(task_preferences),
         )
 
 

@@ -150,10 +150,10 @@ async def _told(
             source_ids=sources,
             origins=[message.origin for message in messages],
             at=stamp.at,
+            episodes=episodes,
+            task_preferences=preferences_among(fact for fact in facts if not set(sources).isdisjoint(fact.source_ids)),
         )
-        preferences = preferences_among(fact for fact in facts if not set(sources).isdisjoint(fact.source_ids))
-        update = {"episodes": tuple(episodes), "task_preferences": preferences}
-        changes.append(put(session.user_id, summary.model_copy(update=update)))
+        changes.append(put(session.user_id, summary))
     return changes
 
 

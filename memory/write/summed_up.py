@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from langgraph.store.base import GetOp, Item
+
 from react_mem.memory.facade import MemoryFacade
 from react_mem.memory.graph.derived import FOUNDS, Direction
 from react_mem.memory.graph.link_reading import reader
@@ -41,11 +43,11 @@ async def stands_for(
     ids = list(dict.fromkeys((*drawn, *told)))
     if not ids:
         return {}
-    episodes = await memory.records(user_id, MemoryScope.EPISODIC, ids)
-    facts = await memory.records(user_id, MemoryScope.SEMANTIC, ids)
+    wanted = [GetOp(kind.namespace(user_id), id_) for kind in (EPISODE, FACT) for id_ in ids]
+    found = [item for item in await memory.store.abatch(wanted) if isinstance(item, Item)]
     return {
-        "episodes": _latest((str(v["created_at"]), id_) for id_, v in episodes.items() if EPISODE.matches(v)),
-        "task_preferences": preferences_among(Fact.from_value(v) for v in facts.values() if FACT.matches(v)),
+        "episodes": _latest((str(one.value["created_at"]), one.key) for one in found if EPISODE.matches(one.value)),
+        "task_preferences": preferences_among(Fact.from_value(one.value) for one in found if FACT.matches(one.value)),
     }
 
 

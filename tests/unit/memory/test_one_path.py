@@ -115,9 +115,10 @@ async def step_noted(memory: MemoryFacade) -> None:
 
 
 async def summary_written(memory: MemoryFacade) -> None:
-    await turn(memory)
+    await episode_recorded(memory)
     text, sources = "The user wanted a kettle.", [ASKED, ANSWERED]
-    await memory.dialog.update_summary("ann", "monday", text, agent_id="tester", source_ids=sources)
+    episodes = [item.id for item in await memory.list_records("ann", [MemoryScope.EPISODIC])]
+    await memory.dialog.update_summary("ann", "monday", text, agent_id="tester", source_ids=sources, episodes=episodes)
 
 
 async def profile_updated(memory: MemoryFacade) -> None:
