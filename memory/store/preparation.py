@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from weakref import WeakValueDictionary
 
 from langchain_core.runnables import RunnableConfig
+
+from react_mem.memory.store.process_state import share, shared
 
 _LONGEST = 0.1
 """Seconds that writes wait at most: longer than a preparation takes, unless the web is searched or the machine is busy;
@@ -56,10 +57,6 @@ class Preparation:
         await self._over.wait()
 
 
-_UNDER_WAY: WeakValueDictionary[tuple[int, str], Preparation] = WeakValueDictionary()
-"""Preparations by event loop and thread."""
-
-
 def prepare(config: RunnableConfig) -> None:
     """Begin to prepare a turn, unless the run would wait for what is kept waiting.
 
@@ -72,7 +69,7 @@ def prepare(config: RunnableConfig) -> None:
     thread = _thread_of(config)
     before = preparation_of(thread)
     if thread and (before is None or before.is_over):
-        _UNDER_WAY[id(asyncio.get_running_loop()), thread] = Preparation()
+        share(thread, Preparation())
 
 
 def preparation_of(thread: str) -> Preparation | None:
@@ -81,7 +78,7 @@ def preparation_of(thread: str) -> Preparation | None:
     Args:
         thread: The id of the thread.
     """
-    return _UNDER_WAY.get((id(asyncio.get_running_loop()), thread))
+    return shared(Preparation, thread)
 
 
 def prepared(config: RunnableConfig) -> None:
