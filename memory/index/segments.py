@@ -17,6 +17,9 @@ NO_PLACE = np.iinfo(np.int64).max
 NO_TIME = np.iinfo(np.int64).min
 """The time of a text that does not say when it was said."""
 
+_MARKS_KEPT = 16
+"""Marks whose texts are kept at hand: every search asks for the same few. Each takes a byte a text."""
+
 
 @dataclass(frozen=True)
 class TextColumns:
@@ -147,8 +150,11 @@ class Segment:
         return np.concatenate(pieces) if pieces else self._texts[:0], counts
 
     def marked(self, mark: int) -> NDArray[np.bool_]:
-        """Return which texts have a mark; kept, as there are few and every search asks for the same."""
+        """Return which texts have a mark; kept at hand until some others have been asked for."""
         if (found := self._marked.get(mark)) is None:
+            # a list made at once, since several threads may search
+            for other in list(self._marked)[: 1 - _MARKS_KEPT]:
+                self._marked.pop(other, None)
             found = np.zeros(len(self), dtype=np.bool_)
             place = int(self._words.searchsorted(mark))
             if place < len(self._words) and self._words[place] == mark:
@@ -170,6 +176,6 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that it takes."""
+        """Bytes that it takes, with those of all marks that it may keep at hand."""
         arrays = (self.vectors, self._fields, self._hashes, self._by_hash, self._words, self._starts, self._texts)
-        return self.keys.nbytes + sum(array.nbytes for array in arrays)
+        return self.keys.nbytes + sum(array.nbytes for array in arrays) + _MARKS_KEPT * len(self)

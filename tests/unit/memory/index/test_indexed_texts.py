@@ -15,6 +15,7 @@ from react_mem.memory.index.entries import term_number
 from react_mem.memory.index.known_cosines import VectorCosines
 from react_mem.memory.index.ranked_hits import Hit
 from react_mem.memory.index.scorer import nearest
+from react_mem.memory.index.segments import Segment
 from react_mem.memory.index.texts import IndexedTexts
 from react_mem.memory.model.arms import Arm
 from tests.support.random_rows import FIRST, VOCABULARY, random_op, random_rows, random_vector, seeded
@@ -141,6 +142,16 @@ class TestWords:
             assert {(texts.key(text), texts.field_name(text)) for text in having} == expected
             marked = np.flatnonzero(texts.marked(term_number(word))).tolist()
             assert {(texts.key(text), texts.field_name(text)) for text in marked} == expected
+
+    def test_marks_at_hand_are_bounded(self) -> None:
+        segment = Segment.of(columns(random_rows(seeded(7), 20, DIMS), DIMS))
+        first = segment.marked(1)
+        assert segment.marked(1) is first
+        size = segment.nbytes
+        for mark in range(2, 1_000):
+            segment.marked(mark)
+        assert segment.marked(1) is not first
+        assert segment.nbytes == size
 
 
 def test_a_vector_of_another_length_is_refused() -> None:
