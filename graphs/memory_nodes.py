@@ -49,7 +49,6 @@ from react_mem.memory.runtime import (
     TaskNotes,
     TurnMemory,
     Turns,
-    asking,
     capabilities_of,
     identify,
     last_id,
@@ -196,8 +195,7 @@ class MemoryNodes:
     async def reason(self, state: MemState, *, runtime: Runtime[AgentContext]) -> dict[str, Any]:
         """Call the model; tools that only read may run ahead beside it."""
         answer = partial(self._reason, state, runtime=runtime)
-        with asking(get_config()):
-            return await (self._switching.beside(state, answer) if self._switching else answer())
+        return await (self._switching.beside(state, answer) if self._switching else answer())
 
     def offer(self, state: MemState) -> tuple[BaseTool, ...]:
         """Return the tools for the model; from when its notes leave something out, also the one that has it whole."""

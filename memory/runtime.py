@@ -73,7 +73,6 @@ if TYPE_CHECKING:
     from react_mem.memory.store.embeddings import load_embedding_model as load_embedding_model
     from react_mem.memory.store.embeddings import means_same_embedding as means_same_embedding
     from react_mem.memory.store.postgres_server import connected as connected
-    from react_mem.memory.store.preparation import asking as asking
     from react_mem.memory.store.statistics import Statistics as Statistics
     from react_mem.memory.store.statistics import statistics as statistics
     from react_mem.memory.store.stored_text import storable as storable

@@ -20,7 +20,6 @@ from typing import Annotated, Any, NotRequired
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse, PrivateStateAttr
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
-from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from react_mem.memory.adapters.blocking import drain_blocking, run_blocking
@@ -32,7 +31,6 @@ from react_mem.memory.maintenance.reflecting import Reflecting
 from react_mem.memory.maintenance.runner import AgentRunner
 from react_mem.memory.maintenance.worker import drain
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.store.preparation import asking
 from react_mem.memory.write.lifecycle import AgentMemory, Operation, TurnMemory
 
 
@@ -103,8 +101,7 @@ class MemoryMiddleware(AgentMiddleware[MemoryState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Call the model with what is remembered."""
-        with asking(get_config()):
-            return await handler(self._remembering(request))
+        return await handler(self._remembering(request))
 
     def after_agent(self, state: MemoryState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store the turn, and have it drawn from."""

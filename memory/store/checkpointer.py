@@ -5,8 +5,7 @@ then fails to run it (`invalid attnum 6`). The same function in a sub-select of 
 sub-select that takes the thread from the outer row is sent to every shard: where the thread is known, it is named.
 
 A turn writes some nine times to its thread and reads three times, each time on a connection of its own: with many
-conversations at once that is most of what the pool is asked for. So they share connections: see `group_commit`. And
-what is written while a turn is being prepared waits until its model has been asked: see `preparation`.
+conversations at once that is most of what the pool is asked for. So they share connections: see `group_commit`.
 """
 
 from __future__ import annotations
@@ -23,13 +22,7 @@ from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    DeltaChannelHistory,
-)
+from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
@@ -38,7 +31,6 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.errors import StorageError
 from react_mem.memory.store.delta_history import histories, history_statement
 from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
-from react_mem.memory.store.preparation import preparation_of
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
@@ -56,9 +48,6 @@ _PARAMETERS = 50
 
 _reading: ContextVar[_ThreadCursor | None] = ContextVar("cursor_of_one_thread", default=None)
 """Cursor to read one thread with, by statements that find a few rows, beside what others read."""
-
-_written: ContextVar[str] = ContextVar("thread_that_is_written", default="")
-"""The thread that is written, where it is one: once its turn is prepared."""
 
 
 def reworded(select: str) -> str | None:
@@ -129,24 +118,6 @@ class ThreadSaver(AsyncPostgresSaver):
             self._read_beside[task] = _ReadBeside(channels, found.config, cursor.beside)
         return found
 
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Write a checkpoint, as LangGraph does, once the turn of its thread is prepared."""
-        with _writing(config):
-            return await super().aput(config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Write what a task has written, as LangGraph does, once the turn of its thread is prepared."""
-        with _writing(config):
-            await super().aput_writes(config, writes, task_id, task_path)
-
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
@@ -172,8 +143,6 @@ class ThreadSaver(AsyncPostgresSaver):
             statements: Any = _ThreadWrites()
             yield statements
             if statements:
-                if (preparation := preparation_of(_written.get())) is not None:
-                    await preparation.wait()
                 await self._writes.send(statements)
         elif (cursor := _reading.get()) is not None:
             yield cast("AsyncCursor[DictRow]", cursor)
@@ -253,15 +222,6 @@ def _reading_by(cursor: _ThreadCursor) -> Iterator[None]:
         yield
     finally:
         _reading.reset(before)
-
-
-@contextmanager
-def _writing(config: RunnableConfig) -> Iterator[None]:
-    before = _written.set(str(config["configurable"]["thread_id"]))
-    try:
-        yield
-    finally:
-        _written.reset(before)
 
 
 def check_distributable() -> None:

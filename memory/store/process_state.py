@@ -37,40 +37,15 @@ def kept_with(store: BaseStore, make: Callable[[], Kept]) -> Kept:
     return kept
 
 
-_SHARED: WeakValueDictionary[tuple[int, type[Any], str], Any] = WeakValueDictionary()
-"""Locks and the like that somebody holds, by event loop, kind and place: shared by all stores, since several may be on
-one database."""
-
-
-def share(place: str, value: object) -> None:
-    """Let all of this event loop find something, as long as somebody holds it.
-
-    Args:
-        place: What it is for.
-        value: The only one of its kind for that.
-    """
-    _SHARED[id(asyncio.get_running_loop()), type(value), place] = value
-
-
-def shared(kind: type[Kept], place: str) -> Kept | None:
-    """Return what is shared in this event loop; None where there is nothing.
-
-    Args:
-        kind: Its class.
-        place: What it is for.
-    """
-    found: Kept | None = _SHARED.get((id(asyncio.get_running_loop()), kind, place))
-    return found
+_LOCKS: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
+"""Locks that somebody holds or waits for, by event loop and place."""
 
 
 def lock_of(namespace: tuple[str, ...], key: str) -> asyncio.Lock:
-    """Return the lock of an item in this event loop.
+    """Return the lock of an item in this event loop: one for all stores, of which several may be on one database.
 
     Args:
         namespace: The item's namespace.
         key: The item's key.
     """
-    place = f"{namespace}/{key}"
-    if (lock := shared(asyncio.Lock, place)) is None:
-        share(place, lock := asyncio.Lock())
-    return lock
+    return _LOCKS.setdefault((id(asyncio.get_running_loop()), f"{namespace}/{key}"), asyncio.Lock())

@@ -32,7 +32,6 @@ from react_mem.memory.model.off_loop import characters_of, off_loop
 from react_mem.memory.model.operations import Extractor
 from react_mem.memory.model.policy import MemoryPolicy
 from react_mem.memory.retrieval.last_known import DATABASE
-from react_mem.memory.store.preparation import prepare, prepared
 from react_mem.memory.store.priority import FRONT
 from react_mem.memory.summaries.summarise import EXTRACTIVE, Summariser
 from react_mem.memory.write.extraction import create_extractor
@@ -192,15 +191,10 @@ class TurnMemory:
         query = await off_loop(characters_of(thread), partial(ask, self.identity))
         if not (query.scopes or thread):
             return Recalled()
-        if thread and not self.blocking:
-            prepare(self.config)
         try:
             with FRONT.turn():
                 async with asyncio.timeout(self.agent.policy.recall.timeout):
                     results, failure = await self._read(turns, query, thread, since)
-        except asyncio.CancelledError:
-            prepared(self.config)
-            raise
         except Exception as error:
             known = turns.memory.last_known(query)
             if known is None:
@@ -298,9 +292,6 @@ class TurnMemory:
         turns = self.turns
         if turns is None:
             return False
-        if not (self.node or self.blocking):
-            # where no model was asked
-            prepared(self.config)
         try:
             with FRONT.turn():
                 async with asyncio.timeout(self.agent.policy.recall.timeout):
