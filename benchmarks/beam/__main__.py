@@ -9,9 +9,9 @@ of the project and stays under its own licence: `--data` names a file, a list of
 there: one user talks to an assistant, whose answers are some 4,000 characters long. A session is dated by its day.
 
 Run, report and metrics are those of `python -m benchmarks.locomo` (its --help says what they mean); kinds of questions
-take the place of categories, as in `recall@10.instruction_following`, and some say what no ten results can hold:
-`prompt_evidence.event_ordering`. Questions without evidence, such as those to abstain from, are left out. No model is
-called, and no answer judged.
+take the place of categories, as in `recall@10.instruction_following`. Some ask about a whole conversation, and their
+evidence is spread over it: `prompt_evidence.event_ordering` says more of them than a ranking. Questions without
+evidence, such as those to abstain from, are left out. No model is called, and no answer judged.
 
 The first run embeds some 10,000 texts in a quarter of an hour; `--vectors` keeps them for the next. With LoCoMo's file
 as one more `--data`, `--fit` fits the weights of the arms to both.
