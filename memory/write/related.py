@@ -22,6 +22,7 @@ from react_mem.memory.model.arms import Arm
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.kinds import FACT
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.off_loop import off_loop
 from react_mem.memory.model.records import Fact, now
 from react_mem.memory.retrieval.any_store import recall
 
@@ -56,8 +57,8 @@ async def related_facts(store: BaseStore, user_id: str, said: Sequence[str]) -> 
         limit=NEIGHBOURS,
         query=" ".join(texts)[:MAX_INDEXED_CHARS] or None,
     )
-    # each message by itself: of all together only the longest words would count
-    worded = [_sharing_words(namespace, text) for text in texts]
+    # each message by itself: of all together only the longest words would count; many long ones take a while to read
+    worded = await off_loop(sum(map(len, texts)), lambda: [_sharing_words(namespace, text) for text in texts])
     try:
         async with asyncio.timeout(_SECONDS):
             near, *shared = await recall(store, [nearest, *worded])
