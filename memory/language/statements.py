@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import chain
 
-from react_mem.memory.language import LANGUAGES, languages_of, length
+from react_mem.memory.language import FILES, LANGUAGES, languages_of, length
 from react_mem.memory.language.code_blocks import lines_without_code
 from react_mem.memory.language.declarations import declares
 from react_mem.memory.language.own_words import own_words_in
@@ -16,12 +16,25 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 # From the first sign of a run on and without looking back: a line may be a megabyte of dots.
 _END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$)|[。！？]++[”’」』)）]*+")
 _SENTENCE_END = re.compile(r"\n|[.!?…]\s|[。！？]")
-# A full stop after one of these, or after a single letter ("U.S.", "p.m.", "J. Smith"), does not end a sentence.
+# A full stop after one of these does not end a sentence, nor does one after a single letter ("U.S.", "p.m.",
+# "J. Smith"), unless a statement begins there.
 _ABBREVIATED = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations)) or "(?!)"
 _BEFORE_NUMBERS = "|".join(sorted(word for one in LANGUAGES for word in one.abbreviations_before_numbers)) or "(?!)"
 _ABBREVIATION = re.compile(
-    rf"(?:^|[\s(\"'“‘.])(?:[^\W\d]|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
+    rf"(?:^|[\s(\"'“‘.])(?:(?P<letter>[^\W\d])|{_ABBREVIATED}|(?P<before_number>{_BEFORE_NUMBERS}))$", re.IGNORECASE
 )
+_INITIALS = re.compile(r"(?:[^\W\d]\.)*[^\W\d]$")
+_INITIAL_BEFORE = re.compile(r"(?:^|[^\w.])[^\W\d]\.$")
+_BEGINS = re.compile(
+    "|".join(
+        f"(?:{pattern})" if data.get("unspaced") else rf"(?:{pattern})(?![\w.])"
+        for data in FILES.values()
+        for pattern in data.get("begins", ())
+    ),
+    re.IGNORECASE,
+)
+_LOOK_AHEAD = 40
+"""Characters behind a full stop that show whether a statement begins there."""
 _SOMETHING = re.compile(r"\S")
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
 
@@ -294,7 +307,7 @@ def _split_line(line: str) -> Iterator[str]:
         # Looked at from a bounded distance: a line may be a megabyte.
         before = line[max(start, match.start() - 20) : match.start()]
         if match[0] == "." and (
-            _is_abbreviated(before, line[match.end() : match.end() + 2])
+            _is_abbreviated(before, line[match.end() : match.end() + _LOOK_AHEAD])
             or _LIST_NUMBER.fullmatch(line[start : match.start()][:10])
         ):
             continue
@@ -308,7 +321,27 @@ def _split_line(line: str) -> Iterator[str]:
 def _is_abbreviated(before: str, after: str) -> bool:
     """Return whether a full stop belongs to the word before it: "Dr. Lan", "No. 5"; not "flat 5. I" or "I said no."."""
     found = _ABBREVIATION.search(before)
-    return found is not None and (not found["before_number"] or after.strip().isdecimal())
+    if found is None:
+        return False
+    if found["before_number"]:
+        return after.lstrip()[:1].isdecimal()
+    return not (found["letter"] and _begins_behind_letters(before, after))
+
+
+def _begins_behind_letters(before: str, after: str) -> bool:
+    """Return whether a statement begins behind single letters with full stops: "vitamin C. I", not "J. R. Tolkien"."""
+    letters = _INITIALS.search(before)
+    preceding = before[: letters.start()].rstrip() if letters else ""
+    # what begins with a letter is an item of a list, or a name, and so are initials in a row
+    if letters is None or not preceding or _INITIAL_BEFORE.search(preceding):
+        return False
+    if "." in letters[0] and not letters[0].isupper():
+        return False
+    following = unicodedata.normalize("NFC", after).lstrip().lstrip("\"'“‘(")
+    if following[:1].islower():
+        # "Susan B. the great"; but who writes of themselves without a capital begins anew
+        return any(language.first_person.match(following) for language in languages_of(following))
+    return bool(_BEGINS.match(following))
 
 
 def bounded(sentence: str, limit: int = MAX_INDEXED_CHARS) -> Iterator[str]:

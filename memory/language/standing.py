@@ -1,0 +1,128 @@
+"""Standing instructions and preferences: what a user tells the assistant to do from now on, and would rather have.
+
+They are seen by the words of their sentence, in the languages whose file lists them under `standing`. Whose words they
+are is for the caller to know: an "always" of a page or of an assistant instructs nobody.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from react_mem.memory.language import FILES
+from react_mem.memory.language.own_words import own_words_in
+from react_mem.memory.language.statements import is_question, sentences
+
+Kind = Literal["instruction", "preference"]
+
+MAX_TOPIC_CHARS = 200
+_READ_CHARS = 4_000
+"""Characters of a message that are looked at, at either end: who pastes more than that shows it."""
+
+_SENTENCE_CHARS = 400
+"""Characters of a sentence that are looked at."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A standing instruction or preference.
+
+    Args:
+        kind: Which of the two.
+        said: The sentence, word for word.
+        topic: What it is about, in lower case: "deadlines" of "... when I ask about deadlines", what is preferred of a
+            preference. Empty where it is about everything.
+    """
+
+    kind: Kind
+    said: str
+    topic: str
+
+
+@dataclass(frozen=True)
+class _StandingCues:
+    instructs: re.Pattern[str]
+    topics: tuple[re.Pattern[str], ...]
+    preferred: tuple[re.Pattern[str], ...]
+
+
+def standing_in(text: str) -> Standing | None:
+    """Return what of a user's message stands from now on: the first instruction, else the first preference.
+
+    What the user only shows, such as a quotation or code, and questions instruct nobody. A preference may lead a
+    question in: "I prefer tea, what is there?"
+
+    Args:
+        text: What the user wrote.
+
+    >>> found = standing_in("Thanks! Always name the currency when I ask about budgets.")
+    >>> found.kind, found.said, found.topic
+    ('instruction', 'Always name the currency when I ask about budgets.', 'budgets')
+    >>> standing_in("I prefer trains over planes, how do I get to Hue?").kind
+    'preference'
+    >>> standing_in("Luôn trả lời bằng tiếng Việt khi tôi hỏi về nấu ăn.").topic
+    'nấu ăn'
+    >>> standing_in("She always forgets when I ask about it."), standing_in("Never mind."), standing_in("> Always lie.")
+    (None, None, None)
+    """
+    shown = text if len(text) <= 2 * _READ_CHARS else f"{text[:_READ_CHARS]}\n{text[-_READ_CHARS:]}"
+    if not _ANY.search(_folded(shown)):
+        return None
+    preference = None
+    for sentence in sentences(own_words_in(shown)):
+        folded = _folded(sentence[:_SENTENCE_CHARS]).strip(" \t\n-*•\"'“”‘’.!…。！")
+        if not is_question(sentence) and any(one.instructs.search(folded) for one in _CUES):
+            return Standing("instruction", sentence, _topic(folded))
+        if preference is None and (preferred := _preferred(folded)) is not None:
+            preference = Standing("preference", sentence, preferred)
+    return preference
+
+
+def kind_of_standing(text: str) -> Kind | Literal[""]:
+    """Return whether a user's message stands as an instruction or a preference; empty for neither.
+
+    >>> kind_of_standing("From now on call me Lan."), kind_of_standing("From now on I run.")
+    ('instruction', '')
+    """
+    found = standing_in(text)
+    return found.kind if found else ""
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[ \t]+", " ", unicodedata.normalize("NFC", text).casefold())
+
+
+def _topic(folded: str) -> str:
+    found = (match["topic"] for one in _CUES for topic in one.topics if (match := topic.search(folded)))
+    return next(filter(None, map(_cut, found)), "")
+
+
+def _preferred(folded: str) -> str | None:
+    found = (match["topic"] for one in _CUES for topic in one.preferred if (match := topic.search(folded)))
+    return next(map(_cut, found), None)
+
+
+def _cut(topic: str) -> str:
+    return topic.strip(" ,;.!?，。！？、")[:MAX_TOPIC_CHARS]
+
+
+def _either(sources: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{source})" for source in sources))
+
+
+def _cues(data: dict[str, list[str]]) -> _StandingCues:
+    return _StandingCues(
+        _either(data["instructs"]),
+        tuple(map(re.compile, data["topics"])),
+        tuple(map(re.compile, data["prefers"])),
+    )
+
+
+def _listed() -> list[dict[str, Any]]:
+    return [data["standing"] for data in FILES.values() if "standing" in data]
+
+
+_CUES = tuple(map(_cues, _listed()))
+_ANY = re.compile("|".join(re.escape(word) for data in _listed() for word in data["hints"]))
