@@ -23,6 +23,7 @@ class Section(StrEnum):
     QUESTION = "question"
     WEB_PAGES = "web_pages"
     MEMORIES = "memories"
+    OUTLINE = "outline"
     SUMMARIES = "summaries"
     CONVERSATION = "conversation"
     WORKING_MEMORY = "working_memory"
@@ -35,6 +36,13 @@ SHARES: dict[Section, int] = {
     Section.CONVERSATION: 35,
 }
 """Per cent of the room that each is sure of, in the order of priority in which they get what the others leave."""
+
+
+_OUTLINE = 70
+"""Per cent of the budget of memories that an outline of all that was said takes, where a question is about that."""
+
+_WITH_OUTLINE = 87
+"""Per cent of their room that memories and an outline take together: memories alone seldom fill it, short lines do."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +58,14 @@ class Window:
     known: bool
 
     @classmethod
-    def of(cls, policy_says: int | None, model: BaseChatModel) -> Window:
+    def of(cls, policy_says: int | None, model: BaseChatModel | None) -> Window:
         """Return the window of a model: what the policy says, else the model of itself, else what is common.
 
         Args:
             policy_says: `MemoryPolicy.context.window`.
-            model: The model.
+            model: The model; None where nobody knows which one reads it.
         """
-        known = policy_says or _told_by(model)
+        known = policy_says or (None if model is None else _told_by(model))
         return cls(known or ASSUMED_WINDOW, known is not None)
 
 
@@ -100,3 +108,23 @@ def sure(room: int, section: Section) -> int:
         section: One of `SHARES`.
     """
     return max(room, 0) * SHARES[section] // 100
+
+
+def outline_room(room: int, most: int) -> int:
+    """Return what an outline gets: what stands there anyhow, as the profile, takes from single memories first.
+
+    Args:
+        room: The tokens that it has with single memories.
+        most: What memories may take, with all that stands there anyhow.
+    """
+    return min(most * _OUTLINE, room * _WITH_OUTLINE) // 100
+
+
+def beside_outline(room: int, outline: int) -> int:
+    """Return what single memories get of the room that they have with an outline.
+
+    Args:
+        room: The tokens of both.
+        outline: What the outline takes; 0 where there is none, and memories get all.
+    """
+    return max(room * _WITH_OUTLINE // 100 - outline, 0) if outline else room

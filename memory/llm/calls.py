@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
+from openai.types import CompletionUsage
 from pydantic import SecretStr
 
 from react_mem.errors import DeadlineExceeded, ModelRejected
@@ -184,10 +185,7 @@ async def fill(
         try:
             answer: Any = await filling.ainvoke(list(prompt), _hidden(run_name))
         except openai.LengthFinishReasonError as error:  # raised in place of the answer that was cut short
-            usage = {}
-            if spent := error.completion.usage:
-                usage = {"input_tokens": spent.prompt_tokens, "output_tokens": spent.completion_tokens}
-                usage["total_tokens"] = spent.total_tokens
+            usage = _counted(error.completion.usage)
             call.spent(usage)
             return Filled(error.completion.choices[0].message.content or "", True, usage)
         raw, parsed = answer["raw"], answer.get("parsed")
@@ -196,6 +194,20 @@ async def fill(
         if not text.strip() and parsed is not None:  # a provider that fills in schemas by a tool call
             text = as_json(parsed)
         return Filled(text, is_broken_off(raw), raw.usage_metadata or {})
+
+
+def _counted(spent: CompletionUsage | None) -> dict[str, Any]:
+    """Return what OpenAI's client says of tokens as LangChain's messages say it."""
+    if spent is None:
+        return {}
+    read, written = spent.prompt_tokens_details, spent.completion_tokens_details
+    return {
+        "input_tokens": spent.prompt_tokens,
+        "output_tokens": spent.completion_tokens,
+        "total_tokens": spent.total_tokens,
+        "input_token_details": {"cache_read": read.cached_tokens} if read else {},
+        "output_token_details": {"reasoning": written.reasoning_tokens} if written else {},
+    }
 
 
 def _hidden(run_name: str) -> RunnableConfig:

@@ -90,13 +90,26 @@ def scrub(said: BaseException | str, secrets: Sequence[str] = ()) -> str:
     'no answer from https://[hidden]@host/v1, Bearer [hidden]'
     """
     # beyond this it is cut anyway, and what is cut off need not be read
-    text = " ".join(str(said)[: 20 * _MAX_CHARS].split())
+    text = without_secrets(" ".join(str(said)[: 20 * _MAX_CHARS].split()), secrets)
+    return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"
+
+
+def without_secrets(text: str, secrets: Sequence[str] = ()) -> str:
+    """Return a text without anything secret, and otherwise as it is.
+
+    Args:
+        text: The text.
+        secrets: What must not be in it, beside what looks like a key and the environment's secrets.
+
+    >>> without_secrets("401 at https://ann:pw@host/v1\\nBearer xyz")
+    '401 at https://[hidden]@host/v1\\nBearer [hidden]'
+    """
     known = [value for name, value in os.environ.items() if re.search(r"KEY|TOKEN|SECRET|PASSWORD", name)]
     for value in [value for value in known if len(value) >= 8] + [one for one in secrets if len(one) >= _MIN_SECRET]:
         text = text.replace(value, _HIDDEN)
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
-    return text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS - 1]}…"
+    return text
 
 
 def unquoted(text: str) -> str:

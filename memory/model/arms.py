@@ -13,6 +13,8 @@ class Arm(StrEnum):
     WINDOW = "window"
     SPEAKER = "speaker"
     TIME = "time"
+    STANDING = "standing"
+    HUB = "hub"
     GRAPH = "graph"
 
 

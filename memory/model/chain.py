@@ -111,7 +111,7 @@ class ContextChain(Record):
         return message_id in self.latest or any(entry.id == message_id for entry in self.entries)
 
     def append(self, messages: Sequence[Message]) -> Self:
-        """Return the chain with messages at its end; those that it has already are left out.
+        """Return the chain with messages at its end; those that it has already are left out, as those without words.
 
         Args:
             messages: Messages of the conversation, in order.
@@ -119,4 +119,5 @@ class ContextChain(Record):
         known = {*self.latest, *(entry.id for entry in self.entries)}
         new = [message for message in messages if message.id not in known]
         latest = (*self.latest, *(message.id for message in new))[-_LATEST:]
-        return self.model_copy(update={"entries": (*self.entries, *map(ChainEntry.of, new)), "latest": latest})
+        entries = (*self.entries, *(ChainEntry.of(message) for message in new if message.text))
+        return self.model_copy(update={"entries": entries, "latest": latest})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, model_validator
 
 from react_mem.memory.model.model_spec import ModelChoice
 from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.setting_names import in_place
 
 WEB_SEARCH = "web_search"
 """Name of the tool that searches the web."""
@@ -43,10 +45,13 @@ class WebSettings(BaseModel, extra="forbid", frozen=True):
         min_length=1,
         description="tavily (TAVILY_API_KEY), duckduckgo, google (GOOGLE_API_KEY and GOOGLE_CSE_ID), searxng "
         "(SEARXNG_URL), or the path 'package.module:attribute' of a LangChain retriever; the next is asked where one "
-        "fails. One without its key is passed over.",
+        "fails. One without its key is passed over. `search_engines` says the same.",
     )
     keyword_threshold: float = Field(
-        1.0, ge=0, description="The weight of search words in a question from which on the web is searched."
+        1.0,
+        ge=0,
+        description="The weight of search words in a question from which on the web is searched; asking alone, such as "
+        "`what is`, weighs half (decision 0036).",
     )
     domain_terms: tuple[str, ...] = Field((), description="Words of your field that ask for a search.")
     ask_model: bool = Field(
@@ -57,12 +62,18 @@ class WebSettings(BaseModel, extra="forbid", frozen=True):
     )
     max_results: int = Field(3, ge=1, le=20, description="Pages in the prompt, at most.")
     timeout: float = Field(8.0, gt=0, le=60, description="Seconds for all of it, before the answer.")
-    cache_seconds: float = Field(900.0, ge=0, description="Seconds a result is used again.")
+    cache_seconds: float = Field(900.0, ge=0, description="Seconds a result is used again; 0 for none.")
+    cache_bytes: int = Field(2 << 20, ge=0, description="Bytes of results that are kept for that; 0 for none.")
     private_queries: bool = Field(
         True,
         description="Whether names, addresses and numbers known of the user are taken out of what is searched for.",
     )
     fetch_pages: bool = Field(True, description="Whether pages are read whole, not only what the engine shows of them.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_the_authors_name(cls, data: Any) -> Any:
+        return in_place(data, {"search_engines": "engines"}) if isinstance(data, Mapping) else data
 
 
 class WebPage(BaseModel, frozen=True):

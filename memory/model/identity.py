@@ -4,7 +4,6 @@ machine, the declared development user, else nobody. One place decides it, and s
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import os
 import unicodedata
@@ -12,10 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
+
+from react_mem.memory.model.exposure import authenticates, is_development
+from react_mem.memory.model.namespaces import encode
+
+CLIENT_SESSION = "mcp"
+"""The conversation that what somebody's MCP client tells counts as: whose it is, is known to the client alone."""
 
 DEV_USER_ENV = "REACT_MEM_DEV_USER"
 DEV_USER = "dev"
@@ -27,6 +31,13 @@ _OF_THE_DEVELOPMENT_USER = (
 
 _UNSEEN = frozenset({"Cc", "Cf", "Me", "Mn", "Mc", "Zl", "Zp", "Zs"})
 """Categories of characters that show nothing by themselves: white space, controls, joiners, accents alone."""
+
+_CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of characters that no id of a user holds: controls, halves of a pair, separators of lines."""
+
+MAX_OWNER_BYTES = 900
+"""Of an owner's label in the database, which stands twice in the key of a row, beside the key of the record: an index
+takes 2,704. A letter, a digit, `-`, `_` and `~` count one; everything else three for each byte of UTF-8."""
 
 _FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Blank characters that Unicode counts as letters or symbols."""
@@ -42,11 +53,13 @@ class Identity:
         user_id: The owner of everything read and written.
         session_id: The conversation: LangGraph's thread id, or the run's where there is no thread.
         development: Whether nobody was named, so that the development user stands in.
+        threaded: Whether the conversation is a thread.
     """
 
     user_id: str
     session_id: str
     development: bool = False
+    threaded: bool = True
 
     def details(self) -> dict[str, str]:
         """Return what a `memory` event says of whose memory was read; a user who is named needs no mention."""
@@ -69,24 +82,17 @@ def identify(runtime: Runtime[Any], config: RunnableConfig) -> Identity | None:
     """
     configurable: dict[str, Any] = config.get("configurable") or {}
     development = False
-    if _is_authenticated(runtime, configurable):
-        user = runtime.server_info.user if runtime.server_info else None
-        user_id = named(user.identity) if user is not None else ""
-    else:
-        context = runtime.context
-        # a graph without a context schema, or with a TypedDict, is handed a plain dict
-        given = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
-        user_id = named(given) or named(configurable.get("user_id"))
-        if not user_id and runtime.server_info is not None:
-            user_id = development_user()
-            development = bool(user_id)
-    if not user_id:
+    user_id = _said(runtime, configurable)
+    if not user_id and runtime.server_info is not None and not _is_authenticated(runtime, configurable):
+        user_id = development_user()
+        development = bool(user_id)
+    if not user_id or unfit(user_id):
         return None
     if development:
         _warn_once(_OF_THE_DEVELOPMENT_USER, user_id)
     run_id = runtime.execution_info.run_id if runtime.execution_info else None
     session_id = str(configurable.get("thread_id") or run_id or "unthreaded")
-    return Identity(user_id, session_id, development)
+    return Identity(user_id, session_id, development, bool(configurable.get("thread_id")))
 
 
 def named(user_id: object) -> str:
@@ -103,6 +109,27 @@ def named(user_id: object) -> str:
     return text if shows else ""
 
 
+def unfit(user_id: str) -> str:
+    """Return why an id cannot own memories, without repeating it; empty where it can.
+
+    Args:
+        user_id: The id of a user.
+
+    >>> unfit("ann@example.com"), unfit("   ")
+    ('', 'it is empty: nothing of it can be seen')
+    >>> unfit("ann\\nbob")
+    'it holds control characters'
+    """
+    if not named(user_id):
+        return "it is empty: nothing of it can be seen"
+    if any(unicodedata.category(char) in _CONTROLS for char in user_id):
+        return "it holds control characters"
+    length = len(encode(user_id))
+    if length > MAX_OWNER_BYTES:
+        return f"it is too long: {length} bytes as the database keeps it, of at most {MAX_OWNER_BYTES}"
+    return ""
+
+
 def development_user(environ: Mapping[str, str] = os.environ) -> str:
     """Return whose memory `langgraph dev` uses where nobody is named; empty where nobody's.
 
@@ -112,8 +139,7 @@ def development_user(environ: Mapping[str, str] = os.environ) -> str:
     Args:
         environ: The environment.
     """
-    local = environ.get("LANGSMITH_LANGGRAPH_API_VARIANT") == "local_dev" and not environ.get("LANGGRAPH_AUTH")
-    if not local or not _is_loopback(environ.get("LANGGRAPH_API_URL", "")):
+    if authenticates(environ) or not is_development(environ):
         return ""
     return named(environ.get(DEV_USER_ENV, DEV_USER).strip())
 
@@ -133,6 +159,9 @@ def why_off(runtime: Runtime[Any], config: RunnableConfig) -> str:
 def _reason(runtime: Runtime[Any], config: RunnableConfig) -> str:
     if identify(runtime, config) is not None:
         return "the graph has no store. Build it with one, or serve it with the store of langgraph.json."
+    said = _said(runtime, config.get("configurable") or {})
+    if said and (why := unfit(said)):
+        return f"the id of the user cannot own memories: {why}."
     if _is_authenticated(runtime, config.get("configurable") or {}):
         return "the authenticated user has no identity. Have the server's authentication return one."
     nobody = "no user is named (user_id)."
@@ -146,18 +175,34 @@ def _reason(runtime: Runtime[Any], config: RunnableConfig) -> str:
     return f"{nobody} Add authentication to the server (auth in langgraph.json), or send user_id in the run's context."
 
 
+def _said(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> str:
+    """Return the user whom the server has authenticated, else whom the caller names; empty for nobody."""
+    if _is_authenticated(runtime, configurable):
+        user = runtime.server_info.user if runtime.server_info else None
+        return named(user.identity) if user is not None else ""
+    context = runtime.context
+    # a graph without a context schema, or with a TypedDict, is handed a plain dict
+    given = context.get("user_id") if isinstance(context, Mapping) else getattr(context, "user_id", None)
+    return named(given) or named(configurable.get("user_id"))
+
+
+def is_nobodys(runtime: Runtime[Any], config: RunnableConfig) -> bool:
+    """Return whether a run is in nobody's name: no server has authenticated its caller, and no user is named.
+
+    A caller whose identity cannot own memories is somebody all the same.
+
+    Args:
+        runtime: The node's runtime.
+        config: The node's config.
+    """
+    configurable: dict[str, Any] = config.get("configurable") or {}
+    return not _is_authenticated(runtime, configurable) and not _said(runtime, configurable)
+
+
 def _is_authenticated(runtime: Runtime[Any], configurable: Mapping[str, Any]) -> bool:
     """Return whether a server has authenticated somebody, be it somebody without a name."""
     user = runtime.server_info.user if runtime.server_info else None
     return user is not None or configurable.get(_AUTHENTICATED) is not None
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @cache

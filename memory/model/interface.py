@@ -13,12 +13,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.records import with_zone
+from react_mem.memory.model.records import Meta, with_zone
 
 if TYPE_CHECKING:
     from react_mem.memory.model.receipt import Receipt
 
 OwnerId = Annotated[str, StringConstraints(min_length=1, max_length=512)]
+
+
+def named_session(session_id: str) -> str:
+    """Return the conversation that a call is about.
+
+    Raises:
+        ValueError: If none is named: what belongs to no conversation, such as a document, is not one of its own.
+    """
+    if not isinstance(session_id, str) or not session_id.strip():
+        raise ValueError(f"session_id must name a conversation, got {session_id!r:.80}")
+    return session_id
 
 
 class MemoryScope(StrEnum):
@@ -43,9 +54,10 @@ class MemoryQuery(BaseModel, extra="forbid"):
         flow_id: The flow it asks in, if any.
         node_id: The node that asks, if any.
         scopes: The scopes to read; a scope that the policy turns off yields nothing.
-        query: What to look for; without it a scope answers with its latest items.
+        query: What to look for; without it a scope answers with its latest items, and dialog with the last turns of
+            this conversation and its summary.
         task_type: Narrows procedural and experience memory.
-        extra: Scope-specific hints.
+        extra: Scope-specific hints: see `MemoryFacade.read`.
         as_of: The time as of which to answer: with what was believed then, and nothing that came later; None for now.
             Without a zone it is in UTC.
     """
@@ -60,6 +72,18 @@ class MemoryQuery(BaseModel, extra="forbid"):
     task_type: str | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
     as_of: Annotated[datetime, AfterValidator(with_zone)] | None = None
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The ids of records that the caller has already, `extra["seen"]`.
+
+        Raises:
+            ValueError: If that is no list of ids.
+        """
+        told = self.extra.get("seen") or ()
+        if not isinstance(told, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in told):
+            raise ValueError(f"extra['seen'] must be a list of ids, got {told!r:.80}")
+        return tuple(told)
 
     @property
     def asked_at(self) -> datetime:
@@ -103,12 +127,24 @@ class Doubt(BaseModel):
     since: str
 
 
+class SaidIn(BaseModel, frozen=True):
+    """Place of a message that a memory comes from.
+
+    Args:
+        session_id: The conversation.
+        turn: The message's place in it; None where nobody counted.
+    """
+
+    session_id: str
+    turn: int | None = None
+
+
 class MemoryResultItem(BaseModel):
     """One remembered thing: its texts with who said them, where they are from, and how near they are to the question.
 
     Args:
         scope: Where it came from.
-        id: The record's id, unique for its owner and scope.
+        id: The record's id, unique for its owner and scope; empty of what is no record.
         payload: The record, as JSON.
         score: Relevance to the query, higher is nearer; None where nothing was asked.
         source: Where the memory came from (`fact`, `message`, `summary`, `episode`, ...).
@@ -117,17 +153,21 @@ class MemoryResultItem(BaseModel):
         arms: What each way of searching contributed to the score.
         fragments: Its texts, in order: a message brings the answer, or the question, that belongs to it.
         doubts: What speaks against a fact that is in doubt.
+        said_in: Where a fact of several messages was said, if summaries of summaries were found beside it.
+        linked: What a fact is linked with, where `recall.links` asks for it: its episode, a step of a task.
     """
 
     scope: MemoryScope
-    id: str
+    id: str = ""
     payload: dict[str, Any]
     score: float | None = None
-    source: str
+    source: str = ""
     similarity: float | None = None
     arms: dict[Arm, float] = Field(default_factory=dict)
     fragments: tuple[Fragment, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    said_in: tuple[SaidIn, ...] = ()
+    linked: tuple[Fragment, ...] = ()
 
     @property
     def created_at(self) -> datetime | None:
@@ -166,7 +206,18 @@ class MemoryResults(list[MemoryResultItem]):
 
 
 class MemoryWriteEvent(BaseModel, extra="forbid"):
-    """One write. `data` is a record of the scope (see `memory.model.records`); `meta` says how it came about."""
+    """One write.
+
+    Args:
+        user_id: The owner.
+        session_id: The conversation.
+        agent_id: The agent that writes.
+        flow_id: The flow it writes in, if any; kept with the record, as are the next two.
+        node_id: The node that writes, if any.
+        scope: Where it belongs.
+        data: A record of the scope (see `memory.model.records`), or what one can be made of.
+        meta: What the application notes beside it, such as the id of a trace: JSON of 4 kB at most.
+    """
 
     user_id: OwnerId
     session_id: OwnerId
@@ -175,7 +226,7 @@ class MemoryWriteEvent(BaseModel, extra="forbid"):
     node_id: str | None = None
     scope: MemoryScope
     data: dict[str, Any]
-    meta: dict[str, Any] = Field(default_factory=dict)
+    meta: Meta = Field(default_factory=dict)
 
 
 @runtime_checkable
@@ -190,3 +241,7 @@ class Memory(Protocol):
 
     async def delete_session(self, user_id: str, session_id: str) -> Receipt:
         """Forget one conversation of one owner and what was derived from it alone; return what was removed."""
+
+
+IMemory = Memory
+"""The same interface, by the name that its authors gave it."""

@@ -42,6 +42,7 @@ class Kind:
         place: Where an owner's are kept: a scope, or where turns wait.
         indexed: Whether it is found by meaning and words; each costs an embedding when it is written.
         unindexed_if: A field and its value that take a record out of the index.
+        wordless: A field that a record without a text is found by, which has any only for what is not said in it.
         marks: Fields by which a search can filter beside the kind.
         title: Fields that say in short what it is, the first that says something.
         listed: Whether a list shows it where its scope is not named: what memory writes for itself is not.
@@ -62,6 +63,7 @@ class Kind:
     place: str = ""
     indexed: bool = True
     unindexed_if: tuple[str, str] | None = None
+    wordless: str = ""
     marks: tuple[str, ...] = ()
     title: tuple[str, ...] = ("text",)
     listed: bool = True
@@ -102,10 +104,18 @@ class Kind:
         """Return where an owner's records of this kind are kept."""
         return (*owner_namespace(user_id), self.place)
 
-    def index(self, value: Mapping[str, Any]) -> Literal[False] | None:
-        """Return how a store is to index a record of this kind: None for what it indexes, False for not at all."""
+    def index(self, value: Mapping[str, Any]) -> Literal[False] | list[str] | None:
+        """Return how a store is to index a record of this kind: None for what it indexes, False for not at all.
+
+        >>> MESSAGE.index({"text": "", "keywords": "Miu"}), MESSAGE.index({"text": ""}), MESSAGE.index({"text": "Hi"})
+        (['keywords'], False, None)
+        """
         left = self.unindexed_if is not None and value.get(self.unindexed_if[0]) == self.unindexed_if[1]
-        return False if left or not self.indexed else None
+        if left or not self.indexed:
+            return False
+        if not self.wordless or value.get("text"):
+            return None
+        return [self.wordless] if value.get(self.wordless) else False
 
 
 KINDS: dict[str, Kind] = {}
@@ -166,7 +176,7 @@ EPISODE = declare(
         title=("milestone_title", "goal", "text"),
         line="owner",
         refers=("linked_steps",),
-        told_in=("goal", "situation", "outcome", "milestone_title", "text"),
+        told_in=("goal", "situation", "thoughts", "outcome", "milestone_title", "text"),
         listed_in=("steps", "lessons"),
         when_unsaid=WhenUnsaid.REWRITTEN,
     )
@@ -175,8 +185,11 @@ MESSAGE = declare(
     Kind(
         Message,
         MemoryScope.DIALOG,
-        marks=("role",),
+        wordless="keywords",
+        marks=("role", "standing"),
+        title=("text", "keywords"),
         line="session",
+        refers=("used",),
         set_aside=False,
         when_unsaid=WhenUnsaid.REWRITTEN,
     )
@@ -195,7 +208,8 @@ TASK_STEP = declare(
         TaskStep,
         MemoryScope.STATE,
         indexed=False,
-        title=("name", "text"),
+        # its name numbers it within its task: every task has an `s1`
+        title=("text", "name"),
         refers=("depends_on",),
         worked_on=True,
     )

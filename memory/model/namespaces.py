@@ -2,7 +2,8 @@
 
 Layout: `("memory", <user>, <scope>)`; turns that are still to be extracted: `("memory", <user>, "pending")`; what was
 set aside with a branch of a conversation: `("memory", <user>, "abandoned", <scope>)`; what there is to do behind the
-turns: `("memory_work", <user>)`, apart from memory, because workers search it across owners.
+turns: `("memory_work", <user>)`, apart from memory, because workers search it across owners; what is attached to
+messages: `("memory_attachments", <user>, ...)`, apart too, because whoever reads all memories wants no images.
 
 The database keeps every row by its owner: see `owner_of`.
 """
@@ -21,8 +22,9 @@ LINKS = "links"
 ABANDONED = "abandoned"
 TERMINAL = "terminal"
 WORK = "memory_work"
+ATTACHMENTS = "memory_attachments"
 
-_OWNED = (ROOT, WORK, TERMINAL)
+_OWNED = (ROOT, WORK, TERMINAL, ATTACHMENTS)
 
 Namespace = tuple[str, ...]
 
@@ -117,12 +119,17 @@ def work_namespace(user_id: str) -> Namespace:
     return (WORK, encode(user_id))
 
 
+def attachments_namespace(user_id: str, part: str = "") -> Namespace:
+    """Return where what is attached to a user's messages is kept, or a part of what is kept of it."""
+    return (ATTACHMENTS, encode(user_id), *filter(None, [part]))
+
+
 def is_bookkeeping(namespace: Namespace) -> bool:
     """Return whether a namespace of memory holds what is looked up by its key, and nothing that is found by meaning.
 
     >>> [is_bookkeeping(of) for of in (meta_namespace("ann"), work_namespace("ann"), ("notes", "ann", "pending"))]
     [True, True, False]
     """
-    if namespace[0] == WORK:
+    if namespace[0] in (WORK, ATTACHMENTS):
         return True
     return namespace[0] == ROOT and len(namespace) == 3 and namespace[2] in (PENDING, META)

@@ -26,6 +26,7 @@ class TranscriptMessage:
         at: When; the model is shown the day.
         context: Whether it has been read before, and only shows what the others refer to: it teaches nothing again.
         origin: Who vouches for it: an answer that was made of a tool's result or a page is no more than that.
+        snapshot: Whether the switching engine asks for a snapshot of the turn that it is of.
     """
 
     id: str
@@ -34,6 +35,7 @@ class TranscriptMessage:
     at: datetime | None = None
     context: bool = False
     origin: Origin = Origin.USER
+    snapshot: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Operation:
         reading: The sentence that the model made of it, for the index.
         source_ids: The messages that say it.
         origin: Who vouches for it.
+        topic: Words to find it by that it does not say, for the index.
         event_at: When what it tells of happened, or is to happen.
         valid_from: Since when it is true, where it says so.
         valid_to: Until when.
@@ -88,6 +91,7 @@ class Operation:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     needs: tuple[str, ...] = ()
+    topic: str = ""
 
     @property
     def id(self) -> str:
@@ -110,13 +114,28 @@ class Unread:
 
 @dataclass(frozen=True)
 class EpisodeDraft:
-    """Attempt and its outcome; a milestone has a name, and is told by its outcome."""
+    """Attempt and its outcome; a milestone has a name, and is told by its snapshot, a few sentences.
+
+    Args:
+        goal: What was wanted.
+        steps: What was done.
+        outcome: How it ended.
+        lessons: What to do better.
+        milestone: What a milestone is called.
+        situation: The request that began it, in the user's words.
+        snapshot: What a milestone is told by.
+        importance: How much it matters, 0 to 1.
+        origin: Who vouches for it.
+    """
 
     goal: str
     steps: tuple[str, ...] = ()
     outcome: str = ""
     lessons: tuple[str, ...] = ()
     milestone: str = ""
+    situation: str = ""
+    snapshot: str = ""
+    importance: float = 0.5
     origin: Origin = Origin.ASSISTANT
 
 
@@ -138,6 +157,7 @@ class Extraction:
         unread: Words of the user's that no label covers.
         episode: What was attempted, if anything was.
         profile_changes: Checked changes, each field at most once.
+        standing: The messages in which the user says what to do from now on.
         summary: What was asked, done and its result; empty when the model gave none that is usable.
         rejected: Why a check refused something that the model sent, for each, in a few words that are safe to show.
         calls: How many model calls it took.
@@ -150,6 +170,7 @@ class Extraction:
     episode: EpisodeDraft | None = None
     profile_changes: tuple[ProfileChange, ...] = ()
     summary: str = ""
+    standing: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
     calls: int = 0
     complete: bool = True

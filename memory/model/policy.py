@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from react_mem.memory.model.arms import ALL_ARMS, Arm
 from react_mem.memory.model.external import WebSettings
-from react_mem.memory.model.flat_policy import given_of, in_topics
+from react_mem.memory.model.flat_policy import AUTHORS, in_topics
 from react_mem.memory.model.profile_schema import ProfileSchema
+from react_mem.memory.model.quota_settings import QuotaSettings
 from react_mem.memory.model.reranker_path import check_reranker
+from react_mem.memory.model.retention_settings import RetentionSettings
+from react_mem.memory.model.setting_names import given_of
 from react_mem.memory.model.summary_settings import SummarySettings
 
 
@@ -46,7 +50,17 @@ class RecallSettings(BaseModel, extra="forbid", frozen=True):
         "was said around it, shares with the question find it anyway, as does a time that the question names. 0.5 is "
         "unrelated, 0.7 what nine in ten answers reach, with any embedding model that tells them apart at all.",
     )
+    cut: bool = Field(
+        True,
+        description="Whether facts that are far less similar to the question than the best of them, and score far "
+        "less, are left out. The numbers above stay the most of each.",
+    )
     arms: frozenset[Arm] = Field(ALL_ARMS, description="The ways of searching that count.")
+    links: bool = Field(
+        False,
+        description="Whether facts are shown with what they are linked with: the episode they came up in, the steps of "
+        "a task that were taken. Up to two further round trips before the answer.",
+    )
     reranker: Annotated[str, AfterValidator(check_reranker)] = Field(
         "",
         description="The path 'package.module:attribute' of a LangChain document compressor that reranks results, such "
@@ -81,7 +95,8 @@ class ExtractionSettings(BaseModel, extra="forbid", frozen=True):
 
     mode: Annotated[Literal["inline", "background", "agent", "off"], _Off] = Field(
         "background",
-        description="When facts are drawn from a turn: behind it, before its end, only by the agent's tools, or never.",
+        description="When facts are drawn from a turn: behind it, before its end, only by the agent's tools, or never. "
+        "With `agent`, turns and conversations are still summed up behind them.",
     )
     engine: Literal["structured", "langmem"] = Field("structured", description="How the model is asked for them.")
     debounce: float = Field(2.0, ge=0, le=3600, description="Seconds of quiet before a background extraction.")
@@ -92,6 +107,10 @@ class ExtractionSettings(BaseModel, extra="forbid", frozen=True):
         120.0, ge=0, description="Seconds after which another conversation picks up an interrupted extraction."
     )
     timeout: float = Field(60.0, gt=0, le=600, description="Seconds for the extraction call.")
+    topics: bool = Field(
+        False,
+        description="Whether that call also names what a fact is about in words that it does not say, for the index.",
+    )
 
 
 class LearningSettings(BaseModel, extra="forbid", frozen=True):
@@ -133,11 +152,14 @@ class TaskSettings(BaseModel, extra="forbid", frozen=True):
 class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     """Memory policy of an agent: the `memory:` block of its YAML. Every field has a default that works.
 
-    The flat form of earlier versions is read with a warning that names the new places.
+    The authors' flat names (`use_semantic`, `max_docs`, `n_sum`, ...) say the same, given or read; those of earlier
+    versions are read with a warning that names the new places.
 
     >>> policy = MemoryPolicy(recall={"semantic": False})
     >>> policy.recall.semantic, policy.recall.dialog, policy.extraction.mode
     (False, True, 'background')
+    >>> policy.use_semantic, policy.max_docs
+    (False, 5)
     """
 
     recall: RecallSettings = Field(RecallSettings(), description="What a turn reads from memory.")
@@ -155,7 +177,23 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
     )
     learning: LearningSettings = Field(LearningSettings(), description="What many turns come to.")
     tasks: TaskSettings = Field(TaskSettings(), description="Whether requests are planned.")
+    retention: RetentionSettings = Field(
+        RetentionSettings(), description="How long is kept what the agent has noted, and how much for a user."
+    )
+    quotas: QuotaSettings = Field(QuotaSettings(), description="How much of the agent a user may take up in a day.")
     web: WebSettings = Field(WebSettings(), description="Whether and how the web is searched.")
+
+    def showing(self, limit: int) -> Self:
+        """Return a policy that finds so many of each kind: a person may ask for more than fits a prompt.
+
+        Args:
+            limit: How many.
+
+        >>> MemoryPolicy().showing(20).recall.max_docs
+        20
+        """
+        wide = self.recall.model_copy(update=dict.fromkeys(("max_memories", "max_docs", "max_skills"), limit))
+        return self.model_copy(update={"recall": wide})
 
     @model_validator(mode="before")
     @classmethod
@@ -190,7 +228,19 @@ class MemoryPolicy(BaseModel, extra="forbid", frozen=True):
             given[name] = {**given_of(topic), **value} if merges else value
         return self.model_validate(given)
 
+    if not TYPE_CHECKING:  # a checker knows the fields alone, and finds what is misspelt
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in AUTHORS:
+                return super().__getattr__(name)
+            return reduce(getattr, AUTHORS[name].split("."), self)
+
     @property
     def extracts(self) -> bool:
         """Return whether facts are drawn from turns without the agent's doing."""
         return self.extraction.mode in {"inline", "background"}
+
+    @property
+    def sums_up(self) -> bool:
+        """Return whether turns and conversations are told of, by summaries and episodes: unless nothing is drawn."""
+        return self.extraction.mode != "off"

@@ -6,13 +6,14 @@ cannot write it twice. `text` is what search indexes; everything else travels wi
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.origins import Origin, lowest
@@ -43,12 +44,66 @@ def with_zone(at: datetime) -> datetime:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+MAX_SPEAKER_CHARS = 100
+"""Of the name of whoever said something: each message bears it, and each question is compared with it."""
+
+
+def _one_name(name: str) -> str:
+    return " ".join(name[: 10 * MAX_SPEAKER_CHARS].split())[:MAX_SPEAKER_CHARS].strip()
+
+
+SpeakerName = Annotated[str, AfterValidator(_one_name)]
+"""Name of a speaker, on one line; a longer one is cut, since what they said is to be kept whatever they are called."""
+
+MAX_META_BYTES = 4_000
+"""Of what a caller notes beside a record: ids and labels, not content."""
+
+
+def _small(meta: dict[str, Any]) -> dict[str, Any]:
+    try:
+        size = len(json.dumps(meta, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError("is not JSON; give texts, numbers, lists and objects") from None
+    if size > MAX_META_BYTES:
+        raise ValueError(f"takes {size} bytes of JSON, of {MAX_META_BYTES} at most; put content into the data")
+    return meta
+
+
+Meta = Annotated[dict[str, Any], AfterValidator(_small)]
+"""Notes of a caller about a write, as JSON: such as the id of a trace."""
+
+_WRITTEN_IN = ("flow_id", "node_id", "meta")
+
+
+def written_in(written: object) -> dict[str, Any]:
+    """Return in what flow and node something was written, and what was noted beside it, as far as that is known.
+
+    Args:
+        written: The record, or the event that it comes from.
+    """
+    return {name: value for name in _WRITTEN_IN if (value := getattr(written, name))}
+
+
 class Level(StrEnum):
     """Span of an episode."""
 
     TASK = "task"
     MILESTONE = "milestone"
     CONVERSATION = "conversation"
+
+
+class Votes(BaseModel, extra="forbid", frozen=True):
+    """Feedback on the turns that a record was used in.
+
+    Args:
+        up: How many turns were found good.
+        down: How many were found bad.
+        base: How important the record was before anybody said so.
+    """
+
+    up: int = Field(0, ge=0)
+    down: int = Field(0, ge=0)
+    base: float = Field(0.5, ge=0, le=1)
 
 
 class Record(BaseModel, extra="forbid", frozen=True):
@@ -65,6 +120,10 @@ class Record(BaseModel, extra="forbid", frozen=True):
         origin: Who vouches for it (provenance): of a derived record the least trusted of its sources.
         importance: 0 to 1.
         alike: Memories that say something like it, with how similar they are; of a pair one of the two says so.
+        flow_id: The flow that wrote it, where one did.
+        node_id: The node of it.
+        meta: What the application noted beside it. Never indexed, nor in a prompt.
+        votes: Feedback on the turns that it was used in, which moves its importance; None where there is none.
     """
 
     id: str
@@ -77,8 +136,12 @@ class Record(BaseModel, extra="forbid", frozen=True):
     origin: Origin = Origin.USER
     importance: float = Field(0.5, ge=0, le=1)
     alike: dict[str, float] = Field(default_factory=dict)
+    flow_id: str = ""
+    node_id: str = ""
+    meta: Meta = Field(default_factory=dict)
+    votes: Votes | None = None
 
-    RARE: ClassVar[tuple[str, ...]] = ("alike",)
+    RARE: ClassVar[tuple[str, ...]] = ("alike", *_WRITTEN_IN, "votes")
     """Fields that few records have anything in: an empty one is not stored."""
 
     def to_value(self) -> dict[str, Any]:
@@ -125,31 +188,73 @@ class CalledTool(BaseModel, extra="forbid", frozen=True):
     arguments: str = ""
     id: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_called(cls, data: Any) -> Any:
+        """Take a call in LangChain's form too: its `args` are the arguments, and an id may be None."""
+        if not isinstance(data, dict):
+            return data
+        called = {name: part for name, part in data.items() if (name, part) not in _OF_A_CALL}
+        if "args" in called and "arguments" not in called:
+            called["arguments"] = called.pop("args")
+        if isinstance(called.get("arguments"), dict):
+            called["arguments"] = json.dumps(called["arguments"], ensure_ascii=False, default=str)
+        return called
+
+
+_OF_A_CALL = (("type", "tool_call"), ("id", None))
+"""Fields of a call in LangChain's form that say nothing."""
+
 
 class Message(Record):
     """One message of a conversation; `text` is cut for the index, `content` is whole.
 
     Args:
-        keywords: Words that find it which it does not say, of a message that an earlier version gave some. For the
-            index only: never shown to the model or the user as something said.
+        content: The words, or blocks in their order: {"type": "text", "text"}, and what it shows as `image`, `audio`,
+            `video` or `file`, each with its `ref` (see `memory.store.attachments`) or `url`, and with `mime`, `bytes`
+            and `caption` where they are known; `omitted` says that its data is not kept.
+        keywords: Words that find it which it does not say: the captions of what it shows, or those that an earlier
+            version gave it. For the index only: never shown to the model or the user as something said.
         after: The record of the message before it in the thread: the branches of a conversation follow from it
             (`memory.branches`). Empty where nobody noted it.
         tool_calls: Of an answer, the calls that led to it. For who reads the record: never indexed, nor in a prompt.
         thinking: Of an answer, what the agent thought before it. For that agent alone, as `said_to` has it, and for the
             owner: never indexed, nor in a prompt.
+        standing: Of the user's own words, whether they tell the assistant what to do from now on, or what they would
+            rather have: `memory.language.standing` finds where they do, and what about.
+        used: Of an answer, the memories that stood in its prompt, to which feedback on it goes.
+        run_id: Of an answer, the run that gave it.
+        feedback: Of an answer, what the user thinks of it, by key: good, bad, or neither any more.
     """
 
-    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "tool_calls", "thinking")
+    RARE: ClassVar[tuple[str, ...]] = (
+        *Record.RARE,
+        "tool_calls",
+        "thinking",
+        "standing",
+        "used",
+        "run_id",
+        "feedback",
+    )
 
     kind: Literal["message"] = "message"
     role: Role
-    speaker: str = Field("", description="The name of whoever said it, where they have one.")
+    speaker: SpeakerName = Field("", description="The name of whoever said it, where they have one.")
     content: str | list[dict[str, Any]]
     turn: int = Field(ge=0, description="Its place in the conversation, from 0.")
     keywords: str = ""
     after: str = ""
     tool_calls: tuple[CalledTool, ...] = ()
     thinking: str = ""
+    standing: Literal["", "instruction", "preference"] = ""
+    used: tuple[str, ...] = ()
+    run_id: str = ""
+    feedback: dict[str, Literal[-1, 0, 1]] = Field(default_factory=dict)
+
+    @classmethod
+    def as_imported(cls, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a message as taken in from a file, which instructs nobody."""
+        return super().as_imported({name: part for name, part in value.items() if name != "standing"})
 
     @model_validator(mode="before")
     @classmethod
@@ -278,6 +383,7 @@ class Fact(Record):
         text: The user's own words; where they say it only together with what was said before, a sentence they bear out.
         quote: The user's exact words, where `text` is not them.
         reading: The sentence that a model made of it. For the index only: it may say more than the user did.
+        keywords: Words that find it which it does not say, as of what kind a thing is. For the index only, likewise.
         event_at: When what it tells of happened, or is to happen.
         needs: Facts that it depends on: it holds only as long as they do.
         needed_by: Facts that depend on it.
@@ -291,12 +397,16 @@ class Fact(Record):
         wordings: How else it was put, the oldest first.
         verbatim: Kept word for word, because no model has read it.
         unread: Verbatim, and still to be offered to an extraction.
+        concluded: Verbatim, and looked at again when its conversation was concluded: it stays as it was said.
     """
+
+    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "concluded", "keywords")
 
     kind: Literal["fact"] = "fact"
     about: str = "user"
     quote: str = ""
     reading: str = ""
+    keywords: str = ""
     event_at: datetime | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
@@ -315,6 +425,7 @@ class Fact(Record):
     said_at: datetime = Field(default_factory=now, description="When it was last said.")
     verbatim: bool = False
     unread: bool = False
+    concluded: bool = False
     current: bool = Field(True, description="False once it is over; stored so that a search can filter on it.")
 
     @model_validator(mode="before")
@@ -349,6 +460,7 @@ class Episode(Record):
     level: Level = Level.TASK
     goal: str
     situation: str = ""
+    thoughts: str = Field("", description="What the agent thought; only code that records an episode gives it.")
     steps: tuple[str, ...] = ()
     outcome: str = ""
     lessons: tuple[str, ...] = ()

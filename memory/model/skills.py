@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, model_validator
 
 from react_mem.memory.language.text import normalise
 from react_mem.memory.model.origins import Origin
@@ -12,10 +13,29 @@ from react_mem.memory.model.records import Record, record_id
 
 
 class ToolUse(BaseModel, extra="forbid", frozen=True):
-    """One step of a skill: a tool, and what to do with it."""
+    """One step of a skill: a tool (or `tool_name`), and what to do with it."""
 
-    tool: str
+    tool: str = Field(validation_alias=AliasChoices("tool", "tool_name"))
     action: str
+
+
+class Worths(BaseModel, extra="forbid", frozen=True):
+    """Counts of what turns came to, each between 0 and 1, as far as mean and variance need them."""
+
+    turns: float = Field(0, ge=0)
+    total: float = Field(0, ge=0)
+    squares: float = Field(0, ge=0)
+
+
+def listed_preferences(given: Any) -> Any:
+    """Return what else to mind as a list: a text is one entry, and so is each name of a mapping with its value.
+
+    >>> listed_preferences("use pnpm if available"), listed_preferences({"package manager": "pnpm"})
+    (['use pnpm if available'], ['package manager: pnpm'])
+    """
+    if isinstance(given, str):
+        return [given] if given.strip() else []
+    return [f"{name}: {value}" for name, value in given.items()] if isinstance(given, Mapping) else given
 
 
 class Skill(Record):
@@ -25,10 +45,12 @@ class Skill(Record):
     task_type: str = ""
     use_when: str
     tool_sops: tuple[ToolUse, ...] = ()
-    preferences: tuple[str, ...] = ()
+    preferences: Annotated[tuple[str, ...], BeforeValidator(listed_preferences)] = ()
     status: Literal["probation", "active", "archived"] = "probation"
     trials: int = Field(0, ge=0)
     successes: int = Field(0, ge=0)
+    shown: Worths = Field(Worths(), description="Turns that took a tool of it, and were offered it.")
+    withheld: Worths = Field(Worths(), description="Turns that took a tool of it, and were not, to compare.")
 
     @staticmethod
     def identity(task_type: str, use_when: str) -> str:
@@ -36,8 +58,34 @@ class Skill(Record):
         return record_id("skill", normalise(task_type), normalise(use_when))
 
 
+MS = 1_000
+"""Milliseconds of a second."""
+
+
+def as_step(given: Any) -> Any:
+    """Return a step by the names of its record: `tool_name` is its tool, `latency_ms` its latency in milliseconds.
+
+    >>> as_step({"tool_name": "search", "latency_ms": 250})
+    {'tool': 'search', 'latency': 0.25}
+    """
+    if not isinstance(given, Mapping) or given.keys().isdisjoint(("tool_name", "latency_ms")):
+        return given
+    step = {name: value for name, value in given.items() if name not in ("tool_name", "latency_ms")}
+    tool, latency = given.get("tool_name"), given.get("latency_ms")
+    if tool is not None and step.setdefault("tool", tool) != tool:
+        raise ValueError("tool and tool_name name two tools; give one of them")
+    if latency is not None and step.get("latency") is None:
+        if isinstance(latency, bool) or not isinstance(latency, int | float):
+            raise ValueError(f"latency_ms: must be a number, got {latency!r:.80}")
+        step["latency"] = latency / MS
+    return step
+
+
 class StepExperience(Record):
-    """One step that an agent took, and how it went; read by kind of task, never searched."""
+    """One step that an agent took, and how it went; read by kind of task, never searched.
+
+    A write may name its tool `tool_name` and its latency in `latency_ms`, as a read shows it.
+    """
 
     kind: Literal["experience"] = "experience"
     origin: Origin = Origin.TOOL
@@ -50,15 +98,27 @@ class StepExperience(Record):
     cost: float | None = Field(None, ge=0, description="In the currency of whoever logs it.")
     latency: float | None = Field(None, ge=0, description="In seconds.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_other_names(cls, data: Any) -> Any:
+        return as_step(data)
+
 
 class TurnOutcome(Record):
     """Outcome of a turn, and of the skills that were offered in it; one a turn, `text` is the request."""
+
+    RARE: ClassVar[tuple[str, ...]] = (*Record.RARE, "feedback", "verdict")
 
     kind: Literal["outcome"] = "outcome"
     task_type: str = ""
     turn_id: str
     success: bool
     offered: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = Field((), description="The skills that were found, and kept back to compare.")
     followed: dict[str, bool] = Field(
         default_factory=dict, description="The skills whose steps the agent took, and whether that went well."
     )
+    feedback: dict[str, Literal[-1, 0, 1]] = Field(
+        default_factory=dict, description="What the user says of it, by key, where no answer of it is remembered."
+    )
+    verdict: Literal[-1, 0, 1] = Field(0, description="What the user thinks of it: good, bad, or nothing known.")

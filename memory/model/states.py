@@ -67,6 +67,7 @@ class PendingTurn(Record):
     context_ids: tuple[str, ...] = Field((), description="What was said just before, which it may answer.")
     steps: tuple[str, ...] = ()
     task_steps: tuple[str, ...] = Field((), description="The records of the task's steps that were taken in it.")
+    snapshot: bool = Field(False, description="Whether the switching engine asks for a snapshot of it.")
     attempts: int = 0
     last_error: str = ""
     failures: int = Field(0, description="Attempts that failed for what the turn is, not for an outage.")

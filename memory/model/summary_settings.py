@@ -24,7 +24,7 @@ class SummarySettings(BaseModel, extra="forbid", frozen=True):
         3,
         ge=1,
         le=200,
-        description="How many of them do; and how many summaries of the highest level become the master.",
+        description="How many of them do; and how many of the highest level bring the master up to date.",
     )
     n_sum_sum: int = Field(3, ge=2, le=50, description="Summaries of one level that become one of the next.")
     max_sum_lvl: int = Field(3, ge=1, le=9, description="The highest level below the master.")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from react_mem.memory.telemetry.emit import record as record
     from react_mem.memory.telemetry.emit import span as span
     from react_mem.memory.telemetry.model_calls import MeasuredCall as MeasuredCall
+    from react_mem.memory.telemetry.model_calls import cost_of as cost_of
     from react_mem.memory.telemetry.model_calls import model_call as model_call
     from react_mem.memory.telemetry.model_calls import model_name as model_name
     from react_mem.memory.telemetry.model_calls import turn_answered as turn_answered

@@ -84,6 +84,7 @@ _DIRECTION = choice("direction", "input", "output")
 _ENGINE = Name("engine")
 _INPUT = choice("input", "query", "documents")
 _YES_NO = ("yes", "no")
+_CACHE = choice("cache", "question", "document", "search", "page")
 _LEVEL = choice("level", *"123456789", "master")
 _SECTION = choice(
     "section",
@@ -142,6 +143,12 @@ INSTRUMENTS = (
         (choice("operation", *(operation.name for operation in OPERATIONS)), ERROR_TYPE),
     ),
     Instrument(
+        "audit.dropped",
+        Metric.COUNTER,
+        "{entry}",
+        "Entries of the audit log that could not be kept until the database took them.",
+    ),
+    Instrument(
         "degradations",
         Metric.COUNTER,
         "{degradation}",
@@ -166,8 +173,17 @@ INSTRUMENTS = (
                 "context",
                 "switching",
                 "task_graph",
+                "thread",
+                "quota",
             ),
         ),
+    ),
+    Instrument(
+        "quota.refused",
+        Metric.COUNTER,
+        "{refusal}",
+        "Model calls and turns that were refused because a user had used up a quota, and turns that were not stored.",
+        (choice("quota", "messages_a_day", "model_calls_a_day", "memories", "bytes"),),
     ),
     Instrument("turns", Metric.COUNTER, "{turn}", "Turns that were answered."),
     Instrument(
@@ -186,6 +202,40 @@ INSTRUMENTS = (
     Instrument(
         "model.cost", Metric.COUNTER, "{currency}", "Price of these tokens, where one is configured.", (PURPOSE, _MODEL)
     ),
+    Instrument(
+        "feedback",
+        Metric.COUNTER,
+        "{feedback}",
+        "Verdicts of users on answers, by whether they found them good, and under which key.",
+        (
+            choice("verdict", "up", "down", "withdrawn"),
+            choice("key", "user", "user_score", "thumbs", "correctness", "helpfulness"),
+        ),
+    ),
+    Instrument(
+        "user.satisfaction",
+        Metric.HISTOGRAM,
+        "1",
+        "1 for an answer that a user found good, 0 for one they found bad; its mean is the share of satisfied users.",
+        (),
+        (0, 1),
+    ),
+    Instrument(
+        "read.similarity",
+        Metric.HISTOGRAM,
+        "1",
+        "How similar to the question a memory in the prompt is, calibrated, from 0 to 1.",
+        (),
+        _SHARES,
+    ),
+    Instrument(
+        "read.relevance",
+        Metric.HISTOGRAM,
+        "1",
+        "Score of a memory in the prompt as a share of that of the best of its scope.",
+        (),
+        _SHARES,
+    ),
     Instrument("read.results", Metric.HISTOGRAM, "{memory}", "Memories that one read found.", (), _COUNTS),
     Instrument("retrieved", Metric.COUNTER, "{memory}", "Memories that were found, by what they are.", (_SOURCE,)),
     Instrument(
@@ -195,6 +245,7 @@ INSTRUMENTS = (
         "Texts that were embedded.",
         (_MODEL, _INPUT),
     ),
+    Instrument("retention.removed", Metric.COUNTER, "{memory}", "Memories that retention removed.", (_SOURCE,)),
     Instrument(
         "extraction.changes",
         Metric.COUNTER,
@@ -224,6 +275,14 @@ INSTRUMENTS = (
         "Whether a question was taken to the web, and what decided it.",
         (choice("decided_by", "keywords", "model", "default", "off", "error"), choice("searched", *_YES_NO)),
     ),
+    Instrument(
+        "cache.lookups",
+        Metric.COUNTER,
+        "{lookup}",
+        "What was looked up in a cache: vectors of questions and of texts, what searches found, web pages.",
+        (_CACHE, choice("hit", *_YES_NO)),
+    ),
+    Instrument("cache.bytes", Metric.GAUGE, "By", "Bytes of what a cache holds.", (_CACHE,)),
     Instrument(
         "web_search.cache",
         Metric.COUNTER,
@@ -264,6 +323,12 @@ INSTRUMENTS = (
     ),
     Instrument("pool.limit", Metric.GAUGE, "{connection}", "Connections to the database, at most."),
     Instrument("pool.waiting", Metric.GAUGE, "{request}", "Requests that wait for a connection."),
+    Instrument(
+        "pool.row_security",
+        Metric.GAUGE,
+        "1",
+        "1 if the database shows a statement the rows of its owners alone, else 0.",
+    ),
     Instrument(
         "pool.failures",
         Metric.GAUGE,

@@ -81,16 +81,15 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
     """
     read = written = calls = 0
     cost: float | None = None
-    prices = configured_prices()
     for message in messages:
         if not isinstance(message, AIMessage):
             continue
         calls += 1
         tokens = _tokens(message.usage_metadata)
         read, written = read + tokens[0], written + tokens[1]
-        price = price_of(names_of(message), prices) if any(tokens) else None
-        if price is not None:
-            cost = (cost or 0.0) + price.of(*tokens)
+        spent = cost_of(message)
+        if spent is not None:
+            cost = (cost or 0.0) + spent
     count("turns")
     record("turn.model_calls", calls)
     if read or written:
@@ -98,6 +97,13 @@ def turn_answered(messages: Iterable[BaseMessage]) -> None:
         record("turn.tokens", written, direction="output")
     if cost is not None:
         record("turn.cost", cost)
+
+
+def cost_of(message: AIMessage) -> float | None:
+    """Return the price of the call that a message answers; None without a price, or where nobody counts its tokens."""
+    tokens, prices = _tokens(message.usage_metadata), configured_prices()
+    price = price_of(names_of(message), prices) if any(tokens) else None
+    return price.of(*tokens) if price is not None else None
 
 
 def model_name(model: BaseLanguageModel[Any]) -> str:

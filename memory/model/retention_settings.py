@@ -1,0 +1,87 @@
+"""Settings of retention: how long what an agent has noted is kept, and how much of it for a user."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+FOREVER = "forever"
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1), "y": timedelta(days=365)}
+_AGE = re.compile(r"([1-9][0-9]{0,5})([hdwy])")
+_LONGEST = timedelta(days=365 * 1000)
+
+
+def _as_age(value: Any) -> str:
+    # YAML reads a key without a value as None
+    text = "" if value is None else value
+    if isinstance(text, str) and (text in ("", FOREVER) or _parsed(text) is not None):
+        return text
+    raise ValueError(
+        f"{value!r:.40} is no time: give hours, days, weeks or years, such as 12h, 30d, 8w or 2y, or `{FOREVER}`"
+    )
+
+
+def _parsed(text: str) -> timedelta | None:
+    found = _AGE.fullmatch(text)
+    if found is None:
+        return None
+    age = int(found[1]) * _UNITS[found[2]]
+    return age if age <= _LONGEST else None
+
+
+Age = Annotated[str, BeforeValidator(_as_age)]
+"""Time as it is written in a file: a number and a unit."""
+
+
+class RetentionSettings(BaseModel, extra="forbid", frozen=True):
+    """Retention of what an agent has noted: the `retention:` block of an agent's `memory:`.
+
+    A scope that has no time of its own goes with what it came from, as what is forgotten does. One that has is judged
+    by its own age alone.
+
+    >>> kept = RetentionSettings(dialog="30d", semantic="forever")
+    >>> kept.age("dialog"), kept.age("semantic"), kept.has("semantic"), kept.has("episodic")
+    (datetime.timedelta(days=30), None, True, False)
+    """
+
+    dialog: Age = Field("", description="Messages and summaries, since they were said; a thread, since it went quiet.")
+    semantic: Age = Field("", description="Facts, since they were last said; knowledge and documents.")
+    episodic: Age = Field("", description="Episodes.")
+    procedural: Age = Field("", description="Skills.")
+    profile: Age = Field("", description="Each value of the profile, since it was last said.")
+    experience: Age = Field("", description="The steps of the agent, and what became of its turns.")
+    state: Age = Field("", description="Tasks, since they were last worked on, and the states of flows.")
+    max_memories: int | None = Field(
+        None,
+        ge=1,
+        description="Records of a user, at most. Beyond it, those go that were said or stood in a prompt longest ago.",
+    )
+    max_bytes: int | None = Field(
+        None, ge=1000, description="Bytes of these records as JSON, without attachments, at most; likewise."
+    )
+
+    def age(self, scope: str) -> timedelta | None:
+        """Return how old the records of a scope may become; None for as old as they like."""
+        return _parsed(self._written(scope))
+
+    def has(self, scope: str) -> bool:
+        """Return whether a scope has a time of its own, `forever` included: it is then judged by that alone."""
+        return bool(self._written(scope))
+
+    def _written(self, scope: str) -> str:
+        written = getattr(self, scope, "") if scope in type(self).model_fields else ""
+        return written if isinstance(written, str) else ""
+
+    @property
+    def shortest(self) -> timedelta | None:
+        """The shortest time of all scopes; None where no scope has any."""
+        return min(filter(None, map(self.age, type(self).model_fields)), default=None)
+
+    @property
+    def limits(self) -> bool:
+        """Truth of whether anything ever goes."""
+        return self.shortest is not None or self.max_memories is not None or self.max_bytes is not None

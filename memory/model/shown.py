@@ -1,0 +1,182 @@
+"""Memories as their owner is shown them: by a page, a client, a tool. One form for everybody who shows any."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field
+
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.kinds import FACT, kind_of, origin_of, title_of
+from react_mem.memory.model.origins import Origin
+from react_mem.memory.model.records import with_zone
+
+SHOWN_CHARS = 4_000
+"""Characters of a memory that a list shows; it is shown whole by itself."""
+
+_TITLE_CHARS = 200
+
+
+def fingerprint(value: Mapping[str, Any]) -> str:
+    """Return what changes with every change of a record: a hash of what it holds.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    """
+    held = json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(held.encode()).hexdigest()[:20]
+
+
+class MemoryItem(BaseModel):
+    """A memory, as a list shows it."""
+
+    id: str = Field(description="Unique for its owner.")
+    scope: MemoryScope
+    kind: str = Field(description="`fact`, `message`, `summary`, `episode`, `skill`, ...")
+    text: str = Field(description=f"What it says; in a list its first {SHOWN_CHARS:,} characters.")
+    title: str = Field(description="What says in short what it is.")
+    created_at: datetime = Field(description="When it was said, or first believed.")
+    updated_at: datetime | None = Field(None, description="When it was last written.")
+    session_id: str = Field("", description="The conversation that it came from.")
+    agent: str = Field("", description="The agent that wrote it.")
+    origin: Origin = Field(description="Who vouches for it.")
+    current: bool = Field(description="Whether it is believed; of what is no belief, such as a message, always true.")
+    since: datetime | None = Field(None, description="Since when it holds, as far as that is known.")
+    until: datetime | None = Field(None, description="Until when, where it is over or says so.")
+    in_doubt: bool = Field(False, description="Whether something speaks against it.")
+    importance: float = Field(0.5, description="From 0 to 1.")
+    truncated: bool = Field(False, description="Whether the text goes on: see the memory itself.")
+    revision: str = Field(description="Changes with every change of the record; its ETag.")
+
+    @classmethod
+    def of(
+        cls,
+        scope: str,
+        id_: str,
+        value: Mapping[str, Any],
+        at: datetime,
+        *,
+        updated_at: datetime | None = None,
+        most: int | None = SHOWN_CHARS,
+    ) -> Self:
+        """Return a record as it is shown at a time.
+
+        Args:
+            scope: Where it is kept.
+            id_: Its id.
+            value: The record, as JSON.
+            at: Now: a fact whose last day has passed by then is not current.
+            updated_at: When it was last written.
+            most: Characters of its text; None for all.
+        """
+        text, title = str(value.get("text") or ""), title_of(value)
+        title = title if isinstance(title, str) else json.dumps(title, ensure_ascii=False)
+        until = _time(value.get("valid_to")) or _time(value.get("retired_at"))
+        current = value.get("current") is not False and not (FACT.matches(value) and until is not None and until < at)
+        return cls(
+            id=id_,
+            scope=MemoryScope(scope),
+            kind=str(value.get("kind") or scope),
+            text=text if most is None else text[:most],
+            title=" ".join(title[: 2 * _TITLE_CHARS].split())[:_TITLE_CHARS],
+            created_at=_time(value.get("created_at")) or updated_at or at,
+            updated_at=updated_at,
+            session_id=str(value.get("session_id") or ""),
+            agent=str(value.get("agent_id") or ""),
+            origin=origin_of(value) if kind_of(value).name or "origin" in value else Origin.IMPORT,
+            current=current,
+            since=_time(value.get("valid_from")) or _time(value.get("said_at")) or _time(value.get("created_at")),
+            until=until,
+            in_doubt=current and bool(value.get("doubts")) and FACT.matches(value),
+            importance=float(value.get("importance", 0.5)),
+            truncated=most is not None and len(text) > most,
+            revision=fingerprint(value),
+        )
+
+
+class MemoryPage(BaseModel):
+    """A page of memories, the latest first."""
+
+    items: list[MemoryItem]
+    next_cursor: str | None = Field(description="What the next page is asked for with; null on the last.")
+    total: int = Field(
+        description="How many there are on all pages. Facts that a date of their own ends are counted by whether they "
+        "have been ended; where memory is encrypted, who vouches for a memory is not counted by."
+    )
+    revision: str = Field(description="Changes with every write of the owner's memory.")
+
+
+class MemoryVersion(BaseModel):
+    """A time in which something was believed, and how it was put."""
+
+    text: str
+    since: datetime | None = None
+    until: datetime | None = Field(None, description="Null for what is believed now.")
+    why: Literal["believed", "replaced", "ended", "over", "reworded", "set aside"] = Field(
+        description="`believed` now; `replaced` by what came after it; `ended` by words of the user's; `over` by its "
+        "own date; `reworded`: the same in other words; `set aside` before it was said again."
+    )
+    id: str = Field("", description="The memory that says it.")
+
+
+class MemorySource(BaseModel):
+    """A message that a memory comes from."""
+
+    id: str = Field(description="The record of the message; of what was told outside of a conversation its own name.")
+    session_id: str
+    turn: int | None = Field(None, description="Its place in the conversation.")
+    said_at: datetime | None = None
+    role: str
+    text: str
+    quote: str = Field("", description="The words of it that say this.")
+
+
+class MemoryLink(BaseModel):
+    """A memory that another one is linked with."""
+
+    relation: Literal["support", "summarization", "milestone", "dependency", "timeline", "semantic"] = Field(
+        description="Why they are linked."
+    )
+    direction: Literal["out", "in", "both"] = Field(description="Whether the link leads to it or comes from it.")
+    memory: MemoryItem
+
+
+class MemoryDoubt(BaseModel):
+    """Doubt about a memory."""
+
+    id: str = Field(description="The memory that speaks against it.")
+    text: str
+    since: str = Field(description="The day.")
+
+
+class MemoryUse(BaseModel):
+    """An answer in whose prompt a memory stood."""
+
+    session_id: str
+    message_id: str = Field(description="The record of the answer.")
+    at: datetime
+
+
+class MemoryDetail(BaseModel):
+    """A memory with all that explains it."""
+
+    memory: MemoryItem
+    history: list[MemoryVersion] = Field(description="What was believed in its place before, the oldest first.")
+    provenance: list[MemorySource] = Field(description="The messages that say it, the oldest first.")
+    derived: list[MemoryItem] = Field(description="What was made of it.")
+    links: list[MemoryLink] = Field(description="What else it is linked with, the most strongly bound first.")
+    doubts: list[MemoryDoubt] = Field(description="What speaks against it.")
+    used: list[MemoryUse] = Field(description="Answers in whose prompt it stood, among the latest; the latest first.")
+
+
+def _time(told: Any) -> datetime | None:
+    if not told:
+        return None
+    try:
+        return with_zone(datetime.fromisoformat(str(told)))
+    except ValueError:
+        return None
