@@ -1,8 +1,8 @@
 """Score fusion: a weighted sum of the arms' scores, with weights chosen by measurement.
 
-The weights were fitted on the development conversations of LoCoMo (two speakers, short turns) together with the long
-answers of `benchmarks/stress`, so that neither decides alone: on either by itself the best weights fail on the other.
-`python -m benchmarks.locomo --fit` repeats it and reports what is held out beside what is fitted.
+The weights were fitted on the development conversations of LoCoMo (two speakers, short turns) and BEAM (an assistant
+that answers at length) together with `benchmarks/stress`, so that none decides alone: on one by itself the best weights
+fail on the others. `python -m benchmarks.locomo --fit` repeats it and reports what is held out beside what is fitted.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 LEXICAL = 1.0
 """BM25 in its own units: the sum of the words' rarities (natural logarithm), saturated."""
 
-VECTOR = 32.0
+VECTOR = 48.0
 """A similarity, calibrated (0.5 unrelated, 0.9 nearest): the same whatever the embedder."""
 
-WINDOW = 25.0
+WINDOW = 22.0
 """The mean similarity of the neighbours, on the same scale; of a text without any, its own."""
 
-SPEAKER = 5.5
+SPEAKER = 7.0
 """Said by whom the question names, or by the user where it says "I"."""
 
-SPEAKS_OF_ITSELF = 0.8
+SPEAKS_OF_ITSELF = 1.0
 """Said in the first person: people are asked about, not what they remarked on."""
 
 TIME = 7.5
@@ -30,6 +30,23 @@ TIME_DECAY_DAYS = 14.0
 
 TELLS_WHEN = 0.9
 """Has a time in it, where the question asks for one."""
+
+HUB = 16.5
+"""Nearness to others that are near to the question, on the vectors' scale, taken away: what is near to everything says
+little ("cross-domain similarity local scaling", Conneau et al., 2018)."""
+
+INSTRUCTS = 1.0
+"""Weight of what the user told to be done from now on."""
+
+INSTRUCTS_ON = 190.0
+"""Weight of how much nearer it is than the user's instructions are in the mean, on the vectors' scale: it shares its
+topic with the question at most, and no word, but of several it is the one that is meant."""
+
+PREFERS = 5.0
+"""Weight of what the user would rather have."""
+
+PREFERS_ON = 190.0
+"""Weight of how much nearer it is than the user's preferences are in the mean."""
 
 SATURATION = 0.8
 """BM25's k1: how soon the same word again counts no more."""

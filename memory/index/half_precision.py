@@ -19,6 +19,9 @@ Rows = NDArray[np.int64]
 _AT_ONCE = 512
 """Vectors a step: what is computed of them stays in the processor's cache."""
 
+_ALONE = 250_000
+"""Multiplications of one product of matrices: for more OpenBLAS wakes its threads, which costs more than they save."""
+
 _BETWEEN = 13
 """Bits by which the exponents of the two formats lie apart."""
 
@@ -63,6 +66,22 @@ def exact_products(vectors: Halves, other: Halves) -> NDArray[np.float32]:
     steps, left = _in_steps(vectors)
     even = scaled[: len(scaled) - left.shape[1]].reshape(len(steps), _LANES)
     return _added(steps * np.tile(even, len(vectors)), left * scaled[even.size :])
+
+
+def products_between(vectors: Halves, others: Halves) -> NDArray[np.float32]:
+    """Return the products of vectors with some others, a row for each vector, with the rounding of single precision.
+
+    Args:
+        vectors: Some hundreds.
+        others: Some tens.
+    """
+    found = np.empty((len(vectors), len(others)), dtype=np.float32)
+    scaled = _widened(others, np.empty(others.shape, dtype=np.int32)).T * _SCALE * _SCALE
+    wide = _widened(vectors, np.empty(vectors.shape, dtype=np.int32))
+    at_once = max(1, _ALONE // max(1, scaled.size))
+    for start in range(0, len(vectors), at_once):
+        np.dot(wide[start : start + at_once], scaled, out=found[start : start + at_once])
+    return found
 
 
 def squared_lengths(vectors: Halves) -> NDArray[np.float32]:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from react_mem.memory.index.half_precision import Floats, Rows, cosines, in_half_precision, squared_lengths
+from react_mem.memory.index.half_precision import (
+    Floats,
+    Rows,
+    cosines,
+    in_half_precision,
+    products_between,
+    squared_lengths,
+)
 from react_mem.memory.index.texts import IndexedTexts
 
 ROUNDING = 1e-5
@@ -15,6 +22,10 @@ ROUNDING = 1e-5
 
 _TIED = 512
 """Texts that are compared exactly because they cannot be told from the last that is proposed; of more, any may be."""
+
+
+_CROWD = 10
+"""Neighbours of a text among those that are near to the question, by which its crowd is measured."""
 
 
 class KnownCosines:
@@ -61,6 +72,16 @@ class KnownCosines:
             taken[doubtful[np.argsort(-exact, kind="stable")[: count - np.count_nonzero(taken)]]] = True
         return among[taken]
 
+    def crowding(self, wanted: Rows, near: Rows) -> Floats:
+        """Return how near some texts are to what is near to the question, beside what those are to each other in the
+        mean; nothing where the texts' own vectors are not known.
+
+        Args:
+            wanted: The texts.
+            near: Those that are nearest to the question.
+        """
+        return np.zeros(len(wanted))
+
 
 class VectorCosines(KnownCosines):
     """Cosines of texts with a vector, exact as the database has them; several recalls may ask for them in turn.
@@ -84,6 +105,23 @@ class VectorCosines(KnownCosines):
             self.rough[missing] = self._compared(missing)
             self._is_exact[missing] = True
         return self.rough[wanted]
+
+    def crowding(self, wanted: Rows, near: Rows) -> Floats:
+        """Return how near some texts are to what is near to the question; nothing for one without a vector."""
+        near = near[self.texts.squares[near] > 0]
+        count = min(_CROWD, len(near) - 1)
+        if count < 1:
+            return np.zeros(len(wanted))
+        rows = np.concatenate([wanted, near])
+        products = products_between(self.texts.vectors(rows), self.texts.vectors(near))
+        squares = self.texts.squares
+        with np.errstate(invalid="ignore", divide="ignore"):
+            between = products / np.sqrt(squares[rows][:, np.newaxis] * squares[near])
+        between[rows[:, np.newaxis] == near] = -np.inf
+        # rounded, since the place of a row decides the last bits
+        found = np.round(np.partition(between, -count, axis=1)[:, -count:].mean(axis=1, dtype=np.float64), 5)
+        found -= found[len(wanted) :].mean()
+        return np.where(squares[wanted] > 0, found[: len(wanted)], 0.0)
 
     def _compared(self, wanted: Rows) -> Floats:
         products = self.texts.exact_products(wanted, self._vector)

@@ -22,7 +22,7 @@ _PARTNER_PIECES = 2 * MAX_CHUNKS
 """Pieces within which the answer to a message is looked for, or its question: beyond the rest of a long message and
 another one it belongs to something else."""
 
-_ARMS = (Arm.VECTOR, Arm.LEXICAL, Arm.WINDOW, Arm.SPEAKER, Arm.TIME)
+_ARMS = (Arm.VECTOR, Arm.LEXICAL, Arm.WINDOW, Arm.SPEAKER, Arm.TIME, Arm.STANDING, Arm.HUB)
 """The arms that contribute, in the order of the columns that say what."""
 
 _ROLES = ("", *get_args(Role))
@@ -43,6 +43,8 @@ class Parts(NamedTuple):
         around: What the neighbours do.
         speaker: What being said by somebody does.
         said: What the time does.
+        standing: What being a standing instruction or preference does.
+        hub: What being near to much else that was proposed takes away.
     """
 
     texts: Rows
@@ -52,6 +54,8 @@ class Parts(NamedTuple):
     around: Floats
     speaker: Floats
     said: Floats
+    standing: Floats
+    hub: Floats
 
 
 class Hit(NamedTuple):
@@ -80,26 +84,29 @@ class RankedHits:
     Args:
         texts: The index.
         parts: What was scored; None where there is nothing.
+
+    Attributes:
+        parts: The same.
     """
 
     def __init__(self, texts: IndexedTexts, parts: Parts | None = None) -> None:
         self._texts = texts
-        self._parts = parts
+        self.parts = parts
 
     def __iter__(self) -> Iterator[Hit]:
         """Yield what was found; each costs some microseconds, and as many are wanted as are asked for."""
-        if self._parts is None:
+        if self.parts is None:
             return
-        _, _, vector, lexical, around, speaker, said = self._parts
-        scores = lexical + vector + around + speaker + said
+        _, _, *parts = self.parts
+        scores = np.sum(parts, axis=0)
         order = np.argsort(-scores, kind="stable")
         seen: set[str] = set()
         equals: list[Hit] = []
-        for score, *parts in zip(*(column[order].tolist() for column in (scores, *self._parts)), strict=True):
+        for score, *row in zip(*(column[order].tolist() for column in (scores, *self.parts)), strict=True):
             if equals and equals[0].score != score:
                 yield from _first_of_each(equals, seen)
                 equals = []
-            equals.append(self._hit(score, *parts))
+            equals.append(self._hit(score, *row))
         yield from _first_of_each(equals, seen)
 
     def partners(self, hit: Hit) -> list[str]:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from react_mem.memory.index import fusion
 from react_mem.memory.index.half_precision import Floats, Rows
-from react_mem.memory.index.known_cosines import ROUNDING, KnownCosines, VectorCosines, highest, lowest_unknown
+from react_mem.memory.index.known_cosines import KnownCosines, VectorCosines, highest, lowest_unknown
 from react_mem.memory.index.ranked_hits import Parts, RankedHits
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.index.segments import NO_PLACE, NO_TIME
 from react_mem.memory.index.texts import IndexedTexts
-from react_mem.memory.index.weights import DAY, CosineScale, Weights
+from react_mem.memory.index.weights import DAY, CosineScale, StandingWeight, Weights
 from react_mem.memory.model.arms import Arm
 
 Mask = NDArray[np.bool_]
@@ -98,10 +98,14 @@ def _ranked(op: RecallOp, weights: Weights, compared: KnownCosines, corpus: Corp
     if not eligible.any():
         return RankedHits(texts)
     words = _AskedWords.of(texts, weights, corpus)
-    proposed = _proposed(eligible, compared, words, weights)
+    standing = [_StandingTexts.of(one, eligible, compared, weights) for one in weights.standing]
+    near = _near(eligible, compared, weights)
+    proposed = _proposed(eligible, compared, near, words, standing, weights)
     if not len(proposed):
         return RankedHits(texts)
-    return RankedHits(texts, _scored(_Region.of(texts, proposed, weights.reach), eligible, compared, words, weights))
+    region = _Region.of(texts, proposed, weights.reach)
+    parts = _scored(region, eligible, compared, words, standing, near[: fusion.SEEDS], weights)
+    return RankedHits(texts, parts)
 
 
 def nearest(texts: IndexedTexts, vector: Sequence[float] | NDArray[np.float32], count: int) -> list[tuple[str, float]]:
@@ -180,6 +184,41 @@ class _AskedWords:
         return self.sums[wanted] * share * (fusion.SATURATION + 1) / (fusion.SATURATION + share)
 
 
+@dataclass(frozen=True)
+class _StandingTexts:
+    """Instructions or preferences of the user that stand from now on.
+
+    Args:
+        texts: Those that are near enough to have to do with the question, and to be proposed by their vectors.
+        mean: How near those of the kind are in the mean.
+        weight: What they weigh.
+    """
+
+    texts: Rows
+    mean: float
+    weight: StandingWeight
+
+    @classmethod
+    def of(cls, weight: StandingWeight, eligible: Mask, compared: KnownCosines, weights: Weights) -> _StandingTexts:
+        """Return it."""
+        known = compared.texts.marked(weight.mark) & ~compared.texts.unread & ~np.isnan(compared.rough)
+        texts = compared.nearest(np.flatnonzero(eligible & known), fusion.SEEDS)
+        if not len(texts):
+            return cls(texts, 0.0, weight)
+        cosine = compared.exact(texts)
+        return cls(texts[cosine >= max(weights.unrelated, weights.min_cosine)], float(cosine.mean()), weight)
+
+    def has(self, members: Rows) -> Mask:
+        """Return which of some texts are among it."""
+        return np.isin(members, self.texts)
+
+    def parts(self, members: Rows, cosine: Floats) -> Floats:
+        """Return what being among it counts: the more, the more a text is the one of them that is meant."""
+        nearer = np.maximum(_none_unknown(cosine - self.mean), 0)
+        found: Floats = self.has(members) * (self.weight.least + self.weight.cosine * nearer)
+        return found
+
+
 def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
     eligible = np.ones(texts.size, dtype=bool) if texts.alive is None else texts.alive.copy()
     eligible[texts.texts_of(op.without)] = False
@@ -190,18 +229,32 @@ def _eligible(texts: IndexedTexts, op: RecallOp, weights: Weights) -> Mask:
     return eligible
 
 
-def _proposed(eligible: Mask, compared: KnownCosines, words: _AskedWords | None, weights: Weights) -> Rows:
+def _near(eligible: Mask, compared: KnownCosines, weights: Weights) -> Rows:
+    """Return the texts that are nearest to the question, however near, the nearest first."""
+    if not weights.cosine:
+        return np.zeros(0, dtype=np.int64)
+    near = compared.nearest(np.flatnonzero(eligible & ~np.isnan(compared.rough)), weights.seeds)
+    return near[np.argsort(-compared.exact(near), kind="stable")]
+
+
+def _proposed(
+    eligible: Mask,
+    compared: KnownCosines,
+    near: Rows,
+    words: _AskedWords | None,
+    standing: Sequence[_StandingTexts],
+    weights: Weights,
+) -> Rows:
     """Return the texts that the arms propose."""
     texts = compared.texts
-    near = np.flatnonzero(eligible & (compared.rough >= weights.min_cosine - ROUNDING))
-    proposed = [compared.nearest(near, weights.seeds, weights.min_cosine)]
+    proposed = [near[compared.exact(near) >= weights.min_cosine]]
     if words is not None:
         worded = np.flatnonzero(eligible & (words.sets != 0))
         proposed.append(worded[highest(words.scores(worded), weights.seeds)])
     if len(weights.starts):
         timely = np.flatnonzero(eligible & _within(texts.said_at, weights))
         proposed.append(compared.nearest(timely, weights.seeds))
-    return np.concatenate(proposed)
+    return np.concatenate([*proposed, *(one.texts for one in standing)])
 
 
 def _none_unknown(cosine: Floats) -> Floats:
@@ -268,7 +321,13 @@ def _neighbours(own: Rows, conversations: Rows, reach: int) -> tuple[Rows, Mask]
 
 
 def _scored(
-    region: _Region, eligible: Mask, compared: KnownCosines, words: _AskedWords | None, weights: Weights
+    region: _Region,
+    eligible: Mask,
+    compared: KnownCosines,
+    words: _AskedWords | None,
+    standing: Sequence[_StandingTexts],
+    near: Rows,
+    weights: Weights,
 ) -> Parts | None:
     """Return what each arm contributes to what is scored."""
     own = np.flatnonzero(region.reached & eligible[region.texts])
@@ -280,6 +339,8 @@ def _scored(
     said_at = compared.texts.said_at[members]
     within = _within(said_at, weights)
     kept = np.isnan(cosine) | (cosine >= weights.min_cosine) | (lexical > 0) | within
+    for one in standing:
+        kept |= one.has(members)
     if not weights.cosine:
         kept[:] = True
     beside = cosine
@@ -294,6 +355,8 @@ def _scored(
         weights.around * _none_unknown(beside - weights.unrelated),
         _speaker(compared.texts, members, weights),
         _time(said_at, weights) + weights.tells_when * _has(compared.texts, members, weights.when, weights),
+        sum((one.parts(members, cosine) for one in standing), np.zeros(len(own))),
+        -weights.hub * compared.crowding(members, near) if weights.hub else np.zeros(len(own)),
     )
     return parts if kept.all() else Parts(*(column[kept] for column in parts))
 

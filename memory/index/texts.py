@@ -44,6 +44,7 @@ class IndexedTexts:
     """
 
     __slots__ = (
+        "__weakref__",
         "_bases",
         "_columns",
         "_segments",
@@ -201,13 +202,18 @@ class IndexedTexts:
     def exact_products(self, texts: Rows, other: Halves) -> NDArray[np.float32]:
         """Return the products of some vectors with another, to the bit as the database has them."""
         self._check(other)
+        return exact_products(self.vectors(texts), other)
+
+    def vectors(self, texts: Rows) -> Halves:
+        """Return the vectors of some texts; anything where there is none."""
         if len(self._segments) == 1:
-            return exact_products(self._segments[0].vectors[texts], other)
-        vectors = np.empty((len(texts), len(other)), dtype=np.float16)
+            return self._segments[0].vectors[texts]
+        dims = self._segments[0].vectors.shape[1] if self._segments else 0
+        vectors = np.empty((len(texts), dims), dtype=np.float16)
         for segment, base in zip(self._segments, self._bases, strict=False):
             here = np.flatnonzero((texts >= base) & (texts < base + len(segment)))
             vectors[here] = segment.vectors[texts[here] - base]
-        return exact_products(vectors, other)
+        return vectors
 
     def _check(self, other: Halves) -> None:
         for segment in self._segments:

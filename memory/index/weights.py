@@ -14,6 +14,9 @@ from react_mem.memory.index.half_precision import Floats, Rows
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.model.arms import Arm
 
+INSTRUCTION = term_number(mark("standing", "instruction"))
+PREFERENCE = term_number(mark("standing", "preference"))
+
 _NO_COSINE = 2.0
 """More than any cosine: nothing is as near."""
 
@@ -42,6 +45,20 @@ def microseconds(time: datetime) -> int:
     return (time - _EPOCH) // _MICROSECOND
 
 
+class StandingWeight(NamedTuple):
+    """Weight of standing instructions, or of preferences.
+
+    Args:
+        mark: The mark that they have.
+        least: What having it weighs.
+        cosine: What the cosine weighs, as far as it is above the mean of all that have the mark.
+    """
+
+    mark: int
+    least: float
+    cosine: float
+
+
 class Weights(NamedTuple):
     """Numbers of one recall. An arm that is off weighs nothing, and what it would be asked, is not.
 
@@ -65,6 +82,8 @@ class Weights(NamedTuple):
         said_by: What being said by the speaker does.
         of_itself: What speaking of itself does.
         time: What being said in the period does.
+        standing: What stands from now on.
+        hub: What being near to what is near to the question takes away.
         tells_when: What having a time in it does.
     """
 
@@ -88,6 +107,8 @@ class Weights(NamedTuple):
     of_itself: float
     time: float
     tells_when: float
+    standing: tuple[StandingWeight, ...]
+    hub: float
 
     @classmethod
     def of(cls, op: RecallOp, scale: CosineScale) -> Weights:
@@ -125,6 +146,8 @@ class Weights(NamedTuple):
             of_itself=on[Arm.SPEAKER] * fusion.SPEAKS_OF_ITSELF,
             time=on[Arm.TIME] * fusion.TIME,
             tells_when=on[Arm.TIME] * fusion.TELLS_WHEN,
+            standing=_standing(rise) if on[Arm.STANDING] * on[Arm.VECTOR] else (),
+            hub=on[Arm.VECTOR] * on[Arm.HUB] * fusion.HUB * rise,
         )
 
 
@@ -133,6 +156,13 @@ def _marks(conditions: Mapping[str, object], *, wanted: bool) -> tuple[int, ...]
         term_number(mark(name, value["$ne"] if isinstance(value, Mapping) else value))
         for name, value in conditions.items()
         if isinstance(value, Mapping) is not wanted
+    )
+
+
+def _standing(rise: float) -> tuple[StandingWeight, ...]:
+    return (
+        StandingWeight(INSTRUCTION, fusion.INSTRUCTS, fusion.INSTRUCTS_ON * rise),
+        StandingWeight(PREFERENCE, fusion.PREFERS, fusion.PREFERS_ON * rise),
     )
 
 

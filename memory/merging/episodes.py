@@ -14,7 +14,8 @@ from react_mem.memory.language.comparison import Vocabulary, content_words
 from react_mem.memory.language.hallucination import Told, names, unknown_numbers, values
 from react_mem.memory.language.text import MAX_INDEXED_CHARS, normalise
 from react_mem.memory.model.origins import lowest
-from react_mem.memory.model.records import Episode, Level
+from react_mem.memory.model.records import Episode, Level, written_in
+from react_mem.memory.summaries.length import shortened
 
 if TYPE_CHECKING:
     # extraction holds its episodes by this module
@@ -25,6 +26,12 @@ _GOAL_SHARE = 0.5
 
 _SAME_SHARE = 0.7
 """The share of the words of two goals, or of two lessons, that each must have of the other to be the same."""
+
+_NEARLY_ALL = 0.8
+"""The share of the words of a request from which what is told of its episode says it already."""
+
+_MAX_SITUATION = 300
+"""Characters of the request that began an episode that are indexed and shown."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
@@ -44,7 +51,7 @@ def hold_episode(
     goal = draft.goal.strip()
     if asked.share(goal) < _GOAL_SHARE or not told.bears_out(goal):
         return None
-    outcome = told.held(draft.outcome)
+    outcome, snapshot = told.held(draft.outcome), told.held(draft.snapshot)
     return replace(
         draft,
         goal=goal,
@@ -55,7 +62,8 @@ def hold_episode(
             for lesson in map(str.strip, draft.lessons)
             if seen.share(lesson) and not seen.invented(lesson) and told.speech.has(lesson)
         ),
-        milestone=told.held(draft.milestone) if outcome else "",
+        milestone=told.held(draft.milestone) if outcome or snapshot else "",
+        snapshot=snapshot,
     )
 
 
@@ -94,11 +102,15 @@ def merged(known: Episode, new: Episode) -> Episode:
     for lesson in new.lessons:
         lessons = [*(one for one in lessons if not _alike(one, lesson)), lesson]
     outcome = new.outcome or known.outcome
+    # the request that began it
+    situation = known.situation or new.situation
+    told = " ".join(filter(None, [new.milestone_title, known.goal, outcome, *lessons]))
     milestone = new.level is Level.MILESTONE
     return known.model_copy(
         update={
-            "text": new.text if milestone else episode_text(new.milestone_title, known.goal, outcome, lessons),
-            "situation": new.situation or known.situation,
+            "text": new.text if milestone else episode_text(told, situation),
+            "situation": situation,
+            "thoughts": new.thoughts or known.thoughts,
             "steps": new.steps or known.steps,
             "outcome": outcome,
             "lessons": tuple(lessons),
@@ -107,20 +119,27 @@ def merged(known: Episode, new: Episode) -> Episode:
             "source_ids": tuple(dict.fromkeys((*known.source_ids, *new.source_ids))),
             "origin": lowest([known.origin, new.origin]),
             "importance": max(known.importance, new.importance),
+            **written_in(new),
         }
     )
 
 
-def episode_text(title: str, goal: str, outcome: str, lessons: Iterable[str]) -> str:
-    """Return what search indexes of an episode.
+def episode_text(told: str, situation: str) -> str:
+    """Return what search indexes of an episode, and a prompt shows.
 
     Args:
-        title: What a milestone is called; empty otherwise.
-        goal: What was wanted.
-        outcome: How it ended.
-        lessons: What to do better.
+        told: What was wanted and what came of it.
+        situation: The request that began it; it stands on a line of its own, where it says more.
+
+    >>> episode_text("Book a flight. Booked.", "Please book me a flight")
+    'Book a flight. Booked.'
+    >>> episode_text("Book a flight. Booked.", "My sister marries in Rome")
+    'Book a flight. Booked.\\nMy sister marries in Rome'
     """
-    return " ".join(filter(None, [title, goal, outcome, *lessons]))[:MAX_INDEXED_CHARS]
+    told, begun = told[:MAX_INDEXED_CHARS], shortened(situation.strip(), _MAX_SITUATION)
+    if not begun or Vocabulary([told]).share(begun) >= _NEARLY_ALL:
+        return told
+    return f"{told}\n{begun}"[:MAX_INDEXED_CHARS]
 
 
 def _held(parts: Iterable[str], told: Told) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import cast
+from types import MappingProxyType
+from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
 
@@ -97,6 +98,7 @@ async def write_facts(
     session_id: str,
     agent_id: str,
     said: Mapping[str, Message] | None = None,
+    told: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[Fact]:
     """Reconcile operations with what is stored, and write what changes.
 
@@ -108,6 +110,7 @@ async def write_facts(
         session_id: The conversation they come from.
         agent_id: The agent that heard them.
         said: The messages that are cited.
+        told: In what flow they are written: see `written_in`.
 
     Returns:
         The facts that are new or have changed.
@@ -119,6 +122,8 @@ async def write_facts(
     async def step() -> tuple[list[Fact], list[Change]]:
         stored = await load_facts(store, user_id, operations)
         changed = reconcile(operations, stored, at=at, session_id=session_id, agent_id=agent_id, said=said)
+        stated = {operation.id for operation in operations}
+        changed = [fact.model_copy(update=told) if told and fact.id in stated else fact for fact in changed]
         return changed, await fact_changes(store, user_id, changed)
 
     return await transact(store, user_id, step)

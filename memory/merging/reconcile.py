@@ -39,6 +39,7 @@ def to_fact(operation: Operation, *, said_at: datetime, at: datetime, session_id
         about=operation.about,
         quote=operation.quote,
         reading=operation.reading,
+        keywords=operation.topic,
         origin=operation.origin,
         # said to be over when it was said: history from the beginning
         current=operation.valid_to is None or operation.valid_to >= said_at,
@@ -345,9 +346,11 @@ def said_again(fact: Fact, new: Fact) -> Fact:
         update["wordings"] = _with_wording(fact.wordings, new)
     if fact.verbatim and not new.verbatim:
         # a model has read now what was kept as it was said
-        update |= {"verbatim": False, "unread": False, "about": new.about}
+        update |= {"verbatim": False, "unread": False, "concluded": False, "about": new.about}
     if new.reading:
         update["reading"] = new.reading
+    if new.keywords:
+        update["keywords"] = new.keywords
     if fact.current and new.said_at >= fact.said_at:
         update |= _until(fact, new)
     for name in ("event_at", "valid_from"):

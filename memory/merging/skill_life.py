@@ -1,14 +1,19 @@
-"""Life cycle of a skill: on probation, then active, archived where it fails; by the outcomes of its uses alone.
+"""Life cycle of a skill: on probation, then active, archived where it fails, or is no better than doing without it.
 
-Each use that succeeds or fails moves a Beta distribution of how often the skill succeeds.
+Each use that succeeds or fails moves a Beta distribution of how often the skill succeeds. That says nothing of what the
+agent would have done by itself, so a learnt skill is kept back in some turns, chosen at random: what these come to is
+the counterfactual (a randomised control, as in any trial of a treatment).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Sequence
 from math import comb, sqrt
 
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.interface import MemoryResultItem
+from react_mem.memory.model.kinds import SKILL
+from react_mem.memory.model.skills import Skill, Worths
 
 PRIOR_SUCCESSES, PRIOR_FAILURES = 2, 1
 """A skill is learnt from three successes or given by somebody who knows: that is credit, worth one use more than the
@@ -26,6 +31,28 @@ WINDOW = 20
 """Uses that count: then both counts are halved, so that a procedure that worked for years and no longer does is
 archived within as many uses as a new one. A skill that at this point has failed more often than not, is as well."""
 
+WITHHELD = 0.1
+"""Share of its offers in which a learnt skill is kept back."""
+
+WITHHELD_ONCE_PROVEN = 0.02
+"""The same of a skill whose benefit is certain: enough to notice a world in which it has gone."""
+
+LONG = 20
+"""Steps from which on a success is worth half of one that took none: a skill that only saves steps is of benefit."""
+
+LEAST_COMPARED = 5
+"""Turns with a skill, and turns without, before which nothing is said of its benefit."""
+
+ENOUGH_COMPARED = 30
+"""Turns with a skill, and turns without, by which its benefit has to be certain. Simulated with the above, 1,000 skills
+each over 400 offers: archived are none of those that succeed 97 times in 100 where it would be 66 times without, 0.1 %
+where it would be 85 times, 0.2 % of those that only save 4 steps of 9, 96 % of those without benefit, 99 % of those
+that succeed 80 times where it would be 90 times without (after 236 offers in the median), all that succeed 40 times
+(after 50)."""
+
+_CERTAIN = 1.645
+"""Standard errors of a bound on one side, at the confidence above."""
+
 
 def after_use(skill: Skill, success: bool) -> Skill:
     """Return a skill after one more use.
@@ -39,6 +66,18 @@ def after_use(skill: Skill, success: bool) -> Skill:
     if trials >= WINDOW:
         update |= {"trials": trials // 2, "successes": min(trials // 2, (successes + 1) // 2)}
     return skill.model_copy(update=update)
+
+
+def without_use(skill: Skill, success: bool) -> Skill:
+    """Return a skill as if a use had not been counted; what was given up meanwhile is not taken up again.
+
+    Args:
+        skill: The skill.
+        success: Outcome that the use was counted with.
+    """
+    trials = max(skill.trials - 1, 0)
+    successes = min(max(skill.successes - success, 0), trials)
+    return skill.model_copy(update={"trials": trials, "successes": successes})
 
 
 def promise(skill: Skill) -> float:
@@ -55,6 +94,93 @@ def promise(skill: Skill) -> float:
     good, bad = _beta(skill.trials, skill.successes)
     mean = good / (good + bad)
     return mean + sqrt(mean * (1 - mean) / (good + bad + 1))
+
+
+def withhold(found: Sequence[MemoryResultItem], turn_id: str) -> tuple[list[MemoryResultItem], list[str]]:
+    """Take out of what was found the skills that this turn has to do without, to compare.
+
+    All for one kind of task are kept back at once, lest one that does the same stands in. The same for the same turn,
+    whoever asks. Only what was learnt: what somebody gave by hand is what they want.
+
+    Args:
+        found: The results.
+        turn_id: The turn, by a name that nothing else has.
+
+    Returns:
+        What may be shown, and the ids of the skills that may not.
+    """
+    shown, kept_back = [], []
+    for item in found:
+        out = SKILL.matches(item.payload) and is_withheld(Skill.from_value(item.payload), turn_id)
+        (kept_back.append(item.id) if out else shown.append(item))
+    return shown, kept_back
+
+
+def is_withheld(skill: Skill, turn_id: str) -> bool:
+    """Return whether a turn has to do without a skill, to compare.
+
+    Args:
+        skill: The skill.
+        turn_id: The turn.
+    """
+    if not skill.source_ids or not skill.tool_sops:
+        return False
+    digest = hashlib.sha256(f"{turn_id}\0{skill.task_type or skill.id}".encode()).digest()
+    share = WITHHELD_ONCE_PROVEN if _is_proven(skill) else WITHHELD
+    return int.from_bytes(digest[:6]) < share * 2**48
+
+
+def worth(success: bool, steps: int) -> float:
+    """Return what a turn came to: 0 where it failed, else the more the fewer steps it took, at least a half.
+
+    >>> worth(True, 4), worth(True, 40), worth(False, 4)
+    (0.9, 0.5, 0.0)
+    """
+    return 1 - min(steps, LONG) / (2 * LONG) if success else 0.0
+
+
+def after_turn(skill: Skill, came_to: float, *, withheld: bool) -> Skill:
+    """Return a skill after one more turn that it was of use in, or would have been.
+
+    Args:
+        skill: The skill.
+        came_to: What the turn came to, between 0 and 1.
+        withheld: Whether the skill was kept back.
+    """
+    side = "withheld" if withheld else "shown"
+    counts: Worths = getattr(skill, side)
+    moved = Worths(turns=counts.turns + 1, total=counts.total + came_to, squares=counts.squares + came_to**2)
+    after = skill.model_copy(update={side: moved})
+    if is_useless(after):
+        return after.model_copy(update={"status": "archived"})
+    if min(after.shown.turns, after.withheld.turns) < ENOUGH_COMPARED:
+        return after
+    # what it was worth a long time ago counts for less and less
+    return after.model_copy(update={"shown": _halved(after.shown), "withheld": _halved(after.withheld)})
+
+
+def is_useless(skill: Skill) -> bool:
+    """Return whether turns do better without a skill, for certain; or after many of them not worse, for all one knows.
+
+    Args:
+        skill: The skill.
+    """
+    compared = min(skill.shown.turns, skill.withheld.turns)
+    if compared < LEAST_COMPARED:
+        return False
+    low, high = _benefit(skill)
+    return high < 0 or (compared >= ENOUGH_COMPARED and low <= 0)
+
+
+def with_controls(skill: Skill, known: Iterable[Skill]) -> Skill:
+    """Return a new skill with the turns of its kind of task that did without one: nobody has to do without again.
+
+    Args:
+        skill: The skill.
+        known: The others of the same owner.
+    """
+    kin = [one.withheld for one in known if skill.task_type and one.task_type == skill.task_type]
+    return skill.model_copy(update={"withheld": max(kin, key=lambda one: one.turns, default=skill.withheld)})
 
 
 def is_outdone(skill: Skill, rivals: Iterable[Skill]) -> bool:
@@ -79,6 +205,28 @@ def _status(skill: Skill, trials: int, successes: int) -> str:
     if skill.status == "archived" or doubt >= CONFIDENCE or undecided:
         return "archived"
     return "active" if 1 - doubt >= CONFIDENCE else skill.status
+
+
+def _is_proven(skill: Skill) -> bool:
+    return min(skill.shown.turns, skill.withheld.turns) >= LEAST_COMPARED and _benefit(skill)[0] > 0
+
+
+def _benefit(skill: Skill) -> tuple[float, float]:
+    """Return the bounds of what a skill adds to what a turn comes to (Welch)."""
+    (mean, error), (without, error_without) = _estimate(skill.shown), _estimate(skill.withheld)
+    doubt = _CERTAIN * sqrt(error + error_without)
+    return mean - without - doubt, mean - without + doubt
+
+
+def _estimate(counts: Worths) -> tuple[float, float]:
+    """Return mean and squared standard error, with one turn more at each end: few that are alike prove little."""
+    turns, total, squares = counts.turns + 2, counts.total + 1, counts.squares + 1
+    mean = total / turns
+    return mean, max(squares / turns - mean**2, 0) / (turns - 1)
+
+
+def _halved(counts: Worths) -> Worths:
+    return Worths(turns=counts.turns / 2, total=counts.total / 2, squares=counts.squares / 2)
 
 
 def _beta(trials: int, successes: int) -> tuple[int, int]:

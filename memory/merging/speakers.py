@@ -21,12 +21,16 @@ from react_mem.memory.store.process_state import kept_with
 _KIND = "speaker"
 _MAX_SPEAKERS = 100
 _MAX_OWNERS = 1_000
+_NEVER = float("-inf")
 _FRESH_SECONDS = 300.0
 """A name that another process learnt meanwhile costs only the ranking of questions that use it."""
 
 
-class Known(OrderedDict[str, tuple[float, tuple[str, ...]]]):
-    """Cache of the names of owners' speakers, with the time of reading; the last used comes last."""
+class Known(OrderedDict[str, tuple[float, tuple[str, ...], int]]):
+    """Cache of owners' speakers: when they were read, their names, and how many there are with what was written since.
+
+    The last used comes last.
+    """
 
 
 async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
@@ -38,17 +42,21 @@ async def speakers_of(store: BaseStore, user_id: str) -> tuple[str, ...]:
     """
     owners = kept_with(store, Known)
     if user_id in owners:
-        learnt, names = owners[user_id]
+        learnt, names, _ = owners[user_id]
         if time.monotonic() - learnt < _FRESH_SECONDS:
             owners.move_to_end(user_id)
             return names
     found = await store.asearch(meta_namespace(user_id), filter={"kind": _KIND}, limit=_MAX_SPEAKERS, refresh_ttl=False)
     names = tuple(sorted(str(item.value["name"]) for item in found))
-    owners[user_id] = (time.monotonic(), names)
+    owners[user_id] = (time.monotonic(), names, len(names))
+    _bound(owners, user_id)
+    return names
+
+
+def _bound(owners: Known, user_id: str) -> None:
     owners.move_to_end(user_id)
     while len(owners) > _MAX_OWNERS:
         owners.popitem(last=False)
-    return names
 
 
 def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message]) -> list[Change]:
@@ -60,12 +68,13 @@ def speaker_changes(store: BaseStore, user_id: str, messages: Sequence[Message])
         messages: What is written with them.
     """
     owners = kept_with(store, Known)
-    _, known = owners.get(user_id, (0.0, ()))
+    _, known, written = owners.get(user_id, (_NEVER, (), 0))
     new = sorted({message.speaker for message in messages if message.speaker} - set(known))
-    new = new[: max(0, _MAX_SPEAKERS - len(known))]
+    new = new[: max(0, _MAX_SPEAKERS - written)]
     if new:
-        # read again: what is written now may fail
-        owners.pop(user_id, None)
+        # read again: what is written now may fail; until then it counts, so that they cannot become more and more
+        owners[user_id] = (_NEVER, known, written + len(new))
+        _bound(owners, user_id)
     namespace = meta_namespace(user_id)
     return [PutOp(namespace, record_id(_KIND, name), {"kind": _KIND, "name": name}, index=False) for name in new]
 

@@ -14,6 +14,9 @@ from react_mem.memory.model.records import CalledTool
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 """Types of content blocks in which a model thinks; nobody says what they say."""
 
+CALLS = frozenset({"tool_call", "tool_use", "function_call", "server_tool_call", "server_tool_use"})
+"""Types of content blocks in which a model calls a tool."""
+
 _MAX_ARGUMENTS = 2_000
 _MAX_THINKING = 4_000
 _MAX_CALLS = 20
@@ -34,11 +37,45 @@ def called(messages: Sequence[AIMessage]) -> tuple[CalledTool, ...]:
     >>> called([AIMessage("", tool_calls=[call])])
     (CalledTool(name='look_up', arguments='{"what": "Huế"}', id='c1'),)
     """
-    calls = [call for message in messages for call in message.tool_calls]
-    return tuple(
-        CalledTool(name=call["name"], arguments=_cut(_as_json(call["args"]), _MAX_ARGUMENTS), id=call["id"] or "")
-        for call in calls[-_MAX_CALLS:]
-    )
+    calls = [call for message in messages for call in calls_of(message)]
+    return tuple(map(_kept, calls[-_MAX_CALLS:]))
+
+
+def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
+    """Return the calls of a message, each as {"name", "args", "id"}: its own, and those only its content has.
+
+    >>> calls_of(AIMessage([{"type": "tool_use", "name": "look_up", "input": {"what": "Huế"}, "id": "c1"}]))
+    [{'name': 'look_up', 'args': {'what': 'Huế'}, 'id': 'c1'}]
+    """
+    if isinstance(message.content, str):
+        return list(message.tool_calls)
+    known = {call["id"] for call in message.tool_calls}
+    return [*message.tool_calls, *(call for call in map(_call, message.content) if call and call["id"] not in known)]
+
+
+def led_apart(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message that is to be written with the calls and thoughts among its blocks in fields of their own.
+
+    Args:
+        data: The message; `tool_calls` and `thinking` that it has stay, before what its blocks add.
+
+    >>> led_apart({"content": [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "Hi"}]})
+    {'content': [{'type': 'text', 'text': 'Hi'}], 'thinking': 'Hm.'}
+    """
+    content, known = data.get("content"), data.get("tool_calls") or ()
+    if not isinstance(content, list) or not isinstance(known, list | tuple):
+        return dict(data)
+    ids = {call.get("id") if isinstance(call, Mapping) else getattr(call, "id", None) for call in known}
+    found = [call for call in map(_call, content) if call]
+    calls = [_kept(call) for call in found if not call["id"] or call["id"] not in ids]
+    thought = "\n\n".join(dict.fromkeys(text for block in content if _is_thought(block) for text in _texts(block)))
+    said = [block for block in content if not (_is_thought(block) or _call(block))]
+    apart = {**data, "content": said}
+    if calls:
+        apart["tool_calls"] = [*known, *calls][-_MAX_CALLS:]
+    if thought:
+        apart["thinking"] = _latest("\n\n".join(filter(None, [data.get("thinking"), thought])))
+    return apart
 
 
 def thoughts_in(messages: Sequence[AIMessage]) -> str:
@@ -49,7 +86,7 @@ def thoughts_in(messages: Sequence[AIMessage]) -> str:
     """
     # some servers send it twice, beside the content and in it
     thought = "\n\n".join(dict.fromkeys(text for message in messages for text in _thoughts(message)))
-    return thought if len(thought) <= _MAX_THINKING else f"…{thought[1 - _MAX_THINKING :]}"
+    return _latest(thought)
 
 
 def thought_before(text: str) -> str:
@@ -69,8 +106,29 @@ def _thoughts(message: AIMessage) -> Iterable[str]:
         found = _BEFORE.match(content) if "<" in content[:80] else None
         told += [found[1]] if found else []
     else:
-        told += [block for block in content if isinstance(block, Mapping) and block.get("type") in THOUGHTS]
+        told += filter(_is_thought, content)
     return [text for part in told for text in _texts(part)]
+
+
+def _is_thought(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") in THOUGHTS
+
+
+def _call(block: Any) -> Mapping[str, Any] | None:
+    """Return what a block calls, as {"name", "args", "id"}; None where it calls nothing."""
+    if not isinstance(block, Mapping) or block.get("type") not in CALLS or not isinstance(block.get("name"), str):
+        return None
+    args: Any = next((block[name] for name in ("args", "input", "arguments") if name in block), {})
+    return {"name": block["name"], "args": args, "id": str(block.get("call_id") or block.get("id") or "")}
+
+
+def _kept(call: Mapping[str, Any]) -> CalledTool:
+    arguments = call["args"] if isinstance(call["args"], str) else _as_json(call["args"])
+    return CalledTool(name=call["name"], arguments=_cut(arguments, _MAX_ARGUMENTS), id=call["id"] or "")
+
+
+def _latest(thought: str) -> str:
+    return thought if len(thought) <= _MAX_THINKING else f"…{thought[1 - _MAX_THINKING :]}"
 
 
 def _texts(part: Any) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""LangChain messages as memory keeps them: text whole, binary content by reference."""
+"""LangChain messages as memory keeps them: text whole, images, sounds and files by reference."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from react_mem.memory.language.standing import kind_of_standing
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
-from react_mem.memory.merging.thoughts import THOUGHTS, called, thought_before, thoughts_in
+from react_mem.memory.merging.appended import as_said
+from react_mem.memory.merging.blocks import has_media, medium_of
+from react_mem.memory.merging.thoughts import CALLS, THOUGHTS, called, calls_of, thought_before, thoughts_in
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.kinds import MESSAGE
 from react_mem.memory.model.origins import Origin
@@ -36,7 +39,8 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
     """Return the messages of a conversation as records.
 
     Tool results belong to the steps of the turn, not to the dialogue, and are left out; the calls, and what was thought
-    before and between them, are kept with the answer they led to.
+    before and between them, are kept with the answer they led to. A message that only shows something has no text, so
+    that nothing is taken for said; what it shows is still whole in it (see `referring`).
 
     Args:
         messages: Messages with ids, in order. One of an older conversation may tell when it was said, in
@@ -46,20 +50,20 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
         agent_id: The agent.
 
     Returns:
-        A record for each message of the user and each answer of the agent that says something.
+        A record for each message of the user and each answer of the agent that says or shows something.
     """
     at = now()
     records: list[Message] = []
     heard: set[Origin] = set()
     behind: list[AIMessage] = []
-    for place, message in enumerate(messages, start=first):
+    for place, message in enumerate(map(as_said, messages), start=first):
         if isinstance(message, HumanMessage):
             heard, behind = set(), []
         if isinstance(message, AIMessage):
-            heard.update(origin_of_result(call["name"]) for call in message.tool_calls)
+            heard.update(origin_of_result(call["name"]) for call in calls_of(message))
             behind.append(message)
         text = _words_of(message)
-        if not text or not (role := _role(message)):
+        if not (text or has_media(message)) or not (role := _role(message)):
             continue
         record = Message(
             id=message_record_id(session_id, message),
@@ -73,6 +77,7 @@ def to_records(messages: Sequence[BaseMessage], *, first: int, session_id: str, 
             agent_id=agent_id,
             tool_calls=called(behind),
             thinking=thoughts_in(behind),
+            standing=kind_of_standing(text) if role == "user" else "",
         )
         behind = []
         records.append(vouched(record, heard))
@@ -143,8 +148,8 @@ def _record_id(session_id: str, message_id: str) -> str:
 
 
 def is_said(message: BaseMessage) -> bool:
-    """Return whether a message has a record: what the user says and the agent answers, not the steps between."""
-    return _role(message) is not None and bool(_words_of(message))
+    """Return whether a message has a record: what user and agent say or show, and not the agent's steps between."""
+    return _role(message) is not None and (bool(_words_of(message)) or has_media(message))
 
 
 def text_of(message: BaseMessage) -> str:
@@ -153,10 +158,7 @@ def text_of(message: BaseMessage) -> str:
 
 
 def _words_of(message: BaseMessage) -> str:
-    """Return what somebody says in a message: no name of an image is among it, and nothing that a model is said to be.
-
-    A message that has no record, since it has no words, is a part of the thread all the same.
-    """
+    """Return what somebody says in a message: no name of an image, and nothing that a model is said to be."""
     text = _joined(message, lambda _: "").removeprefix(_preamble(message)).strip()
     return text.removeprefix(thought_before(text)).strip() if isinstance(message, AIMessage) else text
 
@@ -188,16 +190,15 @@ def _preamble(message: BaseMessage) -> str:
 
 
 def _content(message: BaseMessage) -> str | list[dict[str, Any]]:
-    """Return the content without binary data, which stays in the thread's checkpoints."""
+    """Return the content without what somebody only thought, and without calls."""
     if isinstance(message.content, str):
         preamble = _preamble(message)
         text = message.content.removeprefix(preamble).lstrip() if preamble else message.content
         thought = thought_before(text) if isinstance(message, AIMessage) else ""
         return text.removeprefix(thought).lstrip() if thought else text
     blocks = [{"type": "text", "text": b} if isinstance(b, str) else b for b in message.content]
-    said = (block for block in blocks if block.get("type") not in THOUGHTS)
-    return [b if b.get("type") == "text" else {"type": str(b.get("type")), "omitted": True} for b in said]
+    return [block for block in blocks if block.get("type") not in THOUGHTS | CALLS]
 
 
 def _medium(block: Mapping[str, Any]) -> str:
-    return str(block.get("type", "content")).removesuffix("_url").removeprefix("input_")
+    return medium_of(block) or str(block.get("type", "content"))

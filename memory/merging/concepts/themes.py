@@ -1,7 +1,8 @@
 """Themes: what several facts, or a fact and an episode, speak of that has no name, such as a taste or a matter at work.
 
-A theme is words that they have in common, whatever the language, or what a single fact says that the user prefers. They
-are counted behind the turns, from all facts.
+A theme is words that they have in common, whatever the language, or what a single fact says that the user prefers. What
+is done is no theme ("started", "went to"): one ends a clause in some memory, as things do and verbs with an object do
+not. They are counted behind the turns, from all facts.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _LEAST, _LEAST_OF_A_WORD = 2, 3
 _MOST_SOURCES = 50
 """Of these, the latest that it names."""
 
+_CLAUSE = re.compile(r"[.!?,;:()。！？、，；：]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _Key = tuple[str, ...]
@@ -57,12 +59,13 @@ def themes(facts: Iterable[Fact], episodes: Iterable[Episode], named: Iterable[C
         for key, phrase in _phrases(text):
             uses[key].setdefault(record.id, phrase)
     stated = {key for text, record in told if isinstance(record, Fact) for key in _stated(text)}
+    last = {fold(clause[-1])[:_STEM] for text, _ in told for clause in map(words, _CLAUSE.split(text)) if clause}
     names = {key for concept in named for alias in concept.aliases for key, _ in _phrases(alias.name)}
     chosen: list[_Key] = []
     for key in sorted(uses, key=lambda key: (-len(key), key)):
         facts_of_it = [id_ for id_ in uses[key] if isinstance(said[id_], Fact)]
         enough = key in stated or len(uses[key]) >= (_LEAST if len(key) > 1 else _LEAST_OF_A_WORD)
-        if facts_of_it and enough and key not in names and not _is_said_by(key, uses, chosen):
+        if facts_of_it and enough and _is_thing(key, last) and key not in names and not _is_said_by(key, uses, chosen):
             chosen.append(key)
     chosen.sort(key=lambda key: (-len(uses[key]), key))
     return [_theme(key, uses[key], said) for key in chosen[:MAX_THEMES]]
@@ -105,6 +108,11 @@ def _stated(text: str) -> Iterator[_Key]:
     found = ([key for key, _ in _phrases(part) if len(key) > 1] for part in preferred_in(text))
     if keys := next(filter(None, found), None):
         yield max(keys, key=len)
+
+
+def _is_thing(key: _Key, last: Collection[str]) -> bool:
+    """Return whether words end a clause somewhere, as far as they are not cut off."""
+    return len(key) == _MOST_WORDS or key[-1] in last
 
 
 def _is_said_by(key: _Key, uses: Mapping[_Key, Mapping[str, str]], longer: Iterable[_Key]) -> bool:
