@@ -6,12 +6,15 @@ sub-select that takes the thread from the outer row is sent to every shard: wher
 
 A turn writes some nine times to its thread and reads three times, each time on a connection of its own: with many
 conversations at once that is most of what the pool is asked for. So they share connections: see `group_commit`.
+
+What is in a row is read as data: see `serialisation`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -22,7 +25,13 @@ from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
@@ -31,6 +40,7 @@ from psycopg_pool import AsyncConnectionPool
 from react_mem.errors import StorageError
 from react_mem.memory.store.delta_history import histories, history_statement
 from react_mem.memory.store.group_commit import GroupCommit, GroupCursor, GroupRead, Statements
+from react_mem.memory.store.serialisation import Plain, StrictSerializer, sealing_serializer
 
 _THEIRS = "from jsonb_each_text(checkpoint -> 'channel_versions')"
 _OURS = "from (select key, value from jsonb_each_text(checkpoint -> 'channel_versions')) cv"
@@ -45,6 +55,9 @@ _ONE_ROW = re.compile(r"VALUES (\([%s, ]+\))\s+ON CONFLICT \([\w, ]+\) DO NOTHIN
 
 _PARAMETERS = 50
 """Parameters of a statement, at most: psycopg reads one with more of them each time anew."""
+
+_THREADS_KEPT = 1_000
+"""Threads of which it is known what of them is sealed; of each some 500 bytes."""
 
 _reading: ContextVar[_ThreadCursor | None] = ContextVar("cursor_of_one_thread", default=None)
 """Cursor to read one thread with, by statements that find a few rows, beside what others read."""
@@ -91,19 +104,48 @@ class ThreadSaver(AsyncPostgresSaver):
 
     Args:
         pool: Connections to the database.
+        key: What seals the content of threads: 32 bytes; None where nothing is encrypted.
     """
 
     SELECT_SQL = reworded(AsyncPostgresSaver.SELECT_SQL) or AsyncPostgresSaver.SELECT_SQL
     """LangGraph's own where it has changed, which is right on one server: see `check_distributable`."""
 
-    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]]) -> None:
-        super().__init__(pool)
+    def __init__(self, pool: AsyncConnectionPool[AsyncConnection[DictRow]], key: bytes | None = None) -> None:
+        super().__init__(pool, serde=StrictSerializer() if key is None else sealing_serializer(key))
+        self._sealed = _SealedVersions() if key is not None else None
         # LangGraph's own lock lets in one operation at a time, all users together, though each has a connection of the
         # pool to itself. Half of the connections stay free for memory.
         self.lock = asyncio.Semaphore(max(1, pool.max_size // 2))  # type: ignore[assignment]
         self._writes, self._reads = GroupCommit(pool), GroupRead(pool)
         self._last_channels: tuple[str, ...] = ()
         self._read_beside: WeakKeyDictionary[asyncio.Task[Any], _ReadBeside] = WeakKeyDictionary()
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint, as LangGraph does; where threads are sealed, with no value in plain beside them."""
+        if self._sealed is None:
+            return await super().aput(config, checkpoint, metadata, new_versions)
+        versions, values = checkpoint["channel_versions"], checkpoint["channel_values"]
+        sealed = {name: Plain(value) for name, value in values.items() if _is_content(value) and name in versions}
+        of_sealed = {name: str(versions[name]) for name in sealed}
+        thread = config["configurable"]["thread_id"], config["configurable"]["checkpoint_ns"]
+        # also those that have not changed: they may be from a time without a key
+        new_versions = {**self._sealed.lacking(thread, of_sealed), **new_versions}
+        checkpoint = {**checkpoint, "channel_values": {**values, **sealed}}
+        stored = await super().aput(config, checkpoint, metadata, new_versions)
+        self._sealed.add(thread, of_sealed)
+        return stored
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Delete a thread, as LangGraph does."""
+        await super().adelete_thread(thread_id)
+        if self._sealed is not None:
+            self._sealed.forget(thread_id)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint, as LangGraph does, from the node of its thread alone.
@@ -149,6 +191,43 @@ class ThreadSaver(AsyncPostgresSaver):
         else:
             async with super()._cursor() as own:
                 yield own
+
+
+def _is_content(value: Any) -> bool:
+    """Return whether LangGraph stores a value in the checkpoint itself, and it says anything."""
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+class _SealedVersions:
+    """Versions of channels that this process has stored sealed: a step need not store again what has not changed.
+
+    No two values have one version: a part of it is random.
+    """
+
+    def __init__(self) -> None:
+        self._threads: OrderedDict[tuple[str, str], dict[str, str]] = OrderedDict()
+
+    def lacking(self, thread: tuple[str, str], versions: Mapping[str, str]) -> dict[str, str]:
+        """Return those of a thread's channels that are not known to be stored.
+
+        Args:
+            thread: Its id, and the part of it that a graph within another has.
+            versions: The channels with their versions.
+        """
+        known = self._threads.get(thread, {})
+        return {name: version for name, version in versions.items() if known.get(name) != version}
+
+    def add(self, thread: tuple[str, str], versions: Mapping[str, str]) -> None:
+        """Remember what has been stored of a thread, in place of what was before."""
+        self._threads[thread] = dict(versions)
+        self._threads.move_to_end(thread)
+        while len(self._threads) > _THREADS_KEPT:
+            self._threads.popitem(last=False)
+
+    def forget(self, thread_id: str) -> None:
+        """Forget a thread that was deleted."""
+        for thread in [thread for thread in self._threads if thread[0] == thread_id]:
+            del self._threads[thread]
 
 
 @dataclass(frozen=True)

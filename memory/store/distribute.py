@@ -6,7 +6,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.errors import StorageError
-from react_mem.memory.store.distribution import Report, distribute_tables
+from react_mem.memory.store.distribution import Count, Report, distribute_tables
 from react_mem.memory.store.migrations import stored_embedding, table_exists, upgrade
 from react_mem.memory.store.postgres_server import connected
 from react_mem.memory.store.storage_settings import StorageSettings
@@ -28,7 +28,7 @@ _WITHOUT_VECTORS = """
 """
 
 
-async def distribute(settings: StorageSettings, report: Report) -> None:
+async def distribute(settings: StorageSettings, report: Report, count: Count = lambda done, total: None) -> None:
     """Distribute the memories and threads of a database over the nodes of its Citus cluster.
 
     It may be run again at any time: after an interruption, and when all is done, then nothing happens.
@@ -36,6 +36,7 @@ async def distribute(settings: StorageSettings, report: Report) -> None:
     Args:
         settings: Which database.
         report: Is told each step that was necessary.
+        count: Is told how many tables are distributed so far, and of how many.
 
     Raises:
         StorageError: If it cannot be done here; the message says why, and what to do about it.
@@ -56,10 +57,9 @@ async def distribute(settings: StorageSettings, report: Report) -> None:
         await upgrade(conn, stored.dims)
         if await table_exists(conn, "store_vectors_next"):
             raise StorageError(
-                "The database is being embedded anew. Let that end (python -m react_mem.memory.store.reembed), and run "
-                "this again."
+                "The database is being embedded anew. Let that end (react-mem database reembed), and run this again."
             )
-        await distribute_tables(conn, report)
+        await distribute_tables(conn, report, count)
 
 
 async def _check_cluster(conn: Connection) -> None:

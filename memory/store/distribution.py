@@ -24,6 +24,7 @@ from react_mem.memory.store.migration_steps import patiently
 
 Connection = AsyncConnection[DictRow]
 Report = Callable[[str], None]
+Count = Callable[[int, int], None]
 
 _LOCK = 0x6D65_6D63_6974_7573
 """`memcitus`: what those who distribute queue for."""
@@ -43,7 +44,7 @@ TABLES: Mapping[str, str] = {
         ),
         REFERENCE,
     ),
-    **dict.fromkeys(("memory_owners", "store", "store_vectors", "store_vectors_next"), "owner"),
+    **dict.fromkeys(("memory_owners", "store", "store_vectors", "store_vectors_next", "memory_keys"), "owner"),
     **dict.fromkeys(("checkpoints", "checkpoint_blobs", "checkpoint_writes"), "thread_id"),
 }
 """The column that each table is distributed by; the first of a column is what the others lie beside."""
@@ -118,12 +119,13 @@ async def keep_distributed(conn: Connection) -> None:
         await distribute_tables(conn, lambda done: None)
 
 
-async def distribute_tables(conn: Connection, report: Report) -> None:
+async def distribute_tables(conn: Connection, report: Report, count: Count = lambda done, total: None) -> None:
     """Distribute the tables that are not, and adapt what goes with them. Writes wait until it is done.
 
     Args:
         conn: An autocommit connection to the coordinator of a cluster that can: see `distribute`.
         report: Is told each step that was necessary.
+        count: Is told how many tables are distributed so far, and of how many: they are so together or not at all.
 
     Raises:
         StorageError: If a table cannot be distributed; the message says why.
@@ -140,7 +142,7 @@ async def distribute_tables(conn: Connection, report: Report) -> None:
         check_distributable()
     try:
         await _drop_what_one_server_has(conn, report)
-        await _distribute(conn, report)
+        await _distribute(conn, report, count)
         await _send_functions(conn, report)
         await _give_back(conn, report)
     except (errors.FeatureNotSupported, errors.InsufficientPrivilege, errors.LockNotAvailable) as error:
@@ -176,16 +178,17 @@ async def _drop_what_one_server_has(conn: Connection, report: Report) -> None:
         report(f"dropped what only one server has: {', '.join(dropped)}")
 
 
-async def _distribute(conn: Connection, report: Report) -> None:
-    done = []
+async def _distribute(conn: Connection, report: Report, count: Count) -> None:
+    done: list[str] = []
     async with conn.transaction():
         await _queue(conn)
         # each table through one connection a node, so that all can be in one transaction
         await conn.execute("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE)")
         await conn.execute("SELECT set_config('client_min_messages', 'warning', TRUE)")
-        for table in await _tables(conn):
-            if not table.distributed:
-                done.append(await _distribute_one(conn, table.name))
+        left = [table for table in await _tables(conn) if not table.distributed]
+        for table in left:
+            count(len(done), len(left))
+            done.append(await _distribute_one(conn, table.name))
     for line in done:
         report(line)
 

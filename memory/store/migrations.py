@@ -97,7 +97,7 @@ def check_embedding(stored: StoredEmbedding | None, requested: EmbeddingModel) -
     raise EmbeddingMismatch(
         f"The memories in this database were embedded with {name} ({stored.dims} dimensions), and the model asked for "
         f"is {requested.name} ({requested.dims} dimensions). {back}, or re-embed them: "
-        f"python -m react_mem.memory.store.reembed --to {requested.name}"
+        f"react-mem database reembed --to {requested.name}"
     )
 
 

@@ -11,8 +11,10 @@ from react_mem.memory.model.namespaces import (
     ABANDONED,
     LINKS,
     META,
+    ROOT,
     Namespace,
     abandoned_namespace,
+    decode,
     owner_namespace,
     terminal_namespace,
 )
@@ -25,9 +27,17 @@ _PAGE = 200
 """Items read at once where they are read in parts."""
 
 
+_OWNERS = 500
+"""Owners who are listed at once."""
+
+
 @runtime_checkable
 class PagedStore(Protocol):
     """A store that can be read in parts, in an order that no write changes."""
+
+    @property
+    def pages_by_key(self) -> bool:
+        """Return whether that is the order of the keys; of keys that are sealed it is not."""
 
     async def apage(self, namespace: Namespace, after: tuple[str, str], limit: int) -> list[Item]:
         """Return the next items of a namespace and those below it, by their namespaces and keys.
@@ -57,7 +67,7 @@ async def everything(store: BaseStore, user_id: str) -> list[Item]:
 
 async def in_pages(store: BaseStore, user_id: str) -> AsyncIterator[Sequence[Item]]:
     """Yield every record of an owner, as `everything` does, in parts; what is written meanwhile may be missing."""
-    if not isinstance(store, PagedStore):
+    if not isinstance(store, PagedStore) or not store.pages_by_key:
         items = await everything(store, user_id)
         for start in range(0, len(items), _PAGE):
             yield items[start : start + _PAGE]
@@ -80,6 +90,25 @@ async def set_aside(store: BaseStore, user_id: str) -> list[Item]:
 async def bookmarks(store: BaseStore, user_id: str) -> list[Item]:
     """Return which conversations the terminal would go on with for a user."""
     return list(await store.asearch(terminal_namespace(user_id), limit=WHOLE, refresh_ttl=False))
+
+
+async def users_with(store: BaseStore, *scopes: str) -> list[str]:
+    """Return the users who have anything in some scopes, such as turns that wait.
+
+    Args:
+        store: The store.
+        scopes: The last part of a namespace each.
+    """
+    users: dict[str, None] = {}
+    for last in scopes:
+        offset = 0
+        while True:
+            page = await store.alist_namespaces(prefix=(ROOT,), suffix=(last,), limit=_OWNERS, offset=offset)
+            users.update(dict.fromkeys(decode(user) for _, user, *_ in page))
+            if len(page) < _OWNERS:
+                break
+            offset += _OWNERS
+    return list(users)
 
 
 def _is_record(item: Item) -> bool:

@@ -30,7 +30,9 @@ from react_mem.memory.store.owner_texts import (
     too_large,
     updated,
 )
+from react_mem.memory.store.sealing.store_seal import StoreSeal
 from react_mem.memory.store.unread_texts import unread_keys, unread_statement, with_words
+from react_mem.memory.store.wall import walled
 
 _INLINE_BYTES = 250_000
 """Bytes that are made an index of at once, in 3 ms; more, beside the event loop."""
@@ -49,10 +51,12 @@ class OwnerIndexes:
         pool: Connections to the database.
         limit: Texts of a namespace from which on it is left to the database.
         max_bytes: Bytes of all that is at hand.
+        seal: Opens what is sealed. The database finds nothing in that: then no namespace is left to it.
     """
 
-    def __init__(self, pool: Pool, *, limit: int, max_bytes: int) -> None:
+    def __init__(self, pool: Pool, *, limit: int, max_bytes: int, seal: StoreSeal | None = None) -> None:
         self._pool = pool
+        self._seal = seal
         self._limit = limit
         self._max_bytes = max_bytes
         self._kept: OrderedDict[str, OwnerTexts] = OrderedDict()
@@ -109,7 +113,11 @@ class OwnerIndexes:
         """Return an owner's index with all that has been written by now."""
         starts = owner not in self._kept and (owner, None) not in self._readings
         known = await self.load(owner)
-        return known if starts else await self.take(known, await self._ask(changes_statement(owner, known)))
+        return known if starts else await self.take(known, await self._ask(owner, self.changes(known)))
+
+    def changes(self, known: OwnerTexts) -> tuple[LiteralString, dict[str, Any]]:
+        """Return the statement that reads what changed of what is known, and its parameters."""
+        return changes_statement(known.owner, known, sealed=self._seal is not None)
 
     async def with_words(self, known: OwnerTexts, prefix: str) -> OwnerTexts:
         """Return an index in which the words of a namespace's texts have been read, also of those without any yet.
@@ -127,7 +135,7 @@ class OwnerIndexes:
     async def _read_words(self, known: OwnerTexts, prefix: str) -> OwnerTexts:
         gone: set[str] = set()
         while keys := unread_keys(known, prefix, gone):
-            rows = await self._ask(unread_statement(known.owner, prefix, keys))
+            rows = await self._ask(known.owner, unread_statement(known.owner, prefix, keys))
             gone |= set(keys).difference(*(json.loads(row["keys"]) for row in rows))
             known = await asyncio.to_thread(with_words, known, prefix, rows)
             self._keep(known)
@@ -147,33 +155,49 @@ class OwnerIndexes:
     async def _load(self, owner: str) -> OwnerTexts:
         telemetry.count("owner_index.reads", outcome="load")
         large: frozenset[str] = frozenset()
-        rows = await self._ask(changes_statement(owner))
+        sealed = self._seal is not None
+        rows = await self._ask(owner, changes_statement(owner, sealed=sealed))
         if is_cut_off(rows):
-            sizes = {row["prefix"]: row["texts"] for row in await self._ask((SIZES, (owner,)))}
+            sizes = {row["prefix"]: row["texts"] for row in await self._ask(owner, (SIZES, (owner,)))}
             # with room for others: what drives out even itself would be read again by every read
             room = self._max_bytes // 2 // bytes_of_a_text(rows[0]["dims"])
-            large = too_large(sizes, self._limit, room)
+            large = too_large(sizes, self._limit, room) if not sealed else large
             rest = sum(texts for prefix, texts in sizes.items() if prefix not in large)
-            rows = await self._ask(changes_statement(owner, large=large, texts=max(1, rest)))
+            rows = await self._ask(owner, changes_statement(owner, large=large, texts=max(1, rest), sealed=sealed))
         return await self._take(owner, None, rows, large)
 
-    async def _ask(self, statement: tuple[LiteralString, Any]) -> list[DictRow]:
+    async def _ask(self, owner: str, statement: tuple[LiteralString, Any]) -> list[DictRow]:
         async with self._pool.connection() as conn, conn.cursor(binary=True) as cursor:
-            await cursor.execute(*statement)
+            async with walled(conn, [owner]):
+                await cursor.execute(*statement)
             return await cursor.fetchall()
 
     async def _take(
         self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow], large: frozenset[str]
     ) -> OwnerTexts:
+        await self._open(owner, known, rows)
         sent = sum(len(row["halves"] or b"") for row in rows)
         there = sum(map(len, known.namespaces.values())) if known is not None else 0
         if sent > _INLINE_BYTES or there > _INLINE_TEXTS or any(row["present"] for row in rows):
             texts = await asyncio.to_thread(updated, owner, known, rows, large=large)
         else:
             texts = updated(owner, known, rows, large=large)
-        texts = texts.without_large(self._limit)
+        if self._seal is None:
+            texts = texts.without_large(self._limit)
         self._keep(texts)
         return texts
+
+    async def _open(self, owner: str, known: OwnerTexts | None, rows: Sequence[DictRow]) -> None:
+        """Put in place of what is sealed what it is."""
+        seal = self._seal
+        if seal is None:
+            return
+
+        def own_keys(prefix: str) -> list[str]:
+            texts = known.namespaces.get(prefix) if known is not None else None
+            return [] if texts is None else list({texts.key(text) for text in texts.order.tolist()})
+
+        await seal.with_keys([owner], lambda keys: seal.opened_index(keys.get(owner), rows, own_keys))
 
     def _keep(self, texts: OwnerTexts) -> None:
         before = self._kept.get(texts.owner)

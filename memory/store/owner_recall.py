@@ -28,8 +28,12 @@ from react_mem.memory.store.calibration import Calibration
 from react_mem.memory.store.large_namespaces import LargeNamespaces
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_texts import OwnerTexts
-from react_mem.memory.store.reading import items_of, rows_of, text_array
+from react_mem.memory.store.reading import item_of, items_of, rows_of
+from react_mem.memory.store.recent_rankings import RecentRankings, digest_of
+from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal, both_keys
 from react_mem.memory.store.search_arms import arm_by_arm
+from react_mem.memory.store.stored_text import text_array
+from react_mem.memory.store.wall import walled
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 Vector = NDArray[np.float32]
@@ -45,7 +49,8 @@ _RECORDS: LiteralString = """
         SELECT v.prefix, v.key FROM store_vectors v WHERE v.owner = %(owner)s AND v.revision > %(revision)s
     )
     SELECT s.prefix, s.key, s.created_at, s.updated_at, (s.prefix, s.key) IN (SELECT * FROM changed) AS changed,
-        CASE WHEN s.expires_at <= now() THEN NULL WHEN wanted.whole THEN s.value::text
+        -- of a sealed one, whatever is wanted is in what is sealed
+        CASE WHEN s.expires_at <= now() THEN NULL WHEN wanted.whole OR s.value ? ':sealed' THEN s.value::text
             ELSE jsonb_build_object('id', s.key, 'role', s.value -> 'role', 'text', s.value -> 'text')::text
         END AS value,
         wanted.whole
@@ -85,7 +90,7 @@ class _AskedRecall:
         if known.model != model:
             self.vector, self.missing[Arm.VECTOR] = None, _OTHER_MODEL
 
-    def score(self, comparisons: Comparisons, calibration: Calibration) -> None:
+    def score(self, comparisons: Comparisons, calibration: Calibration, recent: RecentRankings) -> None:
         """Find what there is."""
         texts, vector, corpus = self.texts, self.vector, self.corpus
         if texts is None:
@@ -94,8 +99,16 @@ class _AskedRecall:
         def ask(op: RecallOp) -> RankedHits:
             return score_compared(comparisons.of(texts, op, vector), op, calibration, corpus)
 
+        asked = digest_of(self.op, hash(calibration.points), None if vector is None else vector.tobytes())
+        # what is said of a large namespace is not in the index that its candidates make
+        known = recent.get(texts, asked) if corpus is None else None
+        if known is not None:
+            self.shown.begin(known)
+            return
         try:
             ranking = ask(self.op)
+            if corpus is None:
+                recent.add(texts, asked, ranking)
         except Exception as error:  # whatever is computed of a question
             ranking, causes = arm_by_arm(ask, self.op, error)
             self.missing |= causes
@@ -132,13 +145,25 @@ class OwnerRecall:
         owners: The indexes.
         large: The namespaces that none of them holds.
         model: The name of the embedding model that the questions' vectors are of.
+        recent: What was found a while ago.
+        seal: Opens what is sealed.
     """
 
-    def __init__(self, pool: Pool, owners: OwnerIndexes, large: LargeNamespaces, model: str) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        owners: OwnerIndexes,
+        large: LargeNamespaces,
+        model: str,
+        recent: RecentRankings,
+        seal: StoreSeal | None = None,
+    ) -> None:
         self._pool = pool
         self._owners = owners
         self._large = large
         self._model = model
+        self._recent = recent
+        self._seal = seal
 
     async def answer(
         self,
@@ -179,7 +204,7 @@ class OwnerRecall:
         def score_all() -> None:
             comparisons = Comparisons()
             for answer in answers:
-                answer.score(comparisons, calibration)
+                answer.score(comparisons, calibration, self._recent)
 
         texts = sum(len(answer.texts) for answer in answers if answer.texts is not None)
         if texts > _INLINE_TEXTS:
@@ -200,22 +225,52 @@ class OwnerRecall:
             asked = [answer for answer in asked if answer.shown.waiting]
             if not asked:
                 return changed
-            rows: list[DictRow] = []
-            async with self._pool.connection() as conn:
-                for owner, of_owner in wanted.items():
-                    if of_owner:
-                        rows += await _read_records(conn, known[owner], of_owner)
+            rows, read = await self._records(wanted, known)
             there = {(row["prefix"], row["key"], row["whole"]) for row in rows}
             changed |= {owner_of_path(row["prefix"]) for row in rows if row["changed"]}
             changed |= {owner for owner, of_owner in wanted.items() if not there.issuperset(of_owner)}
-            rows = [row for row in rows if row["value"] is not None]  # what has expired is not
-            read = zip(rows, await items_of(rows), strict=True)
             records = {(row["prefix"], row["key"], row["whole"]): item for row, item in read}
             for answer in asked:
                 answer.take(records, calibration)
+
+    async def _records(
+        self, wanted: Mapping[str, Mapping[_Record, None]], known: Mapping[str, OwnerTexts]
+    ) -> tuple[list[DictRow], list[tuple[DictRow, Item]]]:
+        """Return the rows of records, by the items' own keys, and those with their items that have not expired."""
+        seal = self._seal
+        if seal is None:
+            rows = await self._rows({owner: list(records) for owner, records in wanted.items()}, known)
+            kept = [row for row in rows if row["value"] is not None]  # what has expired is not
+            return rows, list(zip(kept, await items_of(kept), strict=True))
+
+        async def read(keys: Keys) -> tuple[list[DictRow], list[tuple[DictRow, Item]]]:
+            own: dict[tuple[str, str], str] = {}
+            stored: dict[str, list[_Record]] = {}
+            for owner, records in wanted.items():
+                of_owner = stored[owner] = []
+                for prefix, item, whole in records:
+                    for row_key in both_keys(keys, prefix, item):
+                        own[prefix, row_key] = item
+                        of_owner.append((prefix, row_key, whole))
+            rows = await self._rows(stored, known)
+            kept = await seal.opened([row for row in rows if row["value"] is not None], keys)
+            named = [{**row, "key": own[row["prefix"], row["key"]]} for row in rows]
+            return named, [(row, item_of(row)) for row in kept]
+
+        return await seal.with_keys(wanted.keys(), read)
+
+    async def _rows(self, wanted: Mapping[str, Sequence[_Record]], known: Mapping[str, OwnerTexts]) -> list[DictRow]:
+        rows: list[DictRow] = []
+        async with self._pool.connection() as conn:
+            for owner, records in wanted.items():
+                if records:
+                    rows += await _read_records(conn, known[owner], records)
+        return rows
 
 
 async def _read_records(conn: AsyncConnection[DictRow], known: OwnerTexts, wanted: Iterable[_Record]) -> list[DictRow]:
     prefixes, keys, whole = zip(*wanted, strict=True)
     arrays = {"prefixes": text_array(prefixes), "keys": text_array(keys), "whole": text_array(map(str, whole))}
-    return await rows_of(await conn.execute(_RECORDS, {"owner": known.owner, "revision": known.revision, **arrays}))
+    async with walled(conn, [known.owner]):
+        read = await conn.execute(_RECORDS, {"owner": known.owner, "revision": known.revision, **arrays})
+    return await rows_of(read)

@@ -74,7 +74,7 @@ _CHANGES: LiteralString = """
         GROUP BY {group}
     ) c ON TRUE
     UNION ALL
-    SELECT state.*, TRUE, p.prefix, 0, p.keys, p.field_names, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    SELECT state.*, TRUE, p.prefix, 0, p.keys, p.field_names, NULL, NULL, NULL, NULL, NULL, NULL, NULL{nothing}
     FROM state, LATERAL (
         SELECT v.prefix, json_agg(v.key)::text AS keys, json_agg(v.field_name)::text AS field_names
         FROM store_vectors v
@@ -86,8 +86,25 @@ _CHANGES: LiteralString = """
 """In one statement, so that the revision is that of the rows."""
 
 # by the namespace alone rows are put together as they come; by a part as well they have to be sorted, on disk
-_AS_ONE: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix")
-_IN_PARTS: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix, hashtext(v.key) & %(parts)s")
+_AS_ONE: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix", nothing="")
+_IN_PARTS: LiteralString = _CHANGES.format(columns=COLUMNS, group="v.prefix, hashtext(v.key) & %(parts)s", nothing="")
+
+SEALED_COLUMNS: LiteralString = """,
+    v.sealed IS NOT NULL AS is_sealed, string_agg(v.sealed, '') AS sealed,
+    string_agg(int4send(COALESCE(octet_length(v.sealed), -1)), '') AS sealed_sizes,
+    string_agg(v.sealed_vector, '') AS sealed_vectors,
+    string_agg(int4send(COALESCE(octet_length(v.sealed_vector), -1)), '') AS sealed_vector_sizes
+"""
+"""Columns beside those, where rows may be sealed; those that are and those that are not come apart."""
+
+_WITH_SEALED: Mapping[str, LiteralString] = {
+    "columns": COLUMNS + SEALED_COLUMNS,
+    "nothing": ", NULL, NULL, NULL, NULL, NULL",
+}
+_SEALED_AS_ONE: LiteralString = _CHANGES.format(group="v.prefix, v.sealed IS NOT NULL", **_WITH_SEALED)
+_SEALED_IN_PARTS: LiteralString = _CHANGES.format(
+    group="v.prefix, v.sealed IS NOT NULL, hashtext(v.key) & %(parts)s", **_WITH_SEALED
+)
 
 SIZES: LiteralString = "SELECT v.prefix, count(*) AS texts FROM store_vectors v WHERE v.owner = %s GROUP BY v.prefix"
 
@@ -142,11 +159,16 @@ class OwnerTexts:
 
 
 def _is_within(prefix: str, path: str) -> bool:
-    return prefix == path or prefix.startswith(path + ".")
+    return not path or prefix == path or prefix.startswith(path + ".")
 
 
 def changes_statement(
-    owner: str, known: OwnerTexts | None = None, *, large: frozenset[str] = frozenset(), texts: int = 0
+    owner: str,
+    known: OwnerTexts | None = None,
+    *,
+    large: frozenset[str] = frozenset(),
+    texts: int = 0,
+    sealed: bool = False,
 ) -> tuple[LiteralString, dict[str, Any]]:
     """Return the statement that reads an owner's index, or what changed of what is known, and its parameters.
 
@@ -157,8 +179,10 @@ def changes_statement(
         known: What is known; None reads everything.
         large: The prefixes of namespaces that are not read.
         texts: How many there are, where that is known to be more than `AT_ONCE`.
+        sealed: Whether rows may be sealed; they have to be opened then (see `memory.store.sealing`).
     """
-    return _IN_PARTS if texts > AT_ONCE else _AS_ONE, {
+    as_one, in_parts = (_SEALED_AS_ONE, _SEALED_IN_PARTS) if sealed else (_AS_ONE, _IN_PARTS)
+    return in_parts if texts > AT_ONCE else as_one, {
         "owner": owner,
         "since": _NOTHING if known is None else known.revision,
         "large": sorted(large if known is None else known.large),

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, LiteralString, cast
 from weakref import WeakKeyDictionary, WeakSet
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncPipeline
 from psycopg.rows import DictRow, scalar_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -49,12 +49,16 @@ class DatabasePool(AsyncConnectionPool[AsyncConnection[DictRow]]):
     Args:
         url: The database.
         revive: Sees that the server runs before a connection is made; None for a server that is not ours.
+        has_wall: Whether what is asked about owners is asked in the application role (see `wall`).
         options: What `AsyncConnectionPool` takes.
     """
 
-    def __init__(self, url: str, *, revive: Callable[[], Awaitable[None]] | None, **options: Any) -> None:
+    def __init__(
+        self, url: str, *, revive: Callable[[], Awaitable[None]] | None, has_wall: bool = False, **options: Any
+    ) -> None:
         self._place = place_of(url)
         self._revive = revive
+        self.has_wall = has_wall
         self._failure: Exception | None = None
         self._made: WeakSet[AsyncConnection[DictRow]] = WeakSet()
         self._waits: set[asyncio.Timeout] = set()
@@ -172,13 +176,32 @@ class _WatchedConnection(AsyncConnection[DictRow]):
     """A connection that its pool knows of; a class for each pool, as the pool makes connections by their class."""
 
     made_by: ClassVar[DatabasePool]
+    is_confined = False
+    """True within `walled`."""
     _lent_at: float | None = None
+
+    @property
+    def has_wall(self) -> bool:
+        """True if what is asked about owners is asked in the application role."""
+        return self.made_by.has_wall
 
     @classmethod
     async def connect(cls, *args: Any, **options: Any) -> Any:
         """Connect, as `AsyncConnection` does."""
         connect = super().connect
         return await cls.made_by.connect(lambda: connect(*args, **options))
+
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
+        """Send statements without waiting for their answers, as `AsyncConnection` does.
+
+        Raises:
+            RuntimeError: Within `walled`: the answers are waited for at its end, and the wall would go with them.
+        """
+        if self.is_confined:
+            raise RuntimeError("Within a wall no pipeline and no transaction begins: the wall would end with it.")
+        async with super().pipeline() as pipeline:
+            yield pipeline
 
     async def check(self) -> None:
         """Make sure that the connection still stands: the server may have closed it while nobody asked.

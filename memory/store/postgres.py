@@ -19,8 +19,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, cast
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from langgraph.store.base import (
     NOT_PROVIDED,
     GetOp,
@@ -39,34 +41,48 @@ from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg_pool import AsyncConnectionPool
 
+from react_mem.errors import SealError
 from react_mem.memory.index.recall import Recall, RecallOp
 from react_mem.memory.model.arms import Arm
-from react_mem.memory.model.namespaces import is_bookkeeping, owner_of
+from react_mem.memory.model.namespaces import is_bookkeeping, owner_of, owner_within
+from react_mem.memory.store.attachments import ATTACHMENT_BYTES
+from react_mem.memory.store.audit.audit_log import AuditLog, note_writes
 from react_mem.memory.store.deadlocks import until_no_deadlock
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.keys.key_ring import KeyRing
 from react_mem.memory.store.lanes import LanedStore
 from react_mem.memory.store.large_namespaces import LargeNamespaces
+from react_mem.memory.store.left_traces import Traces, TracesFound, find_traces
 from react_mem.memory.store.linked import read_linked
+from react_mem.memory.store.listing import Listed, ListPlace, Wanted, read_revision
 from react_mem.memory.store.migrations import migrate
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import NamespaceIndexes
 from react_mem.memory.store.owner_index import OwnerIndexes
 from react_mem.memory.store.owner_recall import OwnerRecall
-from react_mem.memory.store.owner_texts import OwnerTexts, changes_statement
+from react_mem.memory.store.owner_texts import OwnerTexts
 from react_mem.memory.store.prepared_writes import PreparedWrites
 from react_mem.memory.store.questions import query_vectors, question_vectors
 from react_mem.memory.store.reading import Reader, Reads
+from react_mem.memory.store.recent_rankings import RecentRankings
+from react_mem.memory.store.room import Stored
 from react_mem.memory.store.scale import Scale
+from react_mem.memory.store.sealing.sealed_reader import SealedReader, owners_of_queries
+from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import check_filter
-from react_mem.memory.store.storage_settings import INDEX_BYTES, INDEX_LIMIT
+from react_mem.memory.store.storage_settings import CACHE_BYTES, INDEX_BYTES, INDEX_LIMIT
 from react_mem.memory.store.stored_text import check_identity, to_json
 from react_mem.memory.store.sweeping import sweep
 from react_mem.memory.store.transactions import Guard
 from react_mem.memory.store.vectors import DocumentVectors
+from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import Types, Writes, erase_if, read_types, write, write_if
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
 _AnyOp = TypeVar("_AnyOp", GetOp, SearchOp, ListNamespacesOp, PutOp)
+_Read = TypeVar("_Read")
+Held = tuple[str, str, dict[str, Any] | None]
+"""A row: prefix, key and value; None where there is none."""
 
 _UNINDEXED = """
     SELECT s.key FROM store s
@@ -102,6 +118,12 @@ class MemoryStore(LanedStore):
         index_bytes: Bytes of the owners' indexes that are kept at hand.
         index_limit: Texts of a namespace up to which a search compares every one; from there on its candidates come
             from an index of the database.
+        question_cache_bytes: Bytes of the vectors of questions that are kept for ten minutes.
+        search_cache_bytes: Bytes of what searches found that are kept for the same question over what has not changed.
+        attachment_bytes: Bytes that what is attached to an owner's messages may take (`memory.store.attachments`).
+        keys: The data keys of owners, where memory is encrypted.
+        audit: Takes what is done to whose memory, where that is wanted.
+        receipt_key: Signs receipts; without it a key of the master key, or of the database.
     """
 
     def __init__(
@@ -114,22 +136,43 @@ class MemoryStore(LanedStore):
         full_vectors: bool = True,
         index_bytes: int = INDEX_BYTES,
         index_limit: int = INDEX_LIMIT,
+        question_cache_bytes: int = CACHE_BYTES,
+        search_cache_bytes: int = CACHE_BYTES,
+        attachment_bytes: int = ATTACHMENT_BYTES,
+        keys: KeyRing | None = None,
+        audit: AuditLog | None = None,
+        receipt_key: Ed25519PrivateKey | None = None,
     ) -> None:
         index = PostgresIndexConfig(dims=embedding.dims, embed=embedding.embeddings, fields=list(fields) or ["text"])
         super().__init__(pool, index=index, ttl=ttl)
         self.pool = pool
         self.embedding = embedding
+        embedding.recent.resize(question_cache_bytes)
+        self.attachment_bytes = attachment_bytes
+        self.keys = keys
+        self._seal = seal = StoreSeal(keys) if keys is not None else None
+        self.audit = audit
+        self.receipt_key = receipt_key
         self.scale = Scale(pool, embedding)
-        self.vectors = DocumentVectors(pool, embedding, full_vectors=full_vectors)
+        self.vectors = DocumentVectors(pool, embedding, full_vectors=full_vectors, seal=seal)
         self._preparing = PreparedWrites(self.vectors, tuple(fields), full_vectors=full_vectors)
-        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes)
+        self.owners = OwnerIndexes(pool, limit=index_limit, max_bytes=index_bytes, seal=seal)
         self.indexes = NamespaceIndexes(pool, embedding.dims, index_limit)
-        self._recalls = OwnerRecall(pool, self.owners, LargeNamespaces(pool, self.indexes), embedding.name)
+        self._recalls = OwnerRecall(
+            pool,
+            self.owners,
+            LargeNamespaces(pool, self.indexes),
+            embedding.name,
+            RecentRankings(search_cache_bytes),
+            seal,
+        )
         self._index_limit = index_limit
         self._types: Types | None = None
 
     async def __aexit__(self, *error: Any) -> None:
         """Stop what goes on in the background."""
+        if self.audit is not None:
+            await self.audit.close()
         await self.owners.close()
         await self.indexes.close()
         await self.scale.close()
@@ -210,7 +253,8 @@ class MemoryStore(LanedStore):
                     await check_model(conn, self.embedding.name)
                 raise
         if puts:
-            await self._written(writes, lambda conn, types: write(conn, writes, types, self.embedding.name))
+            await self._written(writes, lambda conn, types, sent: write(conn, sent, types, self.embedding.name))
+            note_writes(self, puts)
         return results
 
     async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
@@ -249,12 +293,14 @@ class MemoryStore(LanedStore):
         for again.
         """
         asked = {owner_of(op.namespace) for op in recalls}
+        if self._seal is not None:
+            return await self._read_sealed(self._seal, reads, results, asked)
         known = await self._at_hand(asked | reads.owners)
         for _ in range(_INDEX_ATTEMPTS):
             targets = await self.reader.targets(reads, known)
             async with self.pool.connection() as conn:
-                changes = [changes_statement(each.owner, each) for each in known.values()]
-                rows = await self.reader.read(conn, reads, results, targets, beside=changes)
+                changes = [self.owners.changes(each) for each in known.values()]
+                rows = await self.reader.read(conn, reads, results, targets, beside=changes, owners=known)
             before = known
             taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
             known = {each.owner: each for each in taken}
@@ -263,6 +309,42 @@ class MemoryStore(LanedStore):
                 return known
         async with self.pool.connection() as conn:
             await self.reader.read(conn, reads, results, await self.reader.targets(reads, {}))
+        return known
+
+    async def _read_sealed(self, seal: StoreSeal, reads: Reads, results: list[Result], asked: set[str]) -> Known:
+        """Carry out reads as `_read` does, where items are sealed: the keys must be those in use, too.
+
+        The database cannot look for what is nearest in sealed vectors. What was looked for while others wrote all the
+        time is what there was a moment ago.
+        """
+        owners = asked | reads.owners
+        if any(op.query and owner_within(".".join(op.namespace_prefix)) is None for _, op in reads.searches):
+            async with self.pool.connection() as conn:
+                owners |= await owners_of_queries(conn, reads)
+        known = await self._at_hand(owners)
+        for attempt in range(_INDEX_ATTEMPTS):
+            whose = reads.owners_read | owners
+            keys = await seal.keys(whose)
+            reader = SealedReader(seal, keys, self.embedding.name, self._omit_expired)
+            targets = await reader.targets(reads, known)
+            beside = [*(self.owners.changes(each) for each in known.values()), seal.statement(whose)]
+            try:
+                async with self.pool.connection() as conn:
+                    *rows, live = await reader.read(conn, reads, results, targets, known, beside=beside)
+            except SealError as error:
+                if error.version is None or attempt == _INDEX_ATTEMPTS - 1:
+                    raise
+                seal.forget(whose)
+                continue
+            if not seal.is_current(keys, whose, live):
+                known = {owner: await self.owners.current(owner) for owner in sorted(owners)}
+                continue
+            before = known
+            taken = [await self.owners.take(each, changed) for each, changed in zip(known.values(), rows, strict=True)]
+            known = {each.owner: each for each in taken}
+            reads = reads.again(targets, {owner for owner in known if known[owner] is not before[owner]})
+            if not reads.searches:
+                break
         return known
 
     async def _at_hand(self, owners: Iterable[str]) -> Known:
@@ -290,9 +372,25 @@ class MemoryStore(LanedStore):
         Returns:
             Whether it did, and everything was written; otherwise nothing was.
         """
-        writes = await self._preparing.writes([op for op in ops if isinstance(op, PutOp)])
+        puts = [op for op in ops if isinstance(op, PutOp)]
+        writes = await self._preparing.writes(puts)
+        model = self.embedding.name
+        for held in await self._held(guard):
+
+            def write_held(
+                conn: AsyncConnection[DictRow], types: Types, sent: Writes, held: Held = held
+            ) -> Awaitable[bool]:
+                return write_if(conn, sent, types, model, held)
+
+            if await self._written(writes, write_held):
+                note_writes(self, puts)
+                return True
+        return False
+
+    async def _held(self, guard: Guard) -> list[Held]:
+        """Return what the row of an item may hold where a guard holds."""
         held = (".".join(guard.namespace), guard.key, guard.value)
-        return await self._written(writes, lambda conn, types: write_if(conn, writes, types, self.embedding.name, held))
+        return [held] if self._seal is None else await self._seal.held(*held)
 
     async def sweep_ttl(self) -> int:
         """Delete what has expired; return how many items."""
@@ -310,16 +408,35 @@ class MemoryStore(LanedStore):
             Whether it did, and everything was removed; otherwise nothing was.
         """
 
+        candidates = await self._held(guard)
+
         async def erase(conn: AsyncConnection[DictRow]) -> bool:
-            if not await erase_if(conn, (".".join(guard.namespace), guard.key, guard.value)):
+            for held in candidates:
+                if await erase_if(conn, held):
+                    break
+            else:
                 return False
             await self.indexes.shrunk(conn, {".".join(op.namespace) for op in ops})
             return True
 
         erased = await until_no_deadlock(self.pool, erase)
         if erased:
+            note_writes(self, ops)
             self.owners.forget(owner_of(guard.namespace))
+            if self.keys is not None:
+                self.keys.forget(owner_of(guard.namespace))
+            self.vectors.forget_recent()
+            self.embedding.recent.clear()
         return erased
+
+    async def atraces(self, traces: Traces) -> list[TracesFound]:
+        """Return what each table of the database has of something that was erased."""
+        if self.keys is not None and not traces.whole:
+            # where all of an owner is erased, their key is gone too
+            key = await self.keys.of(traces.owner)
+            traces = replace(traces, keys=(*traces.keys, *map(key.keyed, traces.keys)))
+        async with self.pool.connection() as conn:
+            return await find_traces(conn, traces)
 
     async def aunindexed(self, namespace: tuple[str, ...], kind: str, *, after: str, limit: int) -> list[str]:
         """Return the keys of a namespace's items that the index holds nothing of, in order.
@@ -330,22 +447,82 @@ class MemoryStore(LanedStore):
             after: The key behind which to begin.
             limit: Keys at most.
         """
+        owner, prefix = owner_of(namespace), ".".join(namespace)
+        if self._seal is not None:
+
+            async def unindexed(reader: SealedReader, conn: AsyncConnection[DictRow]) -> list[str]:
+                return await reader.unindexed(conn, prefix, kind, after=after, limit=limit)
+
+            return await self._opened(self._seal, owner, unindexed)
         async with self.pool.connection() as conn:
-            asked = (owner_of(namespace), ".".join(namespace), kind, after, limit)
-            rows = await (await conn.execute(_UNINDEXED, asked)).fetchall()
+            asked = (owner, prefix, kind, after, limit)
+            async with walled(conn, [owner]):
+                found = await conn.execute(_UNINDEXED, asked)
+            rows = await found.fetchall()
         return [row["key"] for row in rows]
+
+    @property
+    def pages_by_key(self) -> bool:
+        """Return whether pages come in the order of keys: of sealed ones the database does not know it."""
+        return self._seal is None
 
     async def apage(self, namespace: tuple[str, ...], after: tuple[str, str], limit: int) -> list[Item]:
         """Return the next items of a namespace and those below it: see `memory.store.owned.PagedStore`."""
+        if self._seal is not None:
+
+            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> list[Item]:
+                return await reader.page(conn, namespace, after, limit)
+
+            return await self._opened(self._seal, owner_of(namespace), page)
         async with self.pool.connection() as conn:
             return await self.reader.page(conn, namespace, after, limit)
+
+    async def ameasure(self, user_id: str) -> Stored:
+        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        async with self.pool.connection() as conn:
+            return await self.reader.measure(conn, user_id)
+
+    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
+        """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
+        if self._seal is not None:
+
+            async def page(reader: SealedReader, conn: AsyncConnection[DictRow]) -> Listed:
+                return await reader.listed(conn, wanted, behind, limit)
+
+            return await self._opened(self._seal, owner_of(wanted.namespaces[0]), page)
+        async with self.pool.connection() as conn:
+            return await self.reader.listed(conn, wanted, behind, limit)
+
+    async def arevision(self, owner: str) -> str | None:
+        """Return what changes with every write of an owner: see `memory.store.listing`."""
+        async with self.pool.connection() as conn:
+            return await read_revision(conn, owner)
 
     async def alinked(
         self, namespaces: Sequence[tuple[str, ...]], ids: Sequence[str]
     ) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
         """Return some records with all that their links are derived from: see `memory.store.linked`."""
-        async with self.pool.connection() as conn:
-            return await read_linked(conn, namespaces, ids)
+        owner = owner_of(namespaces[0])
+
+        async def linked(keys: Keys) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
+            async with self.pool.connection() as conn:
+                return await read_linked(conn, namespaces, ids, keys.get(owner))
+
+        return await linked({}) if self._seal is None else await self._seal.with_keys([owner], linked)
+
+    async def _opened(
+        self,
+        seal: StoreSeal,
+        owner: str,
+        read: Callable[[SealedReader, AsyncConnection[DictRow]], Awaitable[_Read]],
+    ) -> _Read:
+        """Return what is read of one owner, whose key may be another by now."""
+
+        async def read_with(keys: Keys) -> _Read:
+            async with self.pool.connection() as conn:
+                return await read(SealedReader(seal, keys, self.embedding.name, self._omit_expired), conn)
+
+        return await seal.with_keys([owner], read_with)
 
     @property
     def reader(self) -> Reader:
@@ -357,18 +534,23 @@ class MemoryStore(LanedStore):
         gets, searches, lists = _of_type(batch, GetOp), _of_type(batch, SearchOp), _of_type(batch, ListNamespacesOp)
         queries = await query_vectors(self.embedding, [op for _, op in searches])
         listing = self._get_batch_list_namespaces_queries(lists)
-        return Reads(gets, searches, queries, [place for place, _ in lists], listing)
+        return Reads(gets, searches, queries, lists, listing)
 
     async def _written(
-        self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types], Awaitable[bool]]
+        self, writes: Writes, carry_out: Callable[[AsyncConnection[DictRow], Types, Writes], Awaitable[bool]]
     ) -> bool:
-        async def write_all(conn: AsyncConnection[DictRow]) -> bool:
-            if not await carry_out(conn, await self._read_types(conn)):
-                return False
-            await self._after_deletes(conn, writes)
-            return True
+        async def send() -> bool:
+            sent = await self._seal.sealed(writes) if self._seal is not None else writes
 
-        if not await until_no_deadlock(self.pool, write_all):
+            async def write_all(conn: AsyncConnection[DictRow]) -> bool:
+                if not await carry_out(conn, await self._read_types(conn), sent):
+                    return False
+                await self._after_deletes(conn, writes)
+                return True
+
+            return await until_no_deadlock(self.pool, write_all)
+
+        if not await (send() if self._seal is None else self._seal.until_current(writes.owners, send)):
             return False
         self.vectors.make_up_soon()
         return True

@@ -14,12 +14,15 @@ from psycopg.sql import SQL, Identifier
 
 from react_mem.errors import EmbeddingMismatch, EmbeddingUnavailable
 from react_mem.memory.llm.causes import scrub
+from react_mem.memory.store.audit.audit_log import AuditLog
 from react_mem.memory.store.embedded import DatabaseServer, embedded_server
 from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
 from react_mem.memory.store.failures import not_available, place_of, translated
+from react_mem.memory.store.keys.key_ring import KeyRing, check_unencrypted
 from react_mem.memory.store.migrations import StoredEmbedding, check_embedding, migrate, stored_embedding
 from react_mem.memory.store.pool import DatabasePool
 from react_mem.memory.store.postgres import MemoryStore
+from react_mem.memory.store.row_security import raise_wall
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.telemetry import watch_pool
 
@@ -52,6 +55,18 @@ async def connected(settings: StorageSettings) -> AsyncIterator[AsyncConnection[
 
 @asynccontextmanager
 async def open_database(settings: StorageSettings | None, *, checkpoints: bool) -> AsyncIterator[MemoryStore]:
+    """Open the store on the configured database, started if it is the embedded one.
+
+    Args:
+        settings: Which database; from the environment by default.
+        checkpoints: Whether the checkpointer's tables are wanted too.
+
+    Yields:
+        The store, its tables up to date.
+
+    Raises:
+        StorageError: If it cannot be opened: the database, the embedding model or the key.
+    """
     settings = settings or StorageSettings.from_env()
     async with AsyncExitStack() as stack:
         server = await _server(settings, stack)
@@ -60,9 +75,15 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
                 stored = await stored_embedding(conn)
                 model = await asyncio.to_thread(_choose_model, settings.embedding, stored)
                 await migrate(conn, model, checkpoints=checkpoints)
+                master = await asyncio.to_thread(settings.master_key)
+                if master is None:
+                    await check_unencrypted(conn)
+                signing = await asyncio.to_thread(settings.signing_key)
+                has_wall = await raise_wall(conn, settings.row_security)
         pool = DatabasePool(
             server.url,
             revive=server.revive,
+            has_wall=has_wall,
             kwargs=_connection_options(settings.db_schema),
             min_size=settings.pool_min,
             max_size=settings.pool_max,
@@ -70,6 +91,13 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
         )
         await stack.enter_async_context(pool)
         watch_pool(pool)
+        keys = None
+        if master is not None:
+            keys = KeyRing(pool, master)
+            await keys.check()
+        audit = None
+        if settings.audit:
+            audit = AuditLog(pool, await keys.derive("audit") if keys is not None else None)
         store = MemoryStore(
             pool,
             model,
@@ -77,6 +105,12 @@ async def open_database(settings: StorageSettings | None, *, checkpoints: bool) 
             full_vectors=settings.full_vectors,
             index_bytes=settings.index_bytes,
             index_limit=settings.index_limit,
+            question_cache_bytes=settings.question_cache_bytes,
+            search_cache_bytes=settings.search_cache_bytes,
+            attachment_bytes=settings.attachment_bytes,
+            keys=keys,
+            audit=audit,
+            receipt_key=signing,
         )
         await stack.enter_async_context(store)
         yield store
@@ -123,7 +157,7 @@ def _choose_model(spec: str, stored: StoredEmbedding | None) -> EmbeddingModel:
             raise EmbeddingMismatch(
                 f"The memories in this database were embedded with {stored.name} ({stored.dims} dimensions), which "
                 f"cannot be loaded here: {error} To move on to another model instead, re-embed them: "
-                "python -m react_mem.memory.store.reembed --to MODEL"
+                "react-mem database reembed --to MODEL"
             ) from error
     model = load_embedding_model(spec)
     check_embedding(stored, model)

@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, LiteralString, TypeVar
+from typing import Any, LiteralString, Protocol, TypeVar
 
-from langgraph.store.base import GetOp, Item, Result, SearchItem, SearchOp
+from langgraph.store.base import GetOp, Item, ListNamespacesOp, Result, SearchItem, SearchOp
 from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.recall import scored
 from react_mem.memory.index.scorer import nearest
-from react_mem.memory.model.namespaces import owner_of_path, owner_within
+from react_mem.memory.model.namespaces import owner_namespace, owner_of_path, owner_within
 from react_mem.memory.store import binary
 from react_mem.memory.store.binary import Binary
+from react_mem.memory.store.listing import Listed, ListPlace, Wanted, page_of, read_listed
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.namespace_indexes import INDEX_SCAN, NamespaceIndexes
 from react_mem.memory.store.owner_texts import AT_ONCE, OwnerTexts
+from react_mem.memory.store.room import SCOPES, Stored
 from react_mem.memory.store.searches import Nearest, Target, candidates, search_statement
+from react_mem.memory.store.stored_text import text_array
+from react_mem.memory.store.wall import has_wall, unwalled, walled
 
 _Found = TypeVar("_Found", bound=Item)
 
@@ -32,7 +36,7 @@ _ROWS_AT_ONCE = 200
 _DECODED_AT_ONCE = 100_000
 """Characters of JSON that are decoded on the event loop: a millisecond."""
 
-_GET = """
+_GET: LiteralString = """
     SELECT wanted.place, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes
     FROM unnest(%s::text[], %s::text[], %s::text[]) WITH ORDINALITY AS wanted (owner, prefix, key, place)
     JOIN store s ON s.owner = wanted.owner AND s.prefix = wanted.prefix AND s.key = wanted.key
@@ -44,6 +48,12 @@ _PAGE = """
         AND (NOT %s OR s.expires_at IS NULL OR s.expires_at > now())
     ORDER BY s.prefix, s.key LIMIT %s
 """
+# Sizes, not values: nothing of them is sent.
+_MEASURE = """
+    SELECT count(*) FILTER (WHERE s.prefix = ANY(%s::text[])) AS memories,
+        coalesce(sum(octet_length(s.value::text)), 0)::bigint AS bytes
+    FROM store s WHERE s.owner = %s
+"""
 # Seconds are added, not an interval: a cluster runs in an update what means the same in every time zone.
 _REFRESH = """
     UPDATE store s SET expires_at = to_timestamp(extract(epoch FROM now())::float8 + s.ttl_minutes * 60)
@@ -51,6 +61,14 @@ _REFRESH = """
     WHERE s.owner = ANY(%s::text[]) AND s.owner = seen.owner AND s.prefix = seen.prefix AND s.key = seen.key
         AND s.ttl_minutes IS NOT NULL
 """
+
+
+class NearestTarget(Protocol):
+    """A search that may be carried out by what a process has at hand."""
+
+    @property
+    def nearest(self) -> Nearest | None:
+        """Return what is nearest by that; None where it is not."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +79,14 @@ class Reads:
         gets: What is looked up.
         searches: What is searched for.
         queries: The vectors of the searches' queries.
-        lists: The places of the lists of namespaces.
+        lists: The lists of namespaces.
         listing: Their statements.
     """
 
     gets: Sequence[tuple[int, GetOp]]
     searches: Sequence[tuple[int, SearchOp]]
     queries: Mapping[str, Binary]
-    lists: Sequence[int] = ()
+    lists: Sequence[tuple[int, ListNamespacesOp]] = ()
     listing: Sequence[tuple[str, Sequence[Any]]] = ()
 
     @property
@@ -77,7 +95,20 @@ class Reads:
         paths = (".".join(op.namespace_prefix) for _, op in self.searches if op.query)
         return {owner for path in paths if (owner := owner_within(path))}
 
-    def again(self, targets: Sequence[Target], owners: Container[str]) -> Reads:
+    @property
+    def owners_read(self) -> set[str]:
+        """The owners whose items are looked up, searched for and listed, as far as that is told."""
+        searched = (owner_within(".".join(op.namespace_prefix)) for _, op in self.searches)
+        looked_up = (owner_of_path(".".join(op.namespace)) for _, op in self.gets)
+        listed = (owner_of_list(op) for _, op in self.lists)
+        return {*looked_up, *(owner for owner in (*searched, *listed) if owner is not None)}
+
+    @property
+    def crosses_owners(self) -> bool:
+        """True if something is searched for among all owners."""
+        return any(owner_within(".".join(op.namespace_prefix)) is None for _, op in self.searches)
+
+    def again(self, targets: Sequence[NearestTarget], owners: Container[str]) -> Reads:
         """Return the searches that were carried out by what was at hand of some owners."""
         redone = [
             search
@@ -111,6 +142,7 @@ class Reader:
         targets: Sequence[Target],
         *,
         beside: Sequence[tuple[LiteralString, Any]] = (),
+        owners: Collection[str] = (),
     ) -> list[list[DictRow]]:
         """Put the results of reads where they belong, and return the rows of other statements.
 
@@ -120,15 +152,18 @@ class Reader:
             results: Where to put it, one place an operation of the batch.
             targets: How the searches are carried out, in their order.
             beside: Statements that are sent after the others, whose rows are read in binary form.
+            owners: Whose rows those read.
         """
         gets, searches = reads.gets, reads.searches
         # Everything in one round trip; a pipeline of one statement would only cost.
         statements = len(beside) + bool(gets) + bool(targets) + len(reads.lists)
-        together = conn.pipeline() if statements > 1 else nullcontext()
-        async with together:
+        scanned = any(target.indexed for target in targets)
+        whose = {*reads.owners_read, *owners}
+        async with walled(conn, whose, together=statements > 1 or scanned):
             got = await self._send_gets(conn, gets) if gets else None
-            found = await self._send_searches(conn, targets) if targets else None
-            listed = [await conn.execute(query.encode(), parameters) for query, parameters in reads.listing]
+            async with unwalled(conn, whose) if reads.crosses_owners else nullcontext():
+                found = await self._send_searches(conn, reads, targets) if targets else None
+            listed = await send_lists(conn, reads, whose)
             others = [await conn.cursor(binary=True).execute(*statement) for statement in beside]
         refreshed: list[DictRow] = []
         if got is not None:
@@ -138,13 +173,13 @@ class Reader:
                 results[index] = item
                 refreshed += [row] if get.refresh_ttl else []
         if found is not None:
-            rows = await self._search_rows(conn, targets, await rows_of(found))
+            rows = await self._search_rows(conn, reads, targets, await rows_of(found))
             for (index, op), hits in zip(searches, rows, strict=True):
                 results[index] = await _aside(_ranked, hits)
                 refreshed += hits if op.refresh_ttl else []
-        for index, cursor in zip(reads.lists, listed, strict=True):
+        for (index, _), cursor in zip(reads.lists, listed, strict=True):
             results[index] = [tuple(row["truncated_prefix"].split(".")) for row in await cursor.fetchall()]
-        await _refresh(conn, refreshed)
+        await refresh(conn, refreshed)
         return [await cursor.fetchall() for cursor in others]
 
     async def targets(self, reads: Reads, known: Mapping[str, OwnerTexts]) -> list[Target]:
@@ -165,27 +200,46 @@ class Reader:
         """Return the next items of an owner's namespace and those below it: see `memory.store.owned.PagedStore`."""
         path = ".".join(namespace)
         asked = (owner_of_path(path), f"{path}.", *after, self.omit_expired, limit)
-        rows = await rows_of(await conn.execute(_PAGE, asked))
-        return await items_of(rows)
+        async with walled(conn, asked[:1]):
+            page = await conn.execute(_PAGE, asked)
+        return await items_of(await rows_of(page))
+
+    async def measure(self, conn: AsyncConnection[DictRow], user_id: str) -> Stored:
+        """Return what an owner has stored: see `memory.store.room.MeasuredStore`."""
+        scopes = [".".join((*owner_namespace(user_id), scope)) for scope in SCOPES]
+        owner = owner_of_path(scopes[0])
+        async with walled(conn, [owner]):
+            [row] = await (await conn.execute(_MEASURE, (scopes, owner))).fetchall()
+        return Stored(**row)
+
+    async def listed(
+        self, conn: AsyncConnection[DictRow], wanted: Wanted, behind: ListPlace | None, limit: int
+    ) -> Listed:
+        """Return the next of an owner's records, the latest first: see `memory.store.listing`."""
+        rows, places, total = await read_listed(conn, wanted, behind, limit, omit_expired=self.omit_expired)
+        return page_of(places, await items_of(rows), total, limit)
 
     async def _send_gets(
         self, conn: AsyncConnection[DictRow], gets: Sequence[tuple[int, GetOp]]
     ) -> AsyncCursor[DictRow]:
         prefixes = [".".join(op.namespace) for _, op in gets]
-        owners = [owner_of_path(prefix) for prefix in prefixes]
-        wanted = map(text_array, (owners, prefixes, [op.key for _, op in gets], sorted(set(owners))))
-        return await conn.execute(_GET, (*wanted, self.omit_expired))
+        keys = [op.key for _, op in gets]
+        return await conn.execute(*get_statement(prefixes, keys, omit_expired=self.omit_expired))
 
-    async def _send_searches(self, conn: AsyncConnection[DictRow], targets: Sequence[Target]) -> AsyncCursor[DictRow]:
-        statement = self._statement(targets, bounded=True)
-        if not any(target.indexed for target in targets):
-            return await conn.execute(*statement)
-        async with conn.pipeline(), conn.transaction():
+    async def _send_searches(
+        self, conn: AsyncConnection[DictRow], reads: Reads, targets: Sequence[Target]
+    ) -> AsyncCursor[DictRow]:
+        if any(target.indexed for target in targets):
             await conn.execute(INDEX_SCAN)
-            return await conn.execute(*statement)
+        is_walled = has_wall(conn) and not reads.crosses_owners
+        return await conn.execute(*self._statement(targets, bounded=True, is_walled=is_walled))
 
-    def _statement(self, targets: Sequence[Target], *, bounded: bool) -> tuple[bytes, dict[str, Any]]:
-        return search_statement(targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired)
+    def _statement(
+        self, targets: Sequence[Target], *, bounded: bool, is_walled: bool = False
+    ) -> tuple[bytes, dict[str, Any]]:
+        return search_statement(
+            targets, self.index_limit, bounded=bounded, omit_expired=self.omit_expired, is_walled=is_walled
+        )
 
     async def _target(
         self, number: int, op: SearchOp, vector: Binary | None, known: Mapping[str, OwnerTexts]
@@ -197,7 +251,7 @@ class Reader:
         if texts is not None and texts.reaches_large(path):
             self.indexes.outgrown(path)
         elif texts is not None and texts.model == self.model:
-            found = await _nearest(texts, path, vector, candidates(op))
+            found = await nearest_items(texts, path, vector, candidates(op))
             # what a filter or time refuses is made up for by more of them
             refuses = bool(op.filter) or self.omit_expired
             return Target(number, op, vector, nearest=found if refuses else found.certain(op.limit + op.offset))
@@ -205,7 +259,7 @@ class Reader:
         return Target(number, op, vector, indexed, measured=not indexed and self.indexes.is_due(path))
 
     async def _search_rows(
-        self, conn: AsyncConnection[DictRow], targets: Sequence[Target], found: Sequence[DictRow]
+        self, conn: AsyncConnection[DictRow], reads: Reads, targets: Sequence[Target], found: Sequence[DictRow]
     ) -> list[list[DictRow]]:
         """Return the rows of the one statement by search, and search again what it has not found all of."""
         if any(row["model"] not in (None, self.model) for row in found):
@@ -216,14 +270,66 @@ class Reader:
                 self.indexes.outgrown(".".join(target.op.namespace_prefix))
         again = [target for target in targets if not target.is_complete(rows[target.number])]
         if again:
-            more = await rows_of(await conn.execute(*self._statement(again, bounded=False)))
+            async with nullcontext() if reads.crosses_owners else walled(conn, reads.owners_read):
+                found_again = await conn.execute(*self._statement(again, bounded=False))
+            more = await rows_of(found_again)
             for target in again:
                 rows[target.number] = [row for row in more if row["search"] == target.number]
         return rows
 
 
-async def _nearest(known: OwnerTexts, path: str, vector: Binary, count: int) -> Nearest:
-    """Return what is nearest at a path and below it, as far as is known."""
+def get_statement(
+    prefixes: Sequence[str], keys: Sequence[str], *, omit_expired: bool, ordered: bool = False
+) -> tuple[LiteralString, tuple[Any, ...]]:
+    """Return the statement that looks up items, and its parameters; its rows say which one they are as `place`.
+
+    Args:
+        prefixes: Their namespaces.
+        keys: Their keys.
+        omit_expired: Whether what has expired is left out.
+        ordered: Whether its rows come in that order.
+    """
+    owners = [owner_of_path(prefix) for prefix in prefixes]
+    wanted = map(text_array, (owners, prefixes, keys, sorted(set(owners))))
+    return _GET + " ORDER BY wanted.place" if ordered else _GET, (*wanted, omit_expired)
+
+
+def owner_of_list(op: ListNamespacesOp) -> str | None:
+    """Return to whom all namespaces belong that a list may have; None where there may be several."""
+    for condition in op.match_conditions or ():
+        if condition.match_type == "prefix" and "*" not in condition.path[:2]:
+            owner = owner_within(".".join(condition.path))
+            if owner is not None:
+                return owner
+    return None
+
+
+async def send_lists(
+    conn: AsyncConnection[DictRow], reads: Reads, whose: Collection[str]
+) -> list[AsyncCursor[DictRow]]:
+    """Send the lists of namespaces of a batch: behind the wall what is about one owner.
+
+    Args:
+        conn: A connection within `walled`.
+        reads: The batch.
+        whose: The owners whose rows the wall shows.
+    """
+    sent = []
+    for (_, op), (query, parameters) in zip(reads.lists, reads.listing, strict=True):
+        async with unwalled(conn, whose) if owner_of_list(op) is None else nullcontext():
+            sent.append(await conn.execute(query.encode(), parameters))
+    return sent
+
+
+async def nearest_items(known: OwnerTexts, path: str, vector: Binary, count: int) -> Nearest:
+    """Return what is nearest at a path and below it, as far as is known.
+
+    Args:
+        known: What is known of an owner.
+        path: The path.
+        vector: The question's vector.
+        count: How many texts of a namespace are looked at.
+    """
     namespaces = {prefix: known.namespaces[prefix] for prefix in known.within(path)}
     query = binary.numbers(vector)
 
@@ -258,16 +364,6 @@ async def items_of(rows: Sequence[DictRow]) -> list[Item]:
     return await _aside(_decoded, rows)
 
 
-def text_array(texts: Iterable[str]) -> str:
-    """Return texts as the literal of an array: psycopg looks at the type of each, which takes as long as a small read.
-
-    >>> text_array(["a", 'b, "c"', ""])
-    '{"a","b, \\\\"c\\\\"",""}'
-    """
-    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
-    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
-
-
 async def rows_of(cursor: AsyncCursor[DictRow]) -> list[DictRow]:
     """Return the rows of a statement; between some and the next, others have their turn on the event loop."""
     rows = await cursor.fetchmany(_ROWS_AT_ONCE)
@@ -294,19 +390,26 @@ def _decoded(rows: Sequence[DictRow]) -> list[Item]:
 
 
 def _ranked(rows: Sequence[DictRow]) -> list[SearchItem]:
-    return [scored(item_of(row), row["score"]) for row in sorted(rows, key=_rank)]
+    return [scored(item_of(row), row["score"]) for row in sorted(rows, key=rank_of)]
 
 
-def _rank(row: DictRow) -> tuple[float, str, str]:
-    # Nearest first, or else latest; what cannot be compared last.
+def rank_of(row: DictRow) -> tuple[float, str, str]:
+    """Return the place of a row among those of a search: nearest first, or else latest; what has no score last."""
     rank = -row["updated_at"].timestamp() if row["score"] is None else -row["score"]
     return math.inf if math.isnan(rank) else rank, row["prefix"], row["key"]
 
 
-async def _refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
+async def refresh(conn: AsyncConnection[DictRow], rows: Sequence[DictRow]) -> None:
+    """Let items that expire live on from now.
+
+    Args:
+        conn: A connection.
+        rows: The rows of `store`.
+    """
     expiring = [row for row in rows if row["ttl_minutes"] is not None]
     if expiring:
         prefixes = [row["prefix"] for row in expiring]
         owners = [owner_of_path(prefix) for prefix in prefixes]
         seen = (owners, prefixes, [row["key"] for row in expiring])
-        await conn.execute(_REFRESH, (*seen, sorted(set(owners))))
+        async with walled(conn, set(owners)):
+            await conn.execute(_REFRESH, (*seen, sorted(set(owners))))

@@ -1,11 +1,11 @@
-"""Move a database to another embedding model: `python -m react_mem.memory.store.reembed --to MODEL`.
+"""Moving a database to another embedding model.
 
 Reading and writing go on meanwhile. The new index is gathered in a table beside the old one, what is written meanwhile
 included, and takes its place in one transaction at the end. An interrupted run goes on where it was; until it ends, the
 database is what it was before. Afterwards, a process that was started with the old model refuses to search and to write
 until it is started again (see `model_guard`).
 
-`--to` the model that the database has already brings its index up to date with this version: texts that an older
+To the model that the database has already it brings its index up to date with this version: texts that an older
 version, or LangGraph's own store, indexed by their beginning and by meaning only are then found by all of their words,
 and those whose vectors failed by their meaning. And with the settings: where STORE_FULL_VECTORS has changed, vectors
 that were stored whole are then stored in half precision alone, or the other way round.
@@ -13,25 +13,29 @@ that were stored whole are then stored in half precision alone, or the other way
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from psycopg import AsyncConnection, errors
 from psycopg.rows import DictRow
 from psycopg.sql import SQL, Identifier, Literal
-from rich.console import Console
 
-from react_mem.errors import StorageError
+from react_mem.errors import EncryptionKeyError
+from react_mem.memory.index.entries import Entry
 from react_mem.memory.store.distribution import is_distributed, keep_distributed
-from react_mem.memory.store.embeddings import EmbeddingModel, load_embedding_model
+from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.keys.key_ring import read_keys
+from react_mem.memory.store.keys.master_key import MasterKey
+from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.migrations import of_dims, stored_embedding, upgrade
 from react_mem.memory.store.model_guard import wait_for_writers
 from react_mem.memory.store.postgres_server import connected
+from react_mem.memory.store.row_security import keep_wall
+from react_mem.memory.store.sealing.sealed_entries import sealed_row
+from react_mem.memory.store.sealing.sealed_items import is_sealed, opened_value
 from react_mem.memory.store.storage_settings import StorageSettings
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.vectors import checked_vector
@@ -67,6 +71,8 @@ _NEXT_VECTORS: Sequence[str] = (
         owner text NOT NULL,
         revision bigint NOT NULL DEFAULT 0,
         words int4[],
+        sealed bytea,
+        sealed_vector bytea,
         CONSTRAINT store_vectors_next_owner_key PRIMARY KEY (owner, prefix, key, field_name),
         CONSTRAINT store_vectors_next_item_fkey
             FOREIGN KEY (owner, prefix, key) REFERENCES store (owner, prefix, key) ON DELETE CASCADE
@@ -90,7 +96,10 @@ _SWAP_VECTORS: Sequence[str] = (
         for name in ("owner_key", "entry_key", "revision_idx", "place_idx")
     ),
     # items without a vector are found without reading the rest
-    "CREATE INDEX store_vectors_lacking_idx ON store_vectors (owner, prefix, key, field_name) WHERE half IS NULL",
+    """
+    CREATE INDEX store_vectors_lacking_idx ON store_vectors (owner, prefix, key, field_name)
+        WHERE half IS NULL AND sealed_vector IS NULL
+    """,
 )
 _SWAP_ON_ONE_SERVER: Sequence[str] = (
     "ALTER TABLE store_vectors RENAME CONSTRAINT store_vectors_next_item_fkey TO store_vectors_item_fkey",
@@ -112,6 +121,12 @@ _PENDING = """
     )
     ORDER BY v.owner, v.prefix, v.key LIMIT %s
 """
+_LEFT = """
+    SELECT count(*) AS texts FROM store_vectors v
+    WHERE NOT EXISTS (
+        SELECT FROM store_vectors_next n WHERE n.owner = v.owner AND n.prefix = v.prefix AND n.key = v.key
+    )
+"""
 # Each of these is about one owner, whose rows are on one node of a cluster.
 _CLEAR = """
     DELETE FROM store_vectors_next n USING unnest(%s::text[], %s::text[]) AS item (prefix, key)
@@ -121,11 +136,12 @@ _CLEAR = """
 # the next pass: who deletes it may be waiting for the table of the vectors.
 _INSERT = f"""
     INSERT INTO store_vectors_next (
-        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, created_at, updated_at
+        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, sealed, sealed_vector,
+        created_at, updated_at
     )
     SELECT s.owner, new.prefix, new.key, new.field_name,
         CASE WHEN %s THEN new.embedding END, new.embedding::halfvec, new.words::int4[],
-        new.length, new.place, new.said_at, s.created_at, item.updated_at
+        new.length, new.place, new.said_at, new.sealed, new.sealed_vector, s.created_at, item.updated_at
     FROM {INDEX_ROWS}
         JOIN unnest(%s::text[], %s::text[], %s::timestamptz[]) AS item (prefix, key, updated_at)
             ON item.prefix = new.prefix AND item.key = new.key
@@ -142,7 +158,7 @@ _MARK = """
     FOR KEY SHARE OF s SKIP LOCKED
 """
 _FORGET_LEFTOVERS = """
-    DELETE FROM store_vectors_next n WHERE n.half IS NULL OR NOT EXISTS (
+    DELETE FROM store_vectors_next n WHERE n.half IS NULL AND n.sealed_vector IS NULL OR NOT EXISTS (
         SELECT FROM store_vectors v WHERE v.owner = n.owner AND v.prefix = n.prefix AND v.key = n.key
     )
 """
@@ -159,11 +175,13 @@ class _Aim(NamedTuple):
         model: What makes them.
         full_vectors: Whether they are stored whole too.
         types: The database's oids.
+        master: What has wrapped the keys of owners, where items are sealed.
     """
 
     model: EmbeddingModel
     full_vectors: bool
     types: Types
+    master: MasterKey | None = None
 
     @property
     def named(self) -> str:
@@ -177,16 +195,16 @@ _Dated = tuple[str, str, datetime]
 """A prefix, a key, and when the vectors of the item were written."""
 
 
-async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int], None]) -> int:
+async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Callable[[int, int], None]) -> int:
     """Embed everything that a database indexes, with another model or again.
 
     Args:
         settings: Which database; its `embedding` is not used.
         model: The model to move to.
-        report: Told the number of vectors made so far in this run.
+        report: Told the number of texts embedded so far in this run, and of how many, about.
 
     Returns:
-        The number of vectors made in this run.
+        The number of texts embedded in this run.
 
     Raises:
         StorageError: If the database cannot be opened.
@@ -199,14 +217,17 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
         same = (stored.name, stored.dims) == (model.name, model.dims)
         if same and not await _lacks_something(conn, settings.full_vectors):
             return 0
-        aim = _Aim(model, settings.full_vectors, await read_types(conn))
+        master = await asyncio.to_thread(settings.master_key)
+        aim = _Aim(model, settings.full_vectors, await read_types(conn), master)
         await _prepare(conn, aim)
-        done = 0
+        done, total = 0, await _left(conn)
+        report(done, total)
 
         def count(made: int) -> None:
             nonlocal done
             done += made
-            report(done)
+            # more may be written meanwhile, and a long text has more vectors than one
+            report(done, max(done, total))
 
         while True:
             # Again for what was written meanwhile, until that is little enough for writers to wait for.
@@ -220,10 +241,17 @@ async def reembed(settings: StorageSettings, model: EmbeddingModel, report: Call
                 log.warning("the new vectors could not yet take the place of the old ones: somebody was writing")
 
 
+async def _left(conn: Connection) -> int:
+    row = await (await conn.execute(_LEFT)).fetchone()
+    return row["texts"] if row is not None else 0
+
+
 async def _lacks_something(conn: Connection, full_vectors: bool) -> bool:
     row = await (
         await conn.execute(
-            "SELECT 1 FROM store_vectors WHERE words IS NULL OR half IS NULL OR (embedding IS NULL) = %s LIMIT 1",
+            # what is sealed is in half precision alone
+            "SELECT 1 FROM store_vectors WHERE CASE WHEN sealed IS NOT NULL THEN sealed_vector IS NULL "
+            "ELSE words IS NULL OR half IS NULL OR (embedding IS NULL) = %s END LIMIT 1",
             (full_vectors,),
         )
     ).fetchone()
@@ -258,17 +286,19 @@ async def _pass(conn: Connection, aim: _Aim, count: Callable[[int], None]) -> in
 async def _embed_batch(conn: Connection, aim: _Aim, place: _Place) -> tuple[int, _Place | None]:
     """Embed the next items that are still to be done; return how many vectors that made, and where it ended."""
     items = await (await conn.execute(_PENDING, (*place, _BATCH))).fetchall()
+    owners = {item["owner"] for item in items}
+    keys = await read_keys(conn, aim.master, owners) if aim.master is not None and owners else {}
     entries = [
-        (item["prefix"], item["key"], entry)
-        for item in items
+        (item, entry)
+        for item in [_opened(item, keys) for item in items]
         for entry in entries_of_fields(item["value"], item["fields"])
     ]
     vectors: list[bytes] = []
     for start in range(0, len(entries), _BATCH):
-        texts = [entry.text for _, _, entry in entries[start : start + _BATCH]]
+        texts = [entry.text for _, entry in entries[start : start + _BATCH]]
         made = await aim.model.embeddings.aembed_documents(texts)
         vectors += [checked_vector(aim.model, each) for each in made]
-    rows = by_owner(index_row(*entry, vector) for entry, vector in zip(entries, vectors, strict=True))
+    rows = by_owner(_row(item, entry, vector, keys) for (item, entry), vector in zip(entries, vectors, strict=True))
     async with conn.transaction():
         for owner, embedded in by_owner((item["prefix"], item["key"], item["updated_at"]) for item in items).items():
             await _put_in_next(conn, aim, owner, embedded, rows.get(owner, []))
@@ -285,6 +315,25 @@ async def _put_in_next(
     await conn.execute(_INSERT, [aim.full_vectors, *index_columns(rows, aim.types), *columns(items, 3), owner])
     if empty:
         await conn.execute(_MARK, [*columns(empty, 3), owner])
+
+
+def _opened(item: DictRow, keys: Mapping[str, OwnerKey]) -> DictRow:
+    """Return an item with what it says; one that is sealed with its own key beside its row's."""
+    if not is_sealed(item["value"]):
+        return item
+    if item["owner"] not in keys:
+        raise EncryptionKeyError(
+            "Memories of this database are sealed, and no key is set to read them by. Set MEMORY_ENCRYPTION_KEY as the "
+            "processes have it that use the database. Nothing was changed."
+        )
+    own, value = opened_value(keys[item["owner"]], item["prefix"], item["key"], item["value"])
+    return {**item, "value": value, "own_key": own}
+
+
+def _row(item: DictRow, entry: Entry, vector: bytes, keys: Mapping[str, OwnerKey]) -> IndexRow:
+    if "own_key" not in item:
+        return index_row(item["prefix"], item["key"], entry, vector)
+    return sealed_row(keys[item["owner"]], index_row(item["prefix"], item["own_key"], entry, vector))
 
 
 def _place(item: DictRow) -> _Place:
@@ -304,34 +353,10 @@ async def _swap(conn: Connection, aim: _Aim, count: Callable[[int], None]) -> bo
             return False
         for statement in (_FORGET_LEFTOVERS, *_SWAP_VECTORS, *(() if distributed else _SWAP_ON_ONE_SERVER)):
             await conn.execute(statement.encode())
+        await keep_wall(conn)
         await conn.execute("COMMENT ON TABLE store_vectors IS NULL")
         await conn.execute("DELETE FROM memory_embedding")
         await conn.execute(
             "INSERT INTO memory_embedding (name, dims) VALUES (%s, %s)", (aim.model.name, aim.model.dims)
         )
     return True
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command.
-
-    Args:
-        arguments: The command line; the process's own by default.
-    """
-    parser = argparse.ArgumentParser(prog="python -m react_mem.memory.store.reembed", description=__doc__)
-    parser.add_argument("--to", required=True, metavar="MODEL", help="`local` or an init_embeddings string")
-    spec = parser.parse_args(arguments).to
-    console = Console()
-    try:
-        model = load_embedding_model(spec)
-        with console.status("Embedding") as status:
-            done = asyncio.run(
-                reembed(StorageSettings.from_env(), model, lambda count: status.update(f"Embedding: {count} texts"))
-            )
-    except StorageError as error:
-        sys.exit(str(error))
-    console.print(f"{done} texts embedded. The memories are now of {model.name}: set EMBEDDING_MODEL={model.name}")
-
-
-if __name__ == "__main__":
-    main()

@@ -34,7 +34,7 @@ _ROUNDING = 0.002
 
 _OPERATORS = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
-_COLUMNS = "s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes"
+ITEM_COLUMNS = "s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at, s.ttl_minutes"
 _WHOLE = "coalesce(v.embedding, v.half::vector)"
 """A vector as exact as it is stored; see `StorageSettings.full_vectors`."""
 _EVERY_ONE = """
@@ -168,7 +168,7 @@ class Target(NamedTuple):
 
 
 def search_statement(
-    targets: Sequence[Target], limit: int, *, bounded: bool, omit_expired: bool
+    targets: Sequence[Target], limit: int, *, bounded: bool, omit_expired: bool, is_walled: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """Return one statement for all searches, and its parameters.
 
@@ -180,6 +180,7 @@ def search_statement(
         limit: Vectors of a namespace up to which every one is compared.
         bounded: Whether the nearest few are enough to choose from; see `Target.is_complete`.
         omit_expired: Whether expired items are left out.
+        is_walled: Whether it is sent behind a wall.
     """
     parameters = Parameters()
     vectors = {id(target.vector): parameters.add(target.vector) for target in targets if target.vector is not None}
@@ -188,11 +189,12 @@ def search_statement(
         op, path = target.op, ".".join(target.op.namespace_prefix)
         common = {
             "number": target.number,
-            "columns": _COLUMNS,
+            "columns": ITEM_COLUMNS,
             "limit": parameters.add(op.limit),
             "offset": parameters.add(op.offset),
         }
-        conditions = _conditions(op, parameters, omit_expired=omit_expired)
+        within = owner_within(path) if is_walled and target.vector is None else None
+        conditions = conditions_of(op, parameters, omit_expired=omit_expired, within=within)
         if target.vector is None:
             of_namespace = in_namespace("s", path, parameters)
             parts.append(_BY_TIME.format(**common, in_namespace=of_namespace, conditions=conditions))
@@ -292,21 +294,43 @@ def candidates(op: SearchOp) -> int:
     return 2 * (op.limit + op.offset) + _SPARE
 
 
-def _conditions(op: SearchOp, parameters: Parameters, *, omit_expired: bool) -> str:
+def conditions_of(op: SearchOp, parameters: Parameters, *, omit_expired: bool, within: str | None = None) -> str:
+    """Return the conditions that a search has an item meet, as they follow others.
+
+    Args:
+        op: The search.
+        parameters: Takes the conditions' values.
+        omit_expired: Whether expired items are left out.
+        within: The owner behind whose wall it lists items; None where it does not.
+    """
     conditions = ["(s.expires_at IS NULL OR s.expires_at > now())"] if omit_expired else []
     for name, expected in (op.filter or {}).items():
-        conditions.extend(_matches([name], expected, parameters))
+        conditions.extend(_matches([name], expected, parameters, within))
     return "".join(f" AND {condition}" for condition in conditions)
 
 
-def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator[str]:
+def of_sessions(owner: str, sessions: Sequence[str], parameters: Parameters) -> str:
+    """Return the condition that an item is where the index of conversations has those of some.
+
+    Behind a policy the index itself is not used: see `row_security`.
+
+    Args:
+        owner: Whose items are listed.
+        sessions: The conversations, as items name them.
+        parameters: Takes the condition's values.
+    """
+    asked = f"{parameters.add(owner)}::text, {parameters.add(list(sessions))}::text[]"
+    return f"s.ctid = ANY ((SELECT memory_sessions_within({asked}))::tid[])"
+
+
+def _matches(path: list[str], expected: Any, parameters: Parameters, within: str | None = None) -> Iterator[str]:
     """Yield the conditions of a filter, with the meaning that `InMemoryStore` gives it.
 
     An order (`$gt` and its like) holds only between values of one JSON type: numbers as numbers, text as text.
     """
     if isinstance(expected, dict) and not any(name.startswith("$") for name in expected):
         for name, part in expected.items():
-            yield from _matches([*path, name], part, parameters)
+            yield from _matches([*path, name], part, parameters, within)
         return
     # A missing field equals null, as `dict.get` has it. Worded as the index of work is (schema/0018_work_due.sql).
     actual = f"COALESCE(s.value #> {parameters.add(storable(path))}::text[], 'null'::jsonb)"
@@ -314,7 +338,7 @@ def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator
         value = f"{parameters.add(json.dumps(storable(operand), allow_nan=False))}::jsonb"
         if operator == "$eq":
             yield f"{actual} = {value}"
-            yield from _by_index(path, operand, parameters)
+            yield from _by_index(path, operand, parameters, within)
         elif operator == "$ne":
             yield f"{actual} <> {value}"
         elif operator in _OPERATORS:
@@ -324,9 +348,11 @@ def _matches(path: list[str], expected: Any, parameters: Parameters) -> Iterator
             raise ValueError(f"A filter has no operator {operator!r}; it has {known}.")
 
 
-def _by_index(path: Sequence[str], operand: Any, parameters: Parameters) -> Iterator[str]:
+def _by_index(path: Sequence[str], operand: Any, parameters: Parameters, within: str | None) -> Iterator[str]:
     """Yield what an equality says in the words of an index of items (see `schema/0025_listed_fields.sql`)."""
     if path == ["session_id"] and isinstance(operand, str):
         yield f"s.value ->> 'session_id' = {parameters.add(storable(operand))}::text"
+        if within is not None:
+            yield of_sessions(within, [storable(operand)], parameters)
     elif path == ["unread"] and operand is True:
         yield "s.value -> 'unread' = 'true'::jsonb"

@@ -40,7 +40,10 @@ _WAITING = """
 """
 _VECTORS = """
     SELECT count(*) AS count,
-           coalesce(sum(coalesce(pg_column_size(embedding), 0) + coalesce(pg_column_size(half), 0)), 0)::bigint AS bytes
+           coalesce(sum(
+               coalesce(pg_column_size(embedding), 0) + coalesce(pg_column_size(half), 0)
+               + coalesce(pg_column_size(sealed_vector), 0)
+           ), 0)::bigint AS bytes
     FROM store_vectors
     WHERE prefix ~>=~ %(first)s AND prefix ~<~ %(past)s
 """

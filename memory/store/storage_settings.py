@@ -6,11 +6,16 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from react_mem.errors import StorageNotConfigured
+from react_mem.memory.model.setting_names import in_place
+from react_mem.memory.store.attachments import ATTACHMENT_BYTES
+from react_mem.memory.store.keys.master_key import FILE, FORMER, FUNCTION, KEY, MasterKey, make_master_key
+from react_mem.memory.store.keys.receipt_key import RECEIPT_KEY, RECEIPT_KEY_FILE, make_receipt_key
 
 DEFAULT_DATA_DIR = Path(".react-mem") / "postgres"
 """Beside the project, as `.langgraph_api` is: two projects do not share memories, and deleting a clone deletes them."""
@@ -24,6 +29,13 @@ INDEX_BYTES = 256 * 2**20
 INDEX_LIMIT = 100_000
 """Texts of a namespace up to which a process keeps its index and compares every one: 100 MB, and 10 ms a search."""
 
+CACHE_BYTES = 4 * 2**20
+"""Bytes of each cache of a process: the vectors of some 1,300 questions, what some 80 searches of a thousand texts
+found."""
+
+_VECTOR_STORE = frozenset({"factory", "options", "scopes"})
+"""Keys of `vector_store`, which `memory.adapters.VectorIndexSettings` checks where it is opened."""
+
 _FIELDS_BY_VARIABLE = {
     "REACT_MEM_DATA_DIR": "data_dir",
     "EMBEDDING_MODEL": "embedding",
@@ -34,11 +46,28 @@ _FIELDS_BY_VARIABLE = {
     "STORE_FULL_VECTORS": "full_vectors",
     "MEMORY_INDEX_BYTES": "index_bytes",
     "MEMORY_INDEX_LIMIT": "index_limit",
+    "MEMORY_QUESTION_CACHE_BYTES": "question_cache_bytes",
+    "MEMORY_SEARCH_CACHE_BYTES": "search_cache_bytes",
+    "MEMORY_ATTACHMENT_BYTES": "attachment_bytes",
+    "MEMORY_AUDIT": "audit",
+    "MEMORY_ROW_SECURITY": "row_security",
+    KEY: "encryption_key",
+    FILE: "encryption_key_file",
+    FUNCTION: "encryption_key_function",
+    FORMER: "encryption_key_former",
+    RECEIPT_KEY: "receipt_key",
+    RECEIPT_KEY_FILE: "receipt_key_file",
 }
 
 
-class StorageSettings(BaseModel, extra="forbid", frozen=True):
+class StorageSettings(BaseModel, extra="forbid", frozen=True, hide_input_in_errors=True):
     """Settings to open storage with.
+
+    `vector_db_config` says the same in one mapping: `url` for `database_url`, the other fields by their names, and
+    those of a vector store beside them:
+
+        StorageSettings(vector_db_config={"url": "postgresql://localhost/memory", "pool_max": 20})
+        StorageSettings(vector_db_config={"factory": "langchain_milvus:Milvus", "options": {...}})
 
     Args:
         database_url: PostgreSQL with pgvector; without it the embedded server is used.
@@ -53,6 +82,20 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
             Without, a memory takes 1.5 of 3.3 kB less, and LangGraph's own store finds it by no query.
         index_bytes: Bytes of the owners' indexes that a process keeps at hand; the least recently used go first.
         index_limit: Texts of a namespace from which on its candidates come from the database.
+        question_cache_bytes: Bytes of the vectors of questions that a process keeps for ten minutes; 0 for none.
+        search_cache_bytes: Bytes of what searches found that it keeps while nothing has changed; 0 for none.
+        attachment_bytes: Bytes that the images, sounds and files of an owner's messages may take; 0 keeps none.
+        audit: Whether an audit log says who did what with whose memory, without a word of it.
+        encryption_key: The master key that memory is encrypted under, 32 bytes in base64 or hex; without one, or one of
+            the next two, memory is not encrypted.
+        encryption_key_file: A file with such a key in its first line, and those before it in the next.
+        encryption_key_function: The path `package.module:function` of what returns a key service (KMS).
+        encryption_key_former: Master keys of before, or paths of functions, with commas: they still open.
+        receipt_key: The Ed25519 private key that receipts are signed with, in PEM, or its 32 bytes in base64 or hex;
+            without it, or the next, it is derived from the master key, else made once and kept in the database.
+        receipt_key_file: A file with such a key.
+        row_security: Whether the database shows a statement the rows of the owners alone that it is about: `auto`
+            where it can be told to, `on` or else nothing is opened, `off`.
         pool_min: Connections kept open.
         pool_max: Connections at most. A statement of the store takes milliseconds and no connection is held while
             a model is called, so that 10 serve hundreds of conversations; the embedded server accepts 100.
@@ -68,8 +111,39 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
     full_vectors: bool = True
     index_bytes: int = Field(INDEX_BYTES, ge=0)
     index_limit: int = Field(INDEX_LIMIT, ge=0)
+    question_cache_bytes: int = Field(CACHE_BYTES, ge=0)
+    search_cache_bytes: int = Field(CACHE_BYTES, ge=0)
+    attachment_bytes: int = Field(ATTACHMENT_BYTES, ge=0)
+    audit: bool = False
+    encryption_key: SecretStr | None = None
+    encryption_key_file: Path | None = None
+    encryption_key_function: str | None = None
+    encryption_key_former: SecretStr | None = None
+    receipt_key: SecretStr | None = None
+    receipt_key_file: Path | None = None
+    row_security: Literal["auto", "on", "off"] = "auto"
     pool_min: int = Field(1, ge=0)
     pool_max: int = Field(10, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_the_authors_name(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "vector_db_config" not in data:
+            return data
+        rest = {name: value for name, value in data.items() if name != "vector_db_config"}
+        config = data["vector_db_config"]
+        if not isinstance(config, Mapping):
+            return in_place({**rest, "vector_db_config": config}, {"vector_db_config": "vector_store"})
+        places = {"url": "database_url", **{name: f"vector_store.{name}" for name in _VECTOR_STORE}}
+        if unknown := config.keys() - places.keys() - cls.model_fields.keys():
+            raise ValueError(
+                f"vector_db_config has no {', '.join(sorted(map(str, unknown)))}; it has "
+                f"{', '.join(sorted({*places, *cls.model_fields}))}"
+            )
+        given = in_place(config, places)
+        if twice := given.keys() & rest.keys():
+            raise ValueError(f"vector_db_config and {', '.join(sorted(twice))} say the same; keep one of them")
+        return {**rest, **given}
 
     @field_validator("vector_store", mode="before")
     @classmethod
@@ -92,10 +166,32 @@ class StorageSettings(BaseModel, extra="forbid", frozen=True):
             raise ValueError(f"pool_min ({self.pool_min}) must not exceed pool_max ({self.pool_max})")
         return self
 
+    def master_key(self) -> MasterKey | None:
+        """Return the master key that memory is encrypted under, or None. Blocking: it may read a file.
+
+        Raises:
+            EncryptionKeyError: If it cannot be used; the message names the variable and the cure.
+        """
+        given = (self.encryption_key, self.encryption_key_former)
+        key, former = (value.get_secret_value() if value is not None else None for value in given)
+        return make_master_key(key, self.encryption_key_file, self.encryption_key_function, former)
+
+    def signing_key(self) -> Ed25519PrivateKey | None:
+        """Return the key that the operator has receipts signed with, or None. Blocking: it may read a file.
+
+        Raises:
+            StorageError: If it cannot be used; the message names the variable and the cure.
+        """
+        text = self.receipt_key.get_secret_value() if self.receipt_key is not None else None
+        return make_receipt_key(text, self.receipt_key_file)
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """Read the settings from `DATABASE_URL`, `REACT_MEM_DATA_DIR`, `EMBEDDING_MODEL`, `DATABASE_POOL_MIN`, `_MAX`,
-        `VECTOR_STORE`, `INDEX_FIELDS`, `STORE_FULL_VECTORS`, `MEMORY_INDEX_BYTES`, `_LIMIT`.
+        `VECTOR_STORE`, `INDEX_FIELDS`, `STORE_FULL_VECTORS`, `MEMORY_INDEX_BYTES`, `_LIMIT`,
+        `MEMORY_QUESTION_CACHE_BYTES`, `MEMORY_SEARCH_CACHE_BYTES`, `MEMORY_ATTACHMENT_BYTES`, `MEMORY_AUDIT`,
+        `MEMORY_ROW_SECURITY`, `MEMORY_ENCRYPTION_KEY`, `_KEY_FILE`, `_KEY_FUNCTION`, `_KEY_FORMER`,
+        `MEMORY_RECEIPT_KEY`, `_KEY_FILE`.
 
         In a deployment the platform's `POSTGRES_URI` or `DATABASE_URI` stands in for a missing `DATABASE_URL`, and
         there is no embedded database: a container's disk does not outlive the container.

@@ -55,6 +55,16 @@ def to_json(value: Any) -> str:
     return json.dumps(storable(value), ensure_ascii=False, allow_nan=False)
 
 
+def text_array(texts: Iterable[str]) -> str:
+    """Return texts as the literal of an array: psycopg looks at the type of each, which takes as long as a small read.
+
+    >>> text_array(["a", 'b, "c"', ""])
+    '{"a","b, \\\\"c\\\\"",""}'
+    """
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in quoted) + "}"
+
+
 def index_entries(value: Mapping[str, Any], index: Literal[False] | Sequence[str] | None) -> list[Entry]:
     """Return what the index holds of a value: its texts in pieces, each to be embedded.
 

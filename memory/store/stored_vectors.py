@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from langgraph.store.base import PutOp
@@ -13,8 +14,13 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from react_mem.memory.index.entries import Entry
+from react_mem.memory.model.namespaces import owner_of_path
 from react_mem.memory.model.records import now, with_zone
+from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.sealing.sealed_entries import opened_vector
+from react_mem.memory.store.sealing.sealed_items import is_sealed, opened_value
 from react_mem.memory.store.stored_text import entries_of_fields
+from react_mem.memory.store.wall import walled
 from react_mem.memory.store.writes import by_owner, columns
 
 _NEW = timedelta(minutes=1)
@@ -23,12 +29,13 @@ turn writes costs no round trip more."""
 
 # A vector is of the value that is there if both were written together: LangGraph's own store can write one alone.
 _VECTORS = """
-    SELECT s.value, v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS vector
+    SELECT s.value, v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS vector,
+        v.sealed_vector
     FROM unnest(%s::text[], %s::text[], %s::text[]) AS wanted (prefix, key, field_name)
         JOIN store_vectors v ON v.prefix = wanted.prefix AND v.key = wanted.key AND v.field_name = wanted.field_name
         JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
     WHERE v.owner = %s AND s.owner = %s AND v.updated_at = s.updated_at
-        AND v.half IS NOT NULL AND (v.embedding IS NOT NULL OR NOT %s)
+        AND (v.sealed_vector IS NOT NULL OR v.half IS NOT NULL AND (v.embedding IS NOT NULL OR NOT %s))
         AND EXISTS (SELECT FROM memory_embedding WHERE name = %s)
 """
 
@@ -49,7 +56,12 @@ def _is_earlier(value: Mapping[str, Any]) -> bool:
 
 
 async def stored_vectors(
-    conn: AsyncConnection[DictRow], wanted: Sequence[PlacedEntry], model: str, *, full_vectors: bool
+    conn: AsyncConnection[DictRow],
+    wanted: Sequence[PlacedEntry],
+    model: str,
+    *,
+    full_vectors: bool,
+    keys: Mapping[str, OwnerKey] = MappingProxyType({}),
 ) -> dict[str, bytes]:
     """Return the vectors of those texts that stand in the database as they are.
 
@@ -57,21 +69,39 @@ async def stored_vectors(
         conn: A connection.
         wanted: The entries, and where they are to stand.
         model: What must have made the vectors.
-        full_vectors: Whether only vectors count that are stored whole.
+        full_vectors: Whether only vectors count that are stored whole; of those that are sealed, all do.
+        keys: The keys of owners, where something is sealed.
+
+    Raises:
+        SealError: If one does not open.
     """
     rows: list[DictRow] = []
     for owner, placed in by_owner(wanted).items():
-        places = columns([(prefix, key, entry.field_name) for prefix, key, entry in placed], 3)
-        rows += await (await conn.execute(_VECTORS, (*places, owner, owner, full_vectors, model))).fetchall()
-    return await asyncio.to_thread(_unchanged, rows, wanted) if rows else {}
+        key = keys.get(owner)
+        named = [(prefix, item, entry.field_name) for prefix, item, entry in placed]
+        if key is not None:
+            named += [(prefix, key.keyed(item), name) for prefix, item, name in named]
+        places = columns(named, 3)
+        async with walled(conn, [owner]):
+            read = await conn.execute(_VECTORS, (*places, owner, owner, full_vectors, model))
+        rows += await read.fetchall()
+    return await asyncio.to_thread(_unchanged, rows, wanted, keys) if rows else {}
 
 
-def _unchanged(rows: Sequence[DictRow], wanted: Sequence[PlacedEntry]) -> dict[str, bytes]:
+def _unchanged(
+    rows: Sequence[DictRow], wanted: Sequence[PlacedEntry], keys: Mapping[str, OwnerKey]
+) -> dict[str, bytes]:
+    for row in rows:
+        key = keys.get(owner_of_path(row["prefix"]))
+        if key is not None and row["sealed_vector"] is not None and is_sealed(row["value"]):
+            prefix, stored, name = row["prefix"], row["key"], row["field_name"]
+            row["vector"] = opened_vector(key, prefix, stored, name, row["sealed_vector"])
+            row["key"], row["value"] = opened_value(key, prefix, stored, row["value"])
     texts = {(prefix, key, entry.field_name): entry.text for prefix, key, entry in wanted}
     found: dict[str, bytes] = {}
     for row in rows:
         text = texts[row["prefix"], row["key"], row["field_name"]]
-        if any(
+        if row["vector"] is not None and any(
             entry.text == text
             for entry in entries_of_fields(row["value"], [row["field_name"]])
             if entry.field_name == row["field_name"]

@@ -81,7 +81,8 @@ def _read(row: DictRow) -> TextColumns:
     columns = columns_of(row, row["dims"])
     items, fields = json.loads(row["items"]), json.loads(row["fields"])
     read = [
-        _entries_of(value, name, names) for value, name, names in zip(items, columns.field_names, fields, strict=True)
+        entries_of_text(value, name, names)
+        for value, name, names in zip(items, columns.field_names, fields, strict=True)
     ]
     words = [sorted({term_number(term) for entry in entries for term in entry.terms}) for entries in read]
     firsts = [entries[0] if entries else None for entries in read]
@@ -98,7 +99,7 @@ def _read(row: DictRow) -> TextColumns:
     )
 
 
-def _entries_of(value: Mapping[str, Any], name: str, names: Sequence[str]) -> list[Entry]:
+def entries_of_text(value: Mapping[str, Any], name: str, names: Sequence[str]) -> list[Entry]:
     """Return what the index holds of one text of an item.
 
     Args:

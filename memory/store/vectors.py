@@ -22,12 +22,17 @@ from react_mem.memory.llm.causes import cause_of
 from react_mem.memory.model.namespaces import Namespace
 from react_mem.memory.store import binary
 from react_mem.memory.store.embeddings import EmbeddingModel
+from react_mem.memory.store.keys.key_ring import need_keys
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.priority import behind_turns
 from react_mem.memory.store.recent_vectors import RecentVectors
+from react_mem.memory.store.sealing.sealed_entries import sealed_vector
+from react_mem.memory.store.sealing.sealed_items import is_sealed, opened_value
+from react_mem.memory.store.sealing.store_seal import Keys, StoreSeal
 from react_mem.memory.store.searches import Parameters, in_namespace
 from react_mem.memory.store.stored_text import entries_of_fields
 from react_mem.memory.store.stored_vectors import PlacedEntry, stored_vectors
+from react_mem.memory.store.wall import walled_within
 from react_mem.memory.store.writes import by_owner, columns, read_types, revise
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -45,20 +50,22 @@ _SMALLEST = 2.0**-24
 """The largest and the smallest number in half precision, in which vectors are compared."""
 
 _MISSING = """
-    SELECT v.owner, v.prefix, v.key, v.field_name, v.updated_at, s.value
+    SELECT v.owner, v.prefix, v.key, v.field_name, v.updated_at, s.value, v.sealed IS NOT NULL AS is_sealed
     FROM store_vectors v JOIN store s ON s.owner = v.owner AND s.prefix = v.prefix AND s.key = v.key
-    WHERE v.half IS NULL AND v.words IS NOT NULL AND {in_namespace}
+    WHERE v.half IS NULL AND v.sealed_vector IS NULL AND (v.words IS NOT NULL OR v.sealed IS NOT NULL)
+        AND {in_namespace}
         AND (v.owner, v.prefix, v.key, v.field_name) > ({owner}, {prefix}, {key}, {field_name})
     ORDER BY v.owner, v.prefix, v.key, v.field_name LIMIT {limit}
 """
 # what has been written again meanwhile has a vector of its own, or is found by the next pass
 _FILL = """
     UPDATE store_vectors v SET embedding = CASE WHEN %s THEN made.embedding END, half = made.embedding::halfvec,
-        revision = o.revision
-    FROM memory_owners o, unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[])
-        AS made (prefix, key, field_name, updated_at, embedding)
+        sealed_vector = made.sealed_vector, revision = o.revision
+    FROM memory_owners o, unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[], %s::vector[], %b::bytea[])
+        AS made (prefix, key, field_name, updated_at, embedding, sealed_vector)
     WHERE v.owner = %s AND o.owner = v.owner AND v.prefix = made.prefix AND v.key = made.key
         AND v.field_name = made.field_name AND v.updated_at = made.updated_at AND v.half IS NULL
+        AND v.sealed_vector IS NULL
 """
 
 log = logging.getLogger(__name__)
@@ -112,6 +119,15 @@ def _place(row: DictRow) -> tuple[str, str, str, str]:
     return row["owner"], row["prefix"], row["key"], row["field_name"]
 
 
+def _opened(rows: Sequence[DictRow], keys: Keys) -> list[DictRow]:
+    return [
+        {**row, "value": opened_value(keys[row["owner"]], row["prefix"], row["key"], row["value"])[1]}
+        if is_sealed(row["value"]) and row["owner"] in keys
+        else row
+        for row in rows
+    ]
+
+
 class DocumentVectors:
     """The vectors of a store's texts.
 
@@ -119,13 +135,17 @@ class DocumentVectors:
         pool: Connections to its database.
         model: The model that makes them.
         full_vectors: Whether they are stored whole too, beside those in half precision.
+        seal: Opens what is sealed, and seals them.
     """
 
-    def __init__(self, pool: Pool, model: EmbeddingModel, *, full_vectors: bool = True) -> None:
+    def __init__(
+        self, pool: Pool, model: EmbeddingModel, *, full_vectors: bool = True, seal: StoreSeal | None = None
+    ) -> None:
         self._pool = pool
+        self._seal = seal
         self._model = model
         self._full_vectors = full_vectors
-        self._recent = RecentVectors()
+        self._recent = RecentVectors("document")
         self._task: asyncio.Task[None] | None = None
         self._lacking = False
         self._not_before = 0.0
@@ -151,8 +171,7 @@ class DocumentVectors:
         """
         vectors = {text: self._recent.get(text) for text in texts}
         if wanted := [placed for placed in revised if vectors[placed[2].text] is None]:
-            async with self._pool.connection() as conn:
-                vectors |= await stored_vectors(conn, wanted, self._model.name, full_vectors=self._full_vectors)
+            vectors |= await self._stored(wanted)
         unknown = [text for text, vector in vectors.items() if vector is None]
         if unknown and time.monotonic() < self._hangs_until:
             self._lacking = True
@@ -165,6 +184,18 @@ class DocumentVectors:
             late = sum(vector is None for vector in made.values())
             log.warning("%d texts are found by their words only until their vectors are made: %s", late, cause)
         return vectors
+
+    async def _stored(self, wanted: Sequence[PlacedEntry]) -> dict[str, bytes]:
+        async def read(keys: Keys) -> dict[str, bytes]:
+            async with self._pool.connection() as conn:
+                name, full = self._model.name, self._full_vectors
+                return await stored_vectors(conn, wanted, name, full_vectors=full, keys=keys)
+
+        return await read({}) if self._seal is None else await self._seal.with_keys(by_owner(wanted), read)
+
+    def forget_recent(self) -> None:
+        """Forget what was embedded a while ago, as when an owner is forgotten."""
+        self._recent.clear()
 
     def make_up_soon(self) -> None:
         """Have what lacks a vector embedded in the background, if something does and the embedder has had a rest."""
@@ -193,7 +224,9 @@ class DocumentVectors:
                 limit=parameters.add(_AT_ONCE),
             )
             async with self._pool.connection() as conn:
-                rows = await (await conn.execute(statement.encode(), parameters.values)).fetchall()
+                async with walled_within(conn, path):
+                    found = await conn.execute(statement.encode(), parameters.values)
+                rows = await found.fetchall()
             filled = await self._fill(rows)
             made += filled
             # an embedder that has made none of a hundred is down
@@ -213,6 +246,10 @@ class DocumentVectors:
             log.info("%d texts have been given the vectors that they lacked", made)
 
     async def _fill(self, rows: Sequence[DictRow]) -> int:
+        keys: Keys = {}
+        if self._seal is not None and rows:
+            keys = await self._seal.keys({row["owner"] for row in rows})
+            rows = await asyncio.to_thread(_opened, rows, keys)
         texts = {
             place: entry.text
             for place, row in enumerate(rows)
@@ -224,16 +261,19 @@ class DocumentVectors:
         for place, text in texts.items():
             row, vector = rows[place], vectors[text]
             if vector is not None:
-                filled.append((*_place(row)[1:], row["updated_at"], vector))
+                prefix, stored, name = _place(row)[1:]
+                sealed = sealed_vector(keys[row["owner"]], prefix, stored, name, vector) if row["is_sealed"] else None
+                filled.append((prefix, stored, name, row["updated_at"], None if sealed else vector, sealed))
         if filled:
             async with self._pool.connection() as conn, conn.transaction():
                 owned = by_owner(filled)
                 await revise(conn, owned, removes=False)
+                await need_keys(conn, [keys[owner] for owner in owned if owner in keys])
                 types = await read_types(conn)
                 for owner, rows_of_owner in owned.items():
-                    *identities, embeddings = columns(rows_of_owner, 5)
+                    *identities, embeddings, sealed_ones = columns(rows_of_owner, 6)
                     embedded = binary.array(types.vector, embeddings)
-                    await conn.execute(_FILL, [self._full_vectors, *identities, embedded, owner])
+                    await conn.execute(_FILL, [self._full_vectors, *identities, embedded, sealed_ones, owner])
                 await check_model(conn, self._model.name)
         return len(filled)
 

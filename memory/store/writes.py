@@ -15,8 +15,11 @@ from psycopg.rows import DictRow
 from react_mem.memory.index.entries import Entry, term_number
 from react_mem.memory.model.namespaces import is_bookkeeping, owner_of_path
 from react_mem.memory.store import binary
+from react_mem.memory.store.keys.key_ring import need_keys
+from react_mem.memory.store.keys.owner_key import OwnerKey
 from react_mem.memory.store.model_guard import check_model
 from react_mem.memory.store.stored_text import to_json
+from react_mem.memory.store.wall import confine, walled
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
@@ -68,22 +71,23 @@ _DELETE_STALE_ROWS = """
 INDEX_ROWS: LiteralString = """
     unnest(
         %s::text[], %s::text[], %s::text[], %s::text[], %s::vector[], %b::text[], %s::real[], %s::bigint[],
-        %s::timestamptz[]
-    ) AS new (owner, prefix, key, field_name, embedding, words, length, place, said_at)
+        %s::timestamptz[], %b::bytea[], %b::bytea[]
+    ) AS new (owner, prefix, key, field_name, embedding, words, length, place, said_at, sealed, sealed_vector)
 """
 """Rows as `index_columns` gives them."""
 # Stamped with the owner's revision, which this transaction has raised.
 _UPSERT_ROWS = f"""
     INSERT INTO store_vectors (
-        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, revision,
+        owner, prefix, key, field_name, embedding, half, words, length, place, said_at, sealed, sealed_vector, revision,
         created_at, updated_at
     )
     SELECT o.owner, new.prefix, new.key, new.field_name, CASE WHEN %s THEN new.embedding END, new.embedding::halfvec,
-        new.words::int4[], new.length, new.place, new.said_at, o.revision, now(), now()
+        new.words::int4[], new.length, new.place, new.said_at, new.sealed, new.sealed_vector, o.revision, now(), now()
     FROM memory_owners o JOIN {INDEX_ROWS} ON new.owner = o.owner
     WHERE o.owner {{of}}
     ON CONFLICT (owner, prefix, key, field_name) DO UPDATE SET embedding = excluded.embedding, half = excluded.half,
         words = excluded.words, length = excluded.length, place = excluded.place, said_at = excluded.said_at,
+        sealed = excluded.sealed, sealed_vector = excluded.sealed_vector,
         revision = excluded.revision, updated_at = excluded.updated_at
 """  # noqa: S608 - of literals
 
@@ -98,6 +102,8 @@ _WRITE = """
         %s, %s, %s, %s, %s::jsonb, %s::text[], %s::text[], %s::text[], %s::text[], %b::text[], %s::float8[]
     ) AS written
 """
+# The key is asked for once the owner's row is taken: what stands above in a query is computed after what is below.
+_WRITE_SEALED = f"SELECT w.written, memory_need_key(%s, %s) FROM ({_WRITE} OFFSET 0) w"  # noqa: S608 - of literals
 
 
 class IndexRow(NamedTuple):
@@ -112,16 +118,20 @@ class IndexRow(NamedTuple):
         length: The number of words.
         place: Where in its conversation it stands.
         said_at: When it was said.
+        sealed: All of that, and the item's own key, sealed; then there is nothing of it in plain.
+        sealed_vector: The vector, sealed.
     """
 
     prefix: str
     key: str
     field_name: str
     embedding: bytes | None
-    words: str
-    length: int
+    words: str | None
+    length: int | None
     place: int | None
     said_at: datetime | None
+    sealed: bytes | None = None
+    sealed_vector: bytes | None = None
 
 
 _INDEX_COLUMNS = len(IndexRow._fields)
@@ -152,12 +162,21 @@ class Writes:
         items: What is stored.
         rows: What the index holds of `items`.
         full_vectors: Whether vectors are stored whole as well, beside those in half precision that are compared.
+        in_plain: (prefix, key) of rows in plain, from before there was a key, which go where there are any.
+        sealed_with: The keys that all of it is sealed with.
     """
 
     deletes: list[tuple[str, str]] = field(default_factory=list)
     items: list[ItemRow] = field(default_factory=list)
     rows: list[IndexRow] = field(default_factory=list)
     full_vectors: bool = True
+    in_plain: Sequence[tuple[str, str]] = ()
+    sealed_with: Sequence[OwnerKey] = ()
+
+    @property
+    def owners(self) -> set[str]:
+        """The owners that it writes for."""
+        return {*by_owner(self.deletes), *by_owner(self.items)}
 
     @property
     def removes(self) -> bool:
@@ -167,7 +186,7 @@ class Writes:
     @property
     def is_small(self) -> bool:
         """True if it is of one owner, and little, and the index has no part in it."""
-        return not self.rows and 0 < len(self.deletes) + len(self.items) <= _STATEMENT_ROWS and len(_owners(self)) == 1
+        return not self.rows and 0 < len(self.deletes) + len(self.items) <= _STATEMENT_ROWS and len(self.owners) == 1
 
 
 class Types(NamedTuple):
@@ -198,7 +217,7 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
     if writes.is_small:
         return await _write_at_once(conn, writes, None)
     async with _of_model(conn, model), conn.pipeline(), conn.transaction():
-        await revise(conn, _owners(writes), removes=writes.removes)
+        await revise(conn, writes.owners, removes=writes.removes)
         await _send(conn, writes, types, model)
     return True
 
@@ -206,12 +225,18 @@ async def write(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
 async def _write_at_once(
     conn: AsyncConnection[DictRow], writes: Writes, held: tuple[str, str, dict[str, Any] | None] | None
 ) -> bool:
-    [owner] = {*_owners(writes), *([owner_of_path(held[0])] if held else [])}
+    [owner] = {*writes.owners, *([owner_of_path(held[0])] if held else [])}
     prefix, key, value = held or (None, None, None)
     wanted = to_json(value) if value is not None else None
     put = sorted(writes.items, key=_item)
-    gone, items = columns(sorted(writes.deletes), 2), columns(put, 4)
-    cursor = await conn.execute(_WRITE, [owner, writes.removes, prefix, key, wanted, *gone, *items])
+    gone, items = columns(sorted([*writes.deletes, *writes.in_plain]), 2), columns(put, 4)
+    asked = [owner, writes.removes, prefix, key, wanted, *gone, *items]
+    async with walled(conn, [owner]):
+        if writes.sealed_with:
+            [sealed_with] = writes.sealed_with
+            cursor = await conn.execute(_WRITE_SEALED, [sealed_with.owner, sealed_with.version, *asked])
+        else:
+            cursor = await conn.execute(_WRITE, asked)
     row = await cursor.fetchone()
     return bool(row and row["written"])
 
@@ -234,12 +259,12 @@ async def write_if(
     """
     prefix, key, value = held
     owner = owner_of_path(prefix)
-    if writes.is_small and _owners(writes) <= {owner}:
+    if writes.is_small and writes.owners <= {owner}:
         return await _write_at_once(conn, writes, held)
     held_value = False
     # three round trips: what is held now, then everything else, and whether the model is still the same
     async with _of_model(conn, model), conn.pipeline(), conn.transaction() as transaction:
-        await revise(conn, {owner, *_owners(writes)}, removes=writes.removes)
+        await revise(conn, {owner, *writes.owners}, removes=writes.removes)
         row = await (await conn.execute(_HOLDS, (owner, prefix, key))).fetchone()
         held_value = (row["value"] if row else None) == value
         if not held_value:
@@ -267,6 +292,8 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
         # the rows of the index first: by the items they would go one by one
         await conn.execute("DELETE FROM store_vectors WHERE owner = %s", (owner,))
         await conn.execute("DELETE FROM store WHERE owner = %s", (owner,))
+        # what of it is in a backup or has not been vacuumed yet opens no more (crypto-shredding)
+        await conn.execute("DELETE FROM memory_keys WHERE owner = %s", (owner,))
         await leave(conn, [owner])
     return held_value
 
@@ -274,11 +301,14 @@ async def erase_if(conn: AsyncConnection[DictRow], held: tuple[str, str, dict[st
 async def revise(conn: AsyncConnection[DictRow], owners: Collection[str], *, removes: bool) -> None:
     """Raise the revision of owners, whom nobody else writes from now on until the transaction ends.
 
+    From then on it sees their rows alone.
+
     Args:
         conn: A connection in a transaction, which has written nothing yet.
         owners: The owners.
         removes: Whether rows of the index may go.
     """
+    await confine(conn, owners)
     # in one order, so that two writers of the same owners do not wait for each other
     for part in _parts(sorted((owner,) for owner in owners)):
         rows = ", ".join(["(%s)"] * len(part))
@@ -310,9 +340,10 @@ async def _of_model(conn: AsyncConnection[DictRow], model: str) -> AsyncIterator
 
 
 async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, model: str) -> None:
+    await need_keys(conn, writes.sealed_with)
     items = sorted(writes.items, key=_item)
     rows = sorted(writes.rows, key=_item)
-    for gone in _parts(sorted(writes.deletes)):
+    for gone in _parts(sorted([*writes.deletes, *writes.in_plain])):
         await conn.execute(*_of(_DELETE, list(by_owner(gone)), _with_owners(gone, 2)))
     for part in _parts(items):
         owners, written = list(by_owner(part)), _with_owners(part, 4)
@@ -327,10 +358,6 @@ async def _send(conn: AsyncConnection[DictRow], writes: Writes, types: Types, mo
         await leave(conn, list(by_owner(writes.deletes)))
     if rows:
         await check_model(conn, model)
-
-
-def _owners(writes: Writes) -> set[str]:
-    return {*by_owner(writes.deletes), *by_owner(writes.items)}
 
 
 def by_owner(rows: Iterable[_Row]) -> dict[str, list[_Row]]:

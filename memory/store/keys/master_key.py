@@ -1,0 +1,292 @@
+"""The master key: it wraps the data keys of owners, and comes from outside the database.
+
+It is 32 bytes in a variable or a file, or a key service (KMS), whose key never comes here. While one master key takes
+the place of another, the former ones are set as well: they only unwrap.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import importlib
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from react_mem.errors import EncryptionKeyError
+from react_mem.memory.store.keys.key_derivation import KEY_BYTES, derived_key
+
+KEY, FILE, FUNCTION, FORMER = (
+    "MEMORY_ENCRYPTION_KEY",
+    "MEMORY_ENCRYPTION_KEY_FILE",
+    "MEMORY_ENCRYPTION_KEY_FUNCTION",
+    "MEMORY_ENCRYPTION_KEY_FORMER",
+)
+_NONCE_BYTES = 12
+_DIGEST_BYTES = 16
+
+
+@runtime_checkable
+class KeyService(Protocol):
+    """A service that wraps keys by one that never leaves it (KMS): what `MEMORY_ENCRYPTION_KEY_FUNCTION` returns."""
+
+    key_id: str
+    """Name of the key that wraps, which may stand in a database and in a log; another key has another."""
+
+    async def wrap(self, key: bytes) -> bytes:
+        """Return 80 bytes wrapped: 64 of an owner's keys, and 16 by which they are known as theirs."""
+
+    async def unwrap(self, wrapped: bytes) -> bytes:
+        """Return what was wrapped, or raise."""
+
+
+class KeyWrapper(Protocol):
+    """One master key, wherever it is."""
+
+    @property
+    def id(self) -> str:
+        """Return its name, which tells nothing of it."""
+
+    async def wrap(self, secret: bytes, bound: bytes) -> bytes:
+        """Return a secret wrapped, so that it is unwrapped only as what it is bound to."""
+
+    async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
+        """Return what was wrapped.
+
+        Raises:
+            EncryptionKeyError: If it was wrapped by another, or for something else.
+        """
+
+
+class LocalMasterKey:
+    """A master key of 32 bytes that this process holds.
+
+    Args:
+        key: The bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != KEY_BYTES:
+            raise EncryptionKeyError(f"A master key has {KEY_BYTES} bytes, and this one has {len(key)}. {_MAKE_ONE}")
+        self.id = derived_key(key, "id")[:8].hex()
+        self._cipher = AESGCM(derived_key(key, "wrap"))
+
+    async def wrap(self, secret: bytes, bound: bytes) -> bytes:
+        """Return a secret wrapped."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, secret, bound)
+
+    async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
+        """Return what was wrapped."""
+        try:
+            return self._cipher.decrypt(wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:], bound)
+        except (InvalidTag, ValueError):
+            raise EncryptionKeyError(_damaged(self.id)) from None
+
+
+class ServiceMasterKey:
+    """A master key that a key service holds.
+
+    Args:
+        service: The service.
+    """
+
+    def __init__(self, service: KeyService) -> None:
+        self._service = service
+
+    @property
+    def id(self) -> str:
+        """Return the name that the service gives its key."""
+        return self._service.key_id
+
+    async def wrap(self, secret: bytes, bound: bytes) -> bytes:
+        """Return a secret wrapped."""
+        # not every service binds what it wraps to anything
+        return await self._asked(self._service.wrap, secret + _digest(bound))
+
+    async def unwrap(self, wrapped: bytes, bound: bytes) -> bytes:
+        """Return what was wrapped."""
+        plain = await self._asked(self._service.unwrap, wrapped)
+        secret, digest = plain[:-_DIGEST_BYTES], plain[-_DIGEST_BYTES:]
+        if digest != _digest(bound):
+            raise EncryptionKeyError(_damaged(self.id))
+        return secret
+
+    async def _asked(self, call: Any, given: bytes) -> bytes:
+        try:
+            return bytes(await call(given))
+        except Exception as error:  # whatever the service's own library raises
+            raise EncryptionKeyError(
+                f"The key service with the master key {self.id!r} failed ({type(error).__name__}). See that it can be "
+                "reached and that this process may wrap and unwrap with that key."
+            ) from error
+
+
+class MasterKey:
+    """The master key in use, with former ones, which only unwrap.
+
+    Args:
+        current: What wraps from now on.
+        former: What wrapped before.
+    """
+
+    def __init__(self, current: KeyWrapper, former: Sequence[KeyWrapper] = ()) -> None:
+        self._current = current
+        self._known = {each.id: each for each in (*former, current)}
+
+    @classmethod
+    def of_bytes(cls, key: bytes, *former: bytes) -> MasterKey:
+        """Return the master key of 32 bytes, and of those before it."""
+        return cls(LocalMasterKey(key), [LocalMasterKey(each) for each in former])
+
+    @property
+    def id(self) -> str:
+        """Return the name of the key in use, which tells nothing of it."""
+        return self._current.id
+
+    async def wrap(self, secret: bytes, bound: bytes) -> bytes:
+        """Return a secret wrapped by the key in use.
+
+        Args:
+            secret: The secret.
+            bound: What it is the secret of.
+        """
+        return await self._current.wrap(secret, bound)
+
+    async def unwrap(self, wrapped: bytes, bound: bytes, by: str) -> bytes:
+        """Return what was wrapped.
+
+        Args:
+            wrapped: What `wrap` returned.
+            bound: What it is the secret of.
+            by: The name of the key that wrapped it.
+
+        Raises:
+            EncryptionKeyError: If that key is not among those set, or it is damaged.
+        """
+        if by not in self._known:
+            raise EncryptionKeyError(
+                f"This database is encrypted under the master key {by!r}, and set is {', '.join(sorted(self._known))}. "
+                f"Set {KEY}, {FILE} or {FUNCTION} to the right one, or {FORMER} beside it to the one before. "
+                "Nothing was changed."
+            )
+        return await self._known[by].unwrap(wrapped, bound)
+
+
+def make_master_key(
+    key: str | None = None, file: Path | None = None, function: str | None = None, former: str | None = None
+) -> MasterKey | None:
+    """Return the master key that the settings name, or None if they name none. Blocking: it may read a file.
+
+    Args:
+        key: 32 bytes in base64 or hex.
+        file: Holds such a key in its first line, and those before it in the next.
+        function: The path `package.module:function` of what returns a `KeyService`.
+        former: Keys or paths of functions that were in use before, with commas.
+
+    Raises:
+        EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
+    """
+    named = {KEY: key, FILE: file, FUNCTION: function}
+    given = [name for name, value in named.items() if value]
+    if len(given) > 1:
+        raise EncryptionKeyError(f"{' and '.join(given)} both name the master key; keep one of them.")
+    if not given:
+        if former:
+            raise EncryptionKeyError(f"{FORMER} names former master keys, and none is set. Set {KEY} as well.")
+        return None
+    texts = [(FILE, line) for line in _lines(file)] if file else [(given[0], str(key or function))]
+    texts += [(FORMER, part.strip()) for part in (former or "").split(",") if part.strip()]
+    current, *before = (_wrapper(name, text) for name, text in texts)
+    return MasterKey(current, before)
+
+
+def master_key_from_env(environ: Mapping[str, str] = os.environ) -> MasterKey | None:
+    """Return the master key that the environment names, or None if it names none. Blocking: it may read a file.
+
+    Args:
+        environ: The environment to read.
+
+    Raises:
+        EncryptionKeyError: If what is set cannot be used; the message names the variable and the cure.
+    """
+    key, file, function, former = (environ.get(name, "").strip() for name in (KEY, FILE, FUNCTION, FORMER))
+    return make_master_key(key, Path(file) if file else None, function, former)
+
+
+def new_master_key() -> str:
+    """Return 32 random bytes, as the settings take them."""
+    return base64.b64encode(os.urandom(KEY_BYTES)).decode()
+
+
+_MAKE_ONE = "Make one with `react-mem keys new`, and keep it where the database's backups are not."
+
+
+def _damaged(by: str) -> str:
+    return (
+        f"A data key of this database cannot be unwrapped by the master key {by!r}: its row was changed, or moved from "
+        "another owner. Restore the table memory_keys from a backup. Nothing was changed."
+    )
+
+
+def _digest(bound: bytes) -> bytes:
+    return hashlib.sha256(bound).digest()[:_DIGEST_BYTES]
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EncryptionKeyError(
+            f"{FILE} names a file that cannot be read ({type(error).__name__}): {file}. {_MAKE_ONE}"
+        ) from None
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise EncryptionKeyError(f"{FILE} names a file that holds no key: {file}. {_MAKE_ONE}")
+    return lines
+
+
+def _wrapper(name: str, text: str) -> KeyWrapper:
+    # neither base64 nor hex has a colon
+    return ServiceMasterKey(_service(name, text)) if ":" in text or name == FUNCTION else _local(name, text)
+
+
+def _local(name: str, text: str) -> LocalMasterKey:
+    try:
+        if len(text) == 2 * KEY_BYTES:
+            return LocalMasterKey(bytes.fromhex(text))
+        standard = text.replace("-", "+").replace("_", "/")
+        return LocalMasterKey(base64.b64decode(standard + "=" * (-len(text) % 4), validate=True))
+    except EncryptionKeyError as error:
+        raise EncryptionKeyError(f"{name}: {error}") from None
+    except (ValueError, binascii.Error):
+        # without its text, which may be a key with one character wrong
+        raise EncryptionKeyError(f"{name}: a master key is {KEY_BYTES} bytes in base64 or hex. {_MAKE_ONE}") from None
+
+
+def _service(name: str, path: str) -> KeyService:
+    module, colon, attribute = path.partition(":")
+    wanted = f"{name}: {path!r} has to be the path package.module:function of what returns a key service"
+    if not colon:
+        raise EncryptionKeyError(f"{wanted}.")
+    try:
+        make: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            make = getattr(make, part)
+        service = make()
+    except Exception as error:  # a module of somebody else's, and its function
+        raise EncryptionKeyError(f"{wanted}; it fails with {type(error).__name__}.") from error
+    if not isinstance(service, KeyService) or not all(
+        inspect.iscoroutinefunction(call) for call in (service.wrap, service.unwrap)
+    ):
+        raise EncryptionKeyError(
+            f"{wanted}; it returns a {type(service).__name__}, which lacks `key_id`, or `wrap` and `unwrap` as "
+            "async methods."
+        )
+    return service

@@ -1,0 +1,131 @@
+"""The data keys of one owner: sealing and opening (AES-256-GCM), and keyed ids.
+
+A sealed value is one byte that names the format, four with the version of the data key, a nonce of twelve, and the
+ciphertext with its tag. The nonce is synthetic: of an HMAC over what the value is bound to and the value. So sealing is
+deterministic, which lets what is held be compared with what is stored, and a nonce is repeated only for the same value
+in the same place.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from react_mem.errors import SealError
+from react_mem.memory.store.keys.key_derivation import KEY_BYTES, KeyedHash, derived_key
+
+_FORMAT = b"\x01"
+_VERSION_BYTES = 4
+_NONCE_BYTES = 12
+_TAG_BYTES = 16
+_HEADER_BYTES = len(_FORMAT) + _VERSION_BYTES
+_KEYED_BYTES = 24
+"""192 bits of an id: two of a million million records are the same with a chance of 1 in 10^34."""
+
+SEAL_BYTES = _HEADER_BYTES + _NONCE_BYTES + _TAG_BYTES
+"""Bytes that a sealed value is longer than the value."""
+
+
+class DataKey(NamedTuple):
+    """A data key as it is wrapped.
+
+    Args:
+        version: Its number.
+        secret: 32 random bytes to seal with, and 32 for ids, which all versions of an owner share.
+    """
+
+    version: int
+    secret: bytes
+
+
+class OwnerKey:
+    """Key of one owner, in all its versions: seals and opens values, and stands in for ids.
+
+    Args:
+        owner: Whose.
+        keys: The data keys, the one in use first.
+    """
+
+    def __init__(self, owner: str, keys: Sequence[DataKey]) -> None:
+        self.owner = owner
+        self.versions = tuple(key.version for key in keys)
+        self._ciphers = {key.version: _ciphers(key.secret) for key in keys}
+        self._shared = keys[0].secret[KEY_BYTES:]
+        self._ids = KeyedHash(derived_key(self._shared, "ids"))
+
+    @property
+    def version(self) -> int:
+        """Return the version that seals."""
+        return self.versions[0]
+
+    def seal(self, plain: bytes, bound: bytes, *, version: int | None = None) -> bytes:
+        """Return a value sealed.
+
+        Args:
+            plain: The value.
+            bound: Where it belongs: it opens nowhere else.
+            version: The data key; by default the one in use, another to compare with what that has sealed.
+        """
+        version = self.version if version is None else version
+        cipher, nonces = self._ciphers[version]
+        # with its length, so that no other pair of the two is the same bytes
+        nonce = nonces.digest(len(bound).to_bytes(8, "big"), bound, plain)[:_NONCE_BYTES]
+        header = _FORMAT + version.to_bytes(_VERSION_BYTES, "big")
+        return header + nonce + cipher.encrypt(nonce, plain, header + bound)
+
+    def open(self, sealed: bytes, bound: bytes) -> bytes:
+        """Return the value that was sealed.
+
+        Args:
+            sealed: What `seal` returned.
+            bound: Where it belongs.
+
+        Raises:
+            SealError: If it was changed, belongs elsewhere, or was sealed with a key that is not known here;
+                then it says so by `version`.
+        """
+        if len(sealed) < SEAL_BYTES or sealed[:1] != _FORMAT:
+            raise SealError("A sealed value is damaged: it is too short, or in a format of a later version.")
+        version = sealed_version(sealed)
+        if version not in self._ciphers:
+            raise SealError("A value was sealed with a data key that is not there any more.", version=version)
+        header, nonce = sealed[:_HEADER_BYTES], sealed[_HEADER_BYTES : _HEADER_BYTES + _NONCE_BYTES]
+        cipher, _ = self._ciphers[version]
+        try:
+            return cipher.decrypt(nonce, sealed[_HEADER_BYTES + _NONCE_BYTES :], header + bound)
+        except InvalidTag:
+            raise SealError("A sealed value does not open: it was changed, or moved to another place.") from None
+
+    def renewed(self) -> DataKey:
+        """Return a new data key of the owner, whose ids stay as they are."""
+        return DataKey(secrets.randbits(8 * _VERSION_BYTES), os.urandom(KEY_BYTES) + self._shared)
+
+    def keyed(self, text: str) -> str:
+        """Return what stands for an id: 32 characters, the same under every version of the owner's key."""
+        digest = self._ids.digest(text.encode("utf-8", "surrogatepass"))
+        return base64.urlsafe_b64encode(digest[:_KEYED_BYTES]).decode()
+
+    def derive(self, purpose: str) -> bytes:
+        """Return a key for a purpose of its own, the same under every version of the owner's key.
+
+        Args:
+            purpose: A word for what it is for.
+        """
+        return derived_key(self._shared, f"for/{purpose}")
+
+
+def sealed_version(sealed: bytes) -> int:
+    """Return the version of the data key that sealed a value."""
+    return int.from_bytes(sealed[len(_FORMAT) : _HEADER_BYTES], "big")
+
+
+def _ciphers(secret: bytes) -> tuple[AESGCM, KeyedHash]:
+    """Return what seals, and what nonces are made with."""
+    key = secret[:KEY_BYTES]
+    return AESGCM(derived_key(key, "seal")), KeyedHash(derived_key(key, "nonce"))

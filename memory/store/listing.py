@@ -1,0 +1,281 @@
+"""Pages of an owner's records, the latest first: from a store that reads no more than a page, or from any other.
+
+A page goes on behind a place, which no write moves: when a record was first believed, its namespace and its key. So
+what is written meanwhile neither repeats nor hides a record on the pages that follow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, LiteralString, NamedTuple, Protocol, runtime_checkable
+
+from langgraph.store.base import BaseStore, Item
+from langgraph.store.memory import InMemoryStore
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from react_mem.memory.model.namespaces import Namespace, meta_namespace, owner_namespace, owner_of
+from react_mem.memory.store.keys.owner_key import OwnerKey
+from react_mem.memory.store.owned import WHOLE, everything
+from react_mem.memory.store.stored_text import storable
+from react_mem.memory.store.transactions import REVISION
+from react_mem.memory.store.wall import walled
+
+# Text in UTC is compared as it is: to read the dates of ten thousand records takes three times as long as all the rest.
+# What has another zone is put into UTC, unless PostgreSQL knows no such zone. Without the letter of the zone, a time
+# comes before those of the same second that have a fraction.
+_AT = """
+    CASE WHEN right(s.value ->> 'created_at', 1) = 'Z' THEN left(s.value ->> 'created_at', -1)
+        WHEN s.value ->> 'created_at'
+            ~ '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?[+-](0\\d|1[0-4]):[0-5]\\d$'
+            THEN to_char((s.value ->> 'created_at')::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US')
+        ELSE coalesce(s.value ->> 'created_at', '') END COLLATE "C"
+"""
+# One pass over the owner's records counts those that are meant and finds the first of them; only these are read whole.
+_LISTED: LiteralString = f"""
+    WITH found AS MATERIALIZED (
+        SELECT s.prefix COLLATE "C" AS prefix, s.key COLLATE "C" AS key, {_AT} AS at FROM store s
+        WHERE s.owner = %(owner)s AND s.prefix = ANY(%(prefixes)s::text[])
+            AND (%(kinds)s::text[] IS NULL OR s.value ->> 'kind' = ANY(%(kinds)s::text[]))
+            AND NOT (coalesce(s.value ->> 'kind', '') = ANY(%(without)s::text[]))
+            AND (%(current)s::boolean IS NULL OR coalesce(s.value -> 'current' <> 'false', TRUE) = %(current)s
+                OR NOT %(current)s AND s.value ->> 'kind' = 'fact'
+                    AND (%(sealed)s OR s.value ->> 'valid_to' IS NOT NULL))
+            AND (%(sessions)s::text[] IS NULL OR s.value ->> 'session_id' = ANY(%(sessions)s::text[]))
+            AND (%(origins)s::text[] IS NULL OR %(sealed)s OR s.value ->> 'origin' = ANY(%(origins)s::text[]))
+            AND (NOT %(omit_expired)s OR s.expires_at IS NULL OR s.expires_at > now())
+    )
+    SELECT counted.total, page.at, s.prefix, s.key, s.value::text AS value, s.created_at, s.updated_at
+    FROM (SELECT count(*) AS total FROM found) counted LEFT JOIN (
+        SELECT * FROM found
+        WHERE %(behind)s::text[] IS NULL
+            OR (at, prefix, key) < ((%(behind)s::text[])[1], (%(behind)s::text[])[2], (%(behind)s::text[])[3])
+        ORDER BY at DESC, prefix DESC, key DESC LIMIT %(limit)s
+    ) page ON TRUE
+    LEFT JOIN store s ON s.owner = %(owner)s AND s.prefix = page.prefix AND s.key = page.key
+    ORDER BY page.at DESC, page.prefix DESC, page.key DESC
+"""  # noqa: S608 - of literals
+_REVISION: LiteralString = "SELECT o.revision FROM memory_owners o WHERE o.owner = %s"
+
+_AHEAD = 1
+"""Records that are read beyond a page: whether there is another."""
+
+
+class ListPlace(NamedTuple):
+    """Position of a record in a list.
+
+    Args:
+        at: When it was first believed, in UTC, as text.
+        prefix: Its namespace, the labels joined by dots.
+        key: The key of its row: of a sealed record not its own.
+    """
+
+    at: str
+    prefix: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Conditions on the records of a list.
+
+    Args:
+        namespaces: Where they are, of one owner.
+        kinds: Their kinds; None for all.
+        without: Kinds that are left out.
+        current: Whether they are believed; None for either. What may be over by its own date is among both.
+        session_id: The conversation; None for any.
+        origins: Who vouches for them; None for anybody. A store that cannot tell returns them all.
+    """
+
+    namespaces: Sequence[Namespace]
+    kinds: Sequence[str] | None = None
+    without: Sequence[str] = ()
+    current: bool | None = None
+    session_id: str | None = None
+    origins: Sequence[str] | None = None
+
+
+class Listed(NamedTuple):
+    """Part of a list.
+
+    Args:
+        items: The records, each with its place.
+        total: How many there are altogether.
+        more: Whether others follow.
+    """
+
+    items: list[tuple[ListPlace, Item]]
+    total: int
+    more: bool
+
+
+@runtime_checkable
+class ListedStore(Protocol):
+    """A store that lists an owner's records page by page, and knows how often an owner's have changed."""
+
+    async def alisted(self, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed | None:
+        """Return the next records; None where all of them have to be read for it.
+
+        Args:
+            wanted: Which records.
+            behind: The place behind which to begin; None for the first.
+            limit: Records at most.
+        """
+
+    async def arevision(self, owner: str) -> str | None:
+        """Return what changes with every write of an owner; None where that is not known.
+
+        Args:
+            owner: The owner's label.
+        """
+
+
+async def listed(store: BaseStore, user_id: str, wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
+    """Return the next of an owner's records, the latest first.
+
+    Args:
+        store: The store. One that cannot list reads all of the owner's records for each page.
+        user_id: The owner.
+        wanted: Which records.
+        behind: The place behind which to begin; None for the first.
+        limit: Records at most.
+    """
+    if isinstance(store, ListedStore):
+        found = await store.alisted(wanted, behind, limit)
+        if found is not None:
+            return found
+    items = await everything(store, user_id)
+    return await asyncio.to_thread(_listed, items, wanted, behind, limit)
+
+
+async def revision_of(store: BaseStore, user_id: str) -> str:
+    """Return what changes with every write of an owner's memory, the same in all processes.
+
+    Args:
+        store: The store. Of one that does not count, it is told from the steps that memory has done and from what was
+            written last.
+        user_id: The owner.
+    """
+    if isinstance(store, ListedStore):
+        known = await store.arevision(owner_of(owner_namespace(user_id)))
+        if known is not None:
+            return known
+    done = await store.aget(meta_namespace(user_id), REVISION, refresh_ttl=False)
+    # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
+    room = WHOLE if isinstance(store, InMemoryStore) else 1
+    latest = await store.asearch(owner_namespace(user_id), limit=room, refresh_ttl=False)
+    told = repr((done.value if done is not None else None, [(item.key, item.updated_at) for item in latest]))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def place_of(item: Item) -> ListPlace:
+    """Return where a record stands in a list, of a store that keeps it under its own key."""
+    return ListPlace(_in_utc(str(item.value.get("created_at") or "")), ".".join(item.namespace), item.key)
+
+
+async def read_listed(
+    conn: AsyncConnection[DictRow],
+    wanted: Wanted,
+    behind: ListPlace | None,
+    limit: int,
+    *,
+    omit_expired: bool,
+    key: OwnerKey | None = None,
+) -> tuple[list[DictRow], list[ListPlace], int]:
+    """Return rows of a page, their values as text, and one more where there is more; where they stand; how many there
+    are altogether.
+
+    Args:
+        conn: A connection.
+        wanted: Which records.
+        behind: The place behind which to begin.
+        limit: Records at most.
+        omit_expired: Whether what has expired is left out.
+        key: The owner's key, where records may be sealed.
+    """
+    owner, sessions = owner_of(wanted.namespaces[0]), None
+    if wanted.session_id is not None:
+        named = storable(wanted.session_id)
+        sessions = [named, *([key.keyed(named)] if key is not None else [])]
+    asked: dict[str, Any] = {
+        "owner": owner,
+        "prefixes": [".".join(namespace) for namespace in wanted.namespaces],
+        "kinds": None if wanted.kinds is None else storable(wanted.kinds),
+        "without": list(wanted.without),
+        "current": wanted.current,
+        "sessions": sessions,
+        "origins": None if wanted.origins is None else storable(wanted.origins),
+        "sealed": key is not None,
+        "omit_expired": omit_expired,
+        "behind": None if behind is None else list(behind),
+        "limit": limit + _AHEAD,
+    }
+    async with walled(conn, [owner]):
+        page = await conn.execute(_LISTED, asked)
+    rows = await page.fetchall()
+    held = [row for row in rows if row["key"] is not None]
+    return held, [ListPlace(row["at"], row["prefix"], row["key"]) for row in held], rows[0]["total"]
+
+
+def page_of(places: Sequence[ListPlace], items: Sequence[Item], total: int, limit: int) -> Listed:
+    """Return a page of what was read for it.
+
+    Args:
+        places: Where the records stand.
+        items: The records.
+        total: How many there are altogether.
+        limit: Records at most.
+    """
+    together = list(zip(places, items, strict=True))
+    return Listed(together[:limit], total, len(together) > limit)
+
+
+async def read_revision(conn: AsyncConnection[DictRow], owner: str) -> str:
+    """Return an owner's revision; empty of who has nothing.
+
+    Args:
+        conn: A connection.
+        owner: The owner's label.
+    """
+    async with walled(conn, [owner]):
+        found = await conn.execute(_REVISION, (owner,))
+    row = await found.fetchone()
+    return format(row["revision"], "x") if row is not None else "0"
+
+
+def _listed(items: Sequence[Item], wanted: Wanted, behind: ListPlace | None, limit: int) -> Listed:
+    meant = [(place_of(item), item) for item in items if _is_wanted(item, wanted)]
+    meant.sort(key=lambda one: one[0], reverse=True)
+    left = meant if behind is None else [one for one in meant if one[0] < behind]
+    return Listed(left[:limit], len(meant), len(left) > limit)
+
+
+def _is_wanted(item: Item, wanted: Wanted) -> bool:
+    value = item.value
+    kind = value.get("kind") or ""
+    if item.namespace not in wanted.namespaces or kind in wanted.without:
+        return False
+    if wanted.kinds is not None and kind not in wanted.kinds:
+        return False
+    if wanted.session_id is not None and value.get("session_id") != wanted.session_id:
+        return False
+    if wanted.origins is not None and value.get("origin") not in wanted.origins:
+        return False
+    current = value.get("current") is not False
+    return wanted.current is None or current is wanted.current or (not wanted.current and bool(value.get("valid_to")))
+
+
+def _in_utc(at: str) -> str:
+    """Return a time in the form in which the database compares it."""
+    if at.endswith("Z"):
+        return at[:-1]
+    try:
+        told = datetime.fromisoformat(at)
+    except ValueError:
+        return at
+    return at if told.tzinfo is None else told.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")

@@ -1,0 +1,181 @@
+"""Room for what is to be stored of an owner: the bounds `memories` and `bytes` of their quotas.
+
+What an owner has stored is counted by one query over their rows, which no turn waits for twice: the process adds what
+it has stored since, and counts again where the count is old, which takes the longer the more there is, or before it
+refuses anybody. So an owner costs the database about a thousandth of its time, however much they have.
+
+What is drawn from messages that are stored already (facts, summaries, skills) is never refused, only counted: a bound
+is passed by that much at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from langgraph.store.base import BaseStore, Item
+from pydantic import BaseModel
+
+from react_mem.errors import MemoryFull
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import owner_namespace
+from react_mem.memory.model.quota_settings import QuotaSettings
+from react_mem.memory.store.attachments import sizes
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.process_state import kept_with
+
+_MOST_OWNERS = 10_000
+_FRESH_SECONDS = 5.0
+_SECONDS_A_MEMORY = 0.002
+"""Of a count's age, for each memory that it took: to count one takes the database about two microseconds."""
+
+_A_VALUE = 8
+"""Bytes that a number, a truth value or a name is taken for."""
+
+SCOPES = tuple(map(str, MemoryScope))
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Amount of what an owner has stored.
+
+    Args:
+        memories: Records, in all scopes.
+        bytes: What they, their attachments and what is beside them take, as the store keeps it.
+    """
+
+    memories: int
+    bytes: int
+
+
+@runtime_checkable
+class MeasuredStore(Protocol):
+    """A store that counts what an owner has in it without handing it over."""
+
+    async def ameasure(self, user_id: str) -> Stored:
+        """Return what an owner has stored."""
+
+
+@dataclass
+class Count:
+    """Count of what an owner has stored, as a process knows it.
+
+    Args:
+        at: When it was taken.
+        stored: What was found.
+        memories: How many have been stored since.
+        bytes: How many bytes these have.
+        refused: Whether something has been refused since there was room.
+    """
+
+    at: float
+    stored: Stored
+    memories: int = 0
+    bytes: int = 0
+    refused: bool = False
+
+    @property
+    def is_old(self) -> bool:
+        """Return whether it is to be taken again."""
+        return time.monotonic() - self.at > _FRESH_SECONDS + _SECONDS_A_MEMORY * self.stored.memories
+
+    def over(self, quotas: QuotaSettings, memories: int, size: int) -> MemoryFull | None:
+        """Return why so much more cannot be stored; None where it can.
+
+        Args:
+            quotas: The bounds.
+            memories: How many more.
+            size: How many bytes these have.
+        """
+        held = (
+            ("memories", quotas.memories, self.stored.memories + self.memories, memories),
+            ("bytes", quotas.bytes, self.stored.bytes + self.bytes, size),
+        )
+        for name, limit, has, more in held:
+            if limit is not None and has + more > limit:
+                return MemoryFull(name, limit, has)
+        return None
+
+
+class Counts(OrderedDict[str, Count]):
+    """Counts by their owners, those that were used last at the end."""
+
+
+async def make_room(
+    store: BaseStore, user_id: str, quotas: QuotaSettings, records: Sequence[Any], attached: Sequence[Any] = ()
+) -> None:
+    """Let records be stored, as far as an owner's quotas have room for them.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+        quotas: The bounds.
+        records: What is to be stored.
+        attached: What is attached to them.
+
+    Raises:
+        MemoryFull: If there is no room for them: nothing of them is to be stored.
+    """
+    if (quotas.memories is None and quotas.bytes is None) or not records:
+        return
+    counts, size = kept_with(store, Counts), _size(records) + _size(attached)
+    count = counts.pop(user_id, None)
+    refused = count is not None and count.refused
+    adds = count is not None and count.memories > 0
+    if count is None or count.is_old or (adds and count.over(quotas, len(records), size)):
+        count = Count(time.monotonic(), await _measured(store, user_id))
+    counts[user_id] = count
+    while len(counts) > _MOST_OWNERS:
+        counts.popitem(last=False)
+    full = count.over(quotas, len(records), size)
+    count.refused = full is not None
+    if full is not None:
+        if not refused:
+            log.warning("what a user says is not remembered any more: %s", full)
+        raise full
+    count.memories += len(records)
+    count.bytes += size
+
+
+def forget_count(store: BaseStore, user_id: str) -> None:
+    """Forget what an owner has stored: some of it is gone.
+
+    Args:
+        store: The store.
+        user_id: The owner.
+    """
+    kept_with(store, Counts).pop(user_id, None)
+
+
+async def _measured(store: BaseStore, user_id: str) -> Stored:
+    if isinstance(store, MeasuredStore):
+        return await store.ameasure(user_id)
+    items = await store.asearch(owner_namespace(user_id), limit=WHOLE, refresh_ttl=False)
+    attached = await sizes(store, user_id)
+    memories = sum(item.namespace[2] in SCOPES for item in items)
+    return Stored(memories, await asyncio.to_thread(_bytes, items) + sum(attached.values()))
+
+
+def _bytes(items: Sequence[Item]) -> int:
+    return sum(len(json.dumps(item.value, ensure_ascii=False, default=str).encode()) for item in items)
+
+
+def _size(value: Any) -> int:
+    """Return about how many bytes a value takes, without writing it out."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, BaseModel):
+        return _size(vars(value))
+    if isinstance(value, Mapping):
+        return sum(_A_VALUE + _size(part) for part in value.values())
+    if isinstance(value, Sequence | set | frozenset):
+        return sum(map(_size, value))
+    return _A_VALUE

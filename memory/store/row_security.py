@@ -1,0 +1,248 @@
+"""The database's side of the wall: an application role, and policies that show it the rows of named owners alone.
+
+The role is nobody's to log in as: the role that the process logs in as becomes it for a transaction (see `wall`). That
+login owns the tables, so that no policy is about it: it is the role of maintenance, migrations and workers. Others who
+may read the tables go on as before, by a policy that lets everybody pass.
+
+What is lacking is made whenever a database is opened, and not by a migration: a role belongs to the server, the user
+may not be allowed to make one, and an administrator can do so later.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Literal, LiteralString
+
+from psycopg import AsyncConnection, errors
+from psycopg.rows import DictRow
+from psycopg.sql import SQL, Identifier
+
+from react_mem.errors import StorageError
+from react_mem.memory.store.distribution import is_distributed
+from react_mem.memory.store.migration_steps import patiently
+from react_mem.memory.store.wall import APPLICATION_ROLE
+
+Connection = AsyncConnection[DictRow]
+
+RowSecurity = Literal["auto", "on", "off"]
+"""Choice of when the wall is raised: where it can be, always or else nothing is opened, never."""
+
+_ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+OWNED_TABLES: Mapping[str, tuple[str, ...]] = dict.fromkeys(
+    ("store", "store_vectors", "memory_owners", "memory_keys"), _ALL
+)
+"""Privileges of the role on each table that has a column `owner`."""
+
+_COMMON_TABLES: Mapping[str, tuple[str, ...]] = {"memory_embedding": ("SELECT",)}
+"""Privileges of the role on what is nobody's."""
+
+_TABLES = {**OWNED_TABLES, **_COMMON_TABLES}
+
+_EVERYBODY, _OWNED = "react_mem_everybody", "react_mem_owned"
+"""The policies of a table: whom nothing is kept from, and from whom everything is that is not of the owners named."""
+
+_LOCK = 0x7265_6163_7477_616C
+"""`reactwal`: what processes queue for that start at the same time."""
+
+_CREATE_ROLE = SQL("CREATE ROLE {} NOLOGIN").format(Identifier(APPLICATION_ROLE))
+_ROLE = """
+    SELECT r.oid IS NOT NULL AS made, current_setting('server_version_num')::int >= 160000 AS tells_set
+    FROM (SELECT) one LEFT JOIN pg_roles r ON r.rolname = %s
+"""
+_MAY_BECOME: Mapping[bool, LiteralString] = {
+    True: "SELECT pg_has_role(current_user, %s, 'SET') AS may",
+    False: "SELECT pg_has_role(current_user, %s, 'MEMBER') AS may",
+}
+_JOIN = {
+    True: SQL("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE").format(Identifier(APPLICATION_ROLE)),
+    False: SQL("GRANT {} TO CURRENT_USER").format(Identifier(APPLICATION_ROLE)),
+}
+_KNOWN_TABLES = """
+    SELECT c.relname AS name, c.oid::bigint AS oid, (
+        SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = ANY(%s::text[])
+    ) = 2 AND c.relrowsecurity AS walled
+    FROM pg_class c
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relname = ANY(%s::text[]) AND c.relkind IN ('r', 'p')
+"""
+# Read once a statement and not once a row; a setting that was made in an earlier transaction is empty, not missing.
+_POLICIES = (
+    SQL("ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"),
+    SQL("DROP POLICY IF EXISTS {everybody} ON {table}"),
+    SQL("DROP POLICY IF EXISTS {owned} ON {table}"),
+    SQL("CREATE POLICY {everybody} ON {table} TO PUBLIC USING (TRUE)"),
+    SQL(
+        "CREATE POLICY {owned} ON {table} AS RESTRICTIVE TO {role} USING (owner = ANY ("
+        "(SELECT NULLIF(current_setting('react_mem.owners', TRUE), '')::text[])::text[]))"
+    ),
+)
+# Behind a policy no index is used whose operators could tell of rows, and what a record is linked with is found by such
+# an index. So this runs as the owner of the tables, and admits the namespaces of the owners named: whatever it finds is
+# in one of these.
+_LINKED_WITHIN = SQL("""
+    CREATE OR REPLACE FUNCTION {within}(owner text, spaces text[], ids text[], most bigint) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
+    BEGIN
+        RETURN {function}(owner, ARRAY(
+            SELECT space FROM unnest(spaces) space
+            WHERE memory_owner(space) = ANY (NULLIF(current_setting('react_mem.owners', TRUE), '')::text[])
+        ), ids, most);
+    END
+    $$
+""")
+_LINKED = ("memory_linked", "memory_linked_sealed")
+# So does what is found by the index of conversations (see `schema/0025_listed_fields.sql`; the other of these is used
+# behind a policy, as it is for what its own condition says). It is told as the places of rows in the table: a listing
+# reads these, behind the policy as before.
+_SESSIONS_WITHIN = SQL("""
+    CREATE OR REPLACE FUNCTION memory_sessions_within(whose text, sessions text[]) RETURNS tid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
+    BEGIN
+        IF whose = ANY (NULLIF(current_setting('react_mem.owners', TRUE), '')::text[]) THEN
+            RETURN ARRAY(
+                SELECT s.ctid FROM store s WHERE s.owner = whose AND s.value ->> 'session_id' = ANY (sessions)
+            );
+        END IF;
+        RETURN ARRAY[]::tid[];
+    END
+    $$
+""")
+_FUNCTIONS = {
+    **dict.fromkeys((f"{name}_within" for name in _LINKED), SQL("(text, text[], text[], bigint)")),
+    "memory_sessions_within": SQL("(text, text[])"),
+}
+"""Functions that the role reads through, with the types of their arguments."""
+
+# As the role, which sees nothing yet: that every table is the one the login sees, with policies in force.
+_BECOME: LiteralString = "SELECT set_config('role', %s, TRUE), set_config('react_mem.owners', '', TRUE)"
+_OPEN = """
+    SELECT t.name FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::boolean[]) AS t (name, oid, privilege, owned)
+    WHERE to_regclass(t.name) IS DISTINCT FROM t.oid::oid OR NOT has_table_privilege(t.oid::oid, t.privilege)
+        OR t.owned AND NOT row_security_active(t.oid::oid)
+    UNION ALL
+    SELECT name FROM unnest(%s::text[]) name WHERE NOT has_function_privilege(name, 'EXECUTE')
+    UNION ALL
+    SELECT 'vector' WHERE '[1]'::vector IS NULL
+    LIMIT 1
+"""
+
+_REFUSALS = (errors.ProgrammingError, errors.DataError, errors.InternalError, errors.ReadOnlySqlTransaction)
+"""Errors by which a database refuses what the wall needs: missing privileges, roles, tables."""
+
+log = logging.getLogger(__name__)
+
+
+async def raise_wall(conn: Connection, wanted: RowSecurity) -> bool:
+    """See that the application role and its policies are there, and return whether they are to be used.
+
+    Args:
+        conn: An autocommit connection to a database whose tables are up to date.
+        wanted: Whether to.
+
+    Raises:
+        StorageError: If the wall has to be there and cannot be.
+    """
+    if wanted == "off":
+        return False
+    if await is_distributed(conn):
+        problem = "the tables are on the nodes of a cluster, where policies are not supported"
+    else:
+        problem = await _problem(conn)
+        if problem:
+            problem = await _built(conn) or await _problem(conn)
+    if not problem:
+        return True
+    said = (
+        f"Row-level security cannot be used: {problem}. As a user who may, run: CREATE ROLE {APPLICATION_ROLE} "
+        f"NOLOGIN; GRANT {APPLICATION_ROLE} TO the user of DATABASE_URL, who has to own the tables"
+    )
+    if wanted == "on":
+        raise StorageError(f"{said}. Or set MEMORY_ROW_SECURITY=auto, to do without where it cannot be had.")
+    log.warning("%s. Queries are kept to their owners by their own conditions alone", said)
+    return False
+
+
+async def keep_wall(conn: Connection) -> None:
+    """Give a table its policies that has taken the place of one that had them, in the transaction that put it there."""
+    tables = await _tables(conn)
+    if any(table["walled"] for table in tables):
+        await _build_tables(conn, tables)
+
+
+async def _tables(conn: Connection) -> list[DictRow]:
+    return await (await conn.execute(_KNOWN_TABLES, ([_EVERYBODY, _OWNED], list(_TABLES)))).fetchall()
+
+
+async def _problem(conn: Connection) -> str:
+    """Return what keeps the role from being used; nothing where all is well."""
+    tables = await _tables(conn)
+    asked = [(t["name"], t["oid"], each, t["name"] in OWNED_TABLES) for t in tables for each in _TABLES[t["name"]]]
+    try:
+        async with conn.transaction(force_rollback=True):
+            await conn.execute(_BECOME, (APPLICATION_ROLE,))
+            functions = [name + arguments.as_string() for name, arguments in _FUNCTIONS.items()]
+            found = await conn.execute(_OPEN, [*map(list, zip(*asked, strict=True)), functions])
+            row = await found.fetchone()
+    except _REFUSALS as error:
+        return _cause(error)
+    return f"{row['name']} is not behind its policy, or not within reach of the role" if row else ""
+
+
+async def _built(conn: Connection) -> str:
+    """Make what is lacking, and return why that was not possible."""
+
+    async def queue() -> None:
+        await conn.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+
+    async def build() -> None:
+        await _build_role(conn)
+        path = await (await conn.execute("SELECT current_schema() AS own")).fetchone()
+        assert path is not None  # noqa: S101 - a SELECT without FROM has one row
+        schema = {"schema": Identifier(path["own"]), "role": Identifier(APPLICATION_ROLE)}
+        await conn.execute(SQL("GRANT USAGE ON SCHEMA {schema} TO {role}").format(**schema))
+        await _build_tables(conn, await _tables(conn))
+        for name in _LINKED:
+            within = Identifier(f"{name}_within")
+            await conn.execute(_LINKED_WITHIN.format(function=Identifier(name), within=within, **schema))
+        await conn.execute(_SESSIONS_WITHIN.format(**schema))
+        for name, arguments in _FUNCTIONS.items():
+            made = {"function": Identifier(name) + arguments, "role": schema["role"]}
+            await conn.execute(SQL("REVOKE ALL ON FUNCTION {function} FROM PUBLIC").format(**made))
+            await conn.execute(SQL("GRANT EXECUTE ON FUNCTION {function} TO {role}").format(**made))
+
+    try:
+        await patiently(conn, queue, build)
+    except _REFUSALS as error:
+        return _cause(error)
+    return ""
+
+
+async def _build_role(conn: Connection) -> None:
+    found = await (await conn.execute(_ROLE, (APPLICATION_ROLE,))).fetchone()
+    assert found is not None  # noqa: S101 - there is one row
+    if not found["made"]:
+        try:
+            async with conn.transaction():
+                await conn.execute(_CREATE_ROLE)
+        except (errors.DuplicateObject, errors.UniqueViolation):
+            pass  # for another database of the server, at the same moment
+    may = await (await conn.execute(_MAY_BECOME[found["tells_set"]], (APPLICATION_ROLE,))).fetchone()
+    if may is None or not may["may"]:
+        await conn.execute(_JOIN[found["tells_set"]])
+
+
+async def _build_tables(conn: Connection, tables: list[DictRow]) -> None:
+    role = Identifier(APPLICATION_ROLE)
+    for table in tables:
+        named = {"table": Identifier(table["name"]), "role": role}
+        if table["name"] in OWNED_TABLES and not table["walled"]:
+            policies = {"everybody": Identifier(_EVERYBODY), "owned": Identifier(_OWNED)}
+            for statement in _POLICIES:
+                await conn.execute(statement.format(**named, **policies))
+        granted = SQL(", ").join(map(SQL, _TABLES[table["name"]]))
+        await conn.execute(SQL("GRANT {granted} ON {table} TO {role}").format(**named, granted=granted))
+
+
+def _cause(error: errors.Error) -> str:
+    return error.diag.message_primary or type(error).__name__

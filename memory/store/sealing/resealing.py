@@ -1,0 +1,300 @@
+"""Sealing of what is there already, while others read and write: rows in plain, and rows that a former data key sealed.
+
+It goes owner by owner in small transactions, each of which holds back that owner's writers for some 30 ms. It can be
+stopped and begun again: each row says by what it is sealed. Ids and times stay, so that nobody sees a difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from base64 import b64decode
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from typing import Any, LiteralString, NamedTuple
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+from psycopg_pool import AsyncConnectionPool
+
+from react_mem.memory.index.entries import term_number
+from react_mem.memory.store.deadlocks import until_no_deadlock
+from react_mem.memory.store.keys.key_ring import KeyRing, need_keys
+from react_mem.memory.store.keys.owner_key import OwnerKey, sealed_version
+from react_mem.memory.store.sealing.sealed_entries import resealed_row, sealed_row
+from react_mem.memory.store.sealing.sealed_items import SEALED, is_sealed, opened_value, sealed_value
+from react_mem.memory.store.stored_text import to_json
+from react_mem.memory.store.unread_texts import entries_of_text
+from react_mem.memory.store.writes import IndexRow, columns, revise
+
+_ITEMS = 100
+"""Items a transaction."""
+
+_OWNERS = 1_000
+
+# Of an owner who was being sealed anew when that was stopped, what was done of it counts too.
+_LEFT: LiteralString = """
+    SELECT count(*) AS items FROM store s
+    WHERE NOT jsonb_exists(s.value, %s)
+        OR EXISTS (SELECT FROM memory_keys k WHERE k.owner = s.owner AND k.state = 'former')
+"""
+_NEXT_OWNERS = "SELECT owner FROM memory_owners WHERE owner > %s ORDER BY owner LIMIT %s"
+_NEXT = """
+    SELECT prefix, key, value FROM store WHERE owner = %s AND (prefix, key) > (%s, %s)
+    ORDER BY prefix, key LIMIT %s FOR UPDATE
+"""
+_TEXTS = """
+    SELECT v.prefix, v.key, v.field_name, vector_send(coalesce(v.embedding, v.half::vector)) AS embedding,
+        v.words::text AS words, v.length, v.place, v.said_at, v.sealed, v.sealed_vector
+    FROM store_vectors v JOIN unnest(%s::text[], %s::text[]) AS wanted (prefix, key)
+        ON v.prefix = wanted.prefix AND v.key = wanted.key
+    WHERE v.owner = %s
+"""
+# A process that had no key yet may have written an item in plain whose row was sealed before: the later one counts.
+_DROP_OLDER = """
+    DELETE FROM store s USING unnest(%s::text[], %s::text[], %s::text[]) AS new (prefix, key, stored), store plain
+    WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.stored
+        AND plain.owner = s.owner AND plain.prefix = new.prefix AND plain.key = new.key
+        AND s.updated_at < plain.updated_at
+"""
+_THERE = """
+    SELECT s.prefix, s.key FROM store s JOIN unnest(%s::text[], %s::text[]) AS new (prefix, stored)
+        ON s.prefix = new.prefix AND s.key = new.stored
+    WHERE s.owner = %s
+"""
+_MOVE = """
+    INSERT INTO store (owner, prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
+    SELECT s.owner, s.prefix, new.stored, new.value::jsonb, s.created_at, s.updated_at, s.expires_at, s.ttl_minutes
+    FROM store s JOIN unnest(%s::text[], %s::text[], %s::text[], %b::text[]) AS new (prefix, key, stored, value)
+        ON s.prefix = new.prefix AND s.key = new.key
+    WHERE s.owner = %s
+"""
+_MOVE_TEXTS = """
+    INSERT INTO store_vectors (
+        owner, prefix, key, field_name, sealed, sealed_vector, revision, created_at, updated_at
+    )
+    SELECT v.owner, v.prefix, new.stored, v.field_name, new.sealed, new.sealed_vector, o.revision, v.created_at,
+        v.updated_at
+    FROM store_vectors v
+        JOIN unnest(%s::text[], %s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[])
+            AS new (prefix, key, field_name, stored, sealed, sealed_vector)
+        ON v.prefix = new.prefix AND v.key = new.key AND v.field_name = new.field_name
+        JOIN memory_owners o ON o.owner = v.owner
+    WHERE v.owner = %s
+"""
+_DROP = """
+    DELETE FROM store s USING unnest(%s::text[], %s::text[]) AS gone (prefix, key)
+    WHERE s.owner = %s AND s.prefix = gone.prefix AND s.key = gone.key
+"""
+_SET = """
+    UPDATE store s SET value = new.value::jsonb
+    FROM unnest(%s::text[], %s::text[], %b::text[]) AS new (prefix, key, value)
+    WHERE s.owner = %s AND s.prefix = new.prefix AND s.key = new.key
+"""
+_SET_TEXTS = """
+    UPDATE store_vectors v SET sealed = new.sealed, sealed_vector = new.sealed_vector, revision = o.revision
+    FROM unnest(%s::text[], %s::text[], %s::text[], %b::bytea[], %b::bytea[])
+        AS new (prefix, key, field_name, sealed, sealed_vector), memory_owners o
+    WHERE v.owner = %s AND o.owner = v.owner
+        AND v.prefix = new.prefix AND v.key = new.key AND v.field_name = new.field_name
+"""
+_RETIRE = "UPDATE memory_keys SET state = 'former' WHERE owner = %s AND version = %s AND state = 'live'"
+_ADD = "INSERT INTO memory_keys (owner, version, wrapped, wrapped_by) VALUES (%s, %s, %s, %s)"
+_DROP_FORMER = "DELETE FROM memory_keys WHERE owner = %s AND state = 'former' AND version = ANY(%s::bigint[])"
+
+Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+
+class Resealed(NamedTuple):
+    """Number of items that were sealed.
+
+    Args:
+        from_plain: Items that had been in plain.
+        anew: Items that a former data key had sealed.
+    """
+
+    from_plain: int = 0
+    anew: int = 0
+
+    def plus(self, other: Resealed) -> Resealed:
+        """Return both together."""
+        return Resealed(self.from_plain + other.from_plain, self.anew + other.anew)
+
+
+class _SealedRows(NamedTuple):
+    """Rows of an owner as they are to be: first what is in plain now, under its key in plain, then what is sealed.
+
+    Args:
+        moved: (prefix, key, key of the sealed row, value) of each item.
+        moved_texts: Of each of their texts the row as it is to be, with the key in plain.
+        set: (prefix, key, value) of each item.
+        set_texts: Their texts.
+    """
+
+    moved: list[tuple[str, str, str, str]]
+    moved_texts: list[tuple[str, IndexRow]]
+    set: list[tuple[str, str, str]]
+    set_texts: list[IndexRow]
+
+
+async def owners_of(pool: Pool) -> AsyncIterator[str]:
+    """Yield the owners of everything in a database, in order."""
+    last = ""
+    while True:
+        async with pool.connection() as conn:
+            rows = await (await conn.execute(_NEXT_OWNERS, (last, _OWNERS))).fetchall()
+        for row in rows:
+            yield row["owner"]
+        if len(rows) < _OWNERS:
+            return
+        last = rows[-1]["owner"]
+
+
+async def reseal(pool: Pool, ring: KeyRing, report: Callable[[int, int], None]) -> Resealed:
+    """Seal what is in plain, and anew what former data keys have sealed; those keys go.
+
+    Args:
+        pool: The database.
+        ring: The keys of its owners.
+        report: Is told after each transaction how many items were sealed so far, and of how many.
+
+    Returns:
+        How much it was.
+    """
+    async with pool.connection() as conn:
+        row = await (await conn.execute(_LEFT, (SEALED,))).fetchone()
+    done, total = Resealed(), row["items"] if row is not None else 0
+
+    def add(sealed: Resealed) -> None:
+        nonlocal done
+        done = done.plus(sealed)
+        # some may have been written since they were counted
+        report(sum(done), max(total, sum(done)))
+
+    add(done)
+    async for owner in owners_of(pool):
+        await _reseal_owner(pool, ring, owner, add)
+    return done
+
+
+async def renew(pool: Pool, ring: KeyRing, owner: str) -> None:
+    """Give an owner a new data key, which seals from now on; what the one before has sealed it still opens.
+
+    Args:
+        pool: The database.
+        ring: The keys of its owners.
+        owner: The owner.
+    """
+    ring.forget(owner)
+    key = await ring.of(owner)
+    made = await ring.wrapped(owner, key.renewed())
+    async with pool.connection() as conn, conn.transaction():
+        await revise(conn, [owner], removes=False)
+        if (await conn.execute(_RETIRE, (owner, key.version))).rowcount:
+            await conn.execute(_ADD, made)
+    ring.forget(owner)
+
+
+async def _reseal_owner(pool: Pool, ring: KeyRing, owner: str, add: Callable[[Resealed], None]) -> None:
+    ring.forget(owner)
+    key = await ring.of(owner)
+    place = ("", "")
+    while True:
+
+        async def batch(
+            conn: AsyncConnection[DictRow], after: tuple[str, str] = place
+        ) -> tuple[Resealed, tuple[str, str] | None]:
+            async with conn.transaction():
+                return await _reseal_batch(conn, key, after)
+
+        sealed, following = await until_no_deadlock(pool, batch)
+        add(sealed)
+        if following is None:
+            break
+        place = following
+    if former := key.versions[1:]:
+        # who writes has had to use the key in use since there is one: nothing is sealed by the others any more
+        async with pool.connection() as conn, conn.transaction():
+            await revise(conn, [owner], removes=False)
+            await need_keys(conn, [key])
+            await conn.execute(_DROP_FORMER, (owner, list(former)))
+        ring.forget(owner)
+
+
+async def _reseal_batch(
+    conn: AsyncConnection[DictRow], key: OwnerKey, after: tuple[str, str]
+) -> tuple[Resealed, tuple[str, str] | None]:
+    owner = key.owner
+    await revise(conn, [owner], removes=True)
+    await need_keys(conn, [key])
+    rows = await (await conn.execute(_NEXT, (owner, *after, _ITEMS))).fetchall()
+    following = (rows[-1]["prefix"], rows[-1]["key"]) if len(rows) == _ITEMS else None
+    rows = [row for row in rows if not _is_current(key, row["value"])]
+    if not rows:
+        return Resealed(), following
+    places = columns([(row["prefix"], row["key"]) for row in rows], 2)
+    texts = await (await conn.execute(_TEXTS, (*places, owner))).fetchall()
+    batch = await asyncio.to_thread(_sealed_batch, key, rows, texts)
+    if batch.moved:
+        prefixes, keys, stored, _ = columns(batch.moved, 4)
+        await conn.execute(_DROP_OLDER, (prefixes, keys, stored, owner))
+        there = await (await conn.execute(_THERE, (prefixes, stored, owner))).fetchall()
+        known = {(row["prefix"], row["key"]) for row in there}
+        moved = [one for one in batch.moved if (one[0], one[2]) not in known]
+        await conn.execute(_MOVE, (*columns(moved, 4), owner))
+        new = [
+            (row.prefix, plain, row.field_name, row.key, row.sealed, row.sealed_vector)
+            for plain, row in batch.moved_texts
+            if (row.prefix, row.key) not in known
+        ]
+        await conn.execute(_MOVE_TEXTS, (*columns(new, 6), owner))
+        await conn.execute(_DROP, (prefixes, keys, owner))
+    if batch.set:
+        await conn.execute(_SET, (*columns(batch.set, 3), owner))
+        anew = [(row.prefix, row.key, row.field_name, row.sealed, row.sealed_vector) for row in batch.set_texts]
+        await conn.execute(_SET_TEXTS, (*columns(anew, 5), owner))
+    return Resealed(len(batch.moved), len(batch.set)), following
+
+
+def _is_current(key: OwnerKey, value: Any) -> bool:
+    return is_sealed(value) and sealed_version(b64decode(value[SEALED][:8])) == key.version
+
+
+def _sealed_batch(key: OwnerKey, rows: Sequence[DictRow], texts: Iterable[DictRow]) -> _SealedRows:
+    of_item: defaultdict[tuple[str, str], list[DictRow]] = defaultdict(list)
+    for text in texts:
+        of_item[text["prefix"], text["key"]].append(text)
+    batch = _SealedRows([], [], [], [])
+    for row in rows:
+        prefix, item, value = row["prefix"], row["key"], row["value"]
+        its_texts = of_item[prefix, item]
+        if is_sealed(value):
+            own, opened = opened_value(key, prefix, item, value)
+            batch.set.append((prefix, item, to_json(sealed_value(key, prefix, own, opened))))
+            batch.set_texts.extend(resealed_row(key, _index_row(text)) for text in its_texts)
+        else:
+            batch.moved.append((prefix, item, key.keyed(item), to_json(sealed_value(key, prefix, item, value))))
+            names = [text["field_name"] for text in its_texts]
+            batch.moved_texts.extend(
+                (item, sealed_row(key, _with_words(_index_row(text), value, names))) for text in its_texts
+            )
+    return batch
+
+
+def _index_row(text: DictRow) -> IndexRow:
+    return IndexRow(**text)
+
+
+def _with_words(row: IndexRow, value: Any, names: Sequence[str]) -> IndexRow:
+    """Return a row with the words of its text, which one that LangGraph's own store has written lacks."""
+    if row.words is not None:
+        return row
+    entries = entries_of_text(value, row.field_name, names)
+    words = sorted({term_number(term) for term in itertools.chain.from_iterable(entry.terms for entry in entries)})
+    first = entries[0] if entries else None
+    return row._replace(
+        words=f"{{{','.join(map(str, words))}}}",
+        length=sum(entry.length for entry in entries),
+        place=None if first is None else first.place,
+        said_at=None if first is None else first.said_at,
+    )

@@ -1,0 +1,127 @@
+"""Serialisation of checkpoints that only rebuilds what is on a list.
+
+LangGraph's own serialiser calls whatever a row names, with the arguments that the row gives: whoever can write a row of
+a checkpoint runs code in the process that reads it. Here a row makes messages, plain values and the types that a graph
+declares; anything else in it comes back as the data that it is.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from react_mem.errors import CheckpointRefused, SealError
+from react_mem.memory.store.keys.key_derivation import KeyedHash
+
+_READABLE = frozenset({"null", "bytes", "bytearray", "msgpack"})
+"""Forms that are read: not `pickle`, which is code, nor `json`, the form of 2024, which names what it is built by."""
+
+_CIPHER = "aes256gcm"
+_SALT_BYTES = 16
+_NONCE_BYTES = 12
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A plain value, such as a text, that LangGraph is to store as it stores lists and messages: sealed.
+
+    It stores what is no plain value by its serialiser, and the rest in the checkpoint itself, for anybody to read.
+
+    Args:
+        value: The value.
+    """
+
+    value: str | float | int
+
+
+class StrictSerializer(JsonPlusSerializer):
+    """`JsonPlusSerializer` that builds LangChain's messages, LangGraph's own types and plain values, and nothing else.
+
+    A graph's own types are added by `with_msgpack_allowlist`, which `BaseCheckpointSaver.with_allowlist` calls.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(pickle_fallback=False, allowed_json_modules=None, allowed_msgpack_modules=None)
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Return the form of a value, and its bytes."""
+        return super().dumps_typed(obj.value if isinstance(obj, Plain) else obj)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Return a value.
+
+        Args:
+            data: Its form, and its bytes.
+
+        Raises:
+            CheckpointRefused: If it is in a form that is not read.
+        """
+        form, packed = data
+        if "+" in form:
+            raise CheckpointRefused(
+                "A checkpoint of this thread is encrypted, and no master key is set. Set MEMORY_ENCRYPTION_KEY (or "
+                "MEMORY_ENCRYPTION_KEY_FILE, or MEMORY_ENCRYPTION_KEY_FUNCTION) as it was when the thread was written."
+            )
+        if form not in _READABLE:
+            raise CheckpointRefused(_why_not(form))
+        return super().loads_typed((form, packed))
+
+
+def sealing_serializer(key: bytes) -> EncryptedSerializer:
+    """Return `StrictSerializer`, whose values are sealed by a key of the database.
+
+    Args:
+        key: 32 bytes.
+    """
+    return EncryptedSerializer(CheckpointCipher(key), StrictSerializer())
+
+
+class CheckpointCipher:
+    """AES-256-GCM, each value by a key of its own, so that no number of values makes two with one key and nonce.
+
+    Args:
+        key: 32 bytes, of which the others are derived.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._keys = KeyedHash(key)
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        """Return the name of the cipher, and the value sealed."""
+        salt, nonce = os.urandom(_SALT_BYTES), os.urandom(_NONCE_BYTES)
+        return _CIPHER, salt + nonce + self._of(salt).encrypt(nonce, plaintext, None)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        """Return what was sealed.
+
+        Raises:
+            SealError: If it was sealed with another key or in another way, or was changed.
+        """
+        salt, nonce = ciphertext[:_SALT_BYTES], ciphertext[_SALT_BYTES : _SALT_BYTES + _NONCE_BYTES]
+        try:
+            if ciphername == _CIPHER:
+                return self._of(salt).decrypt(nonce, ciphertext[_SALT_BYTES + _NONCE_BYTES :], None)
+        except (InvalidTag, ValueError):
+            raise SealError(
+                "A checkpoint of this thread does not open: it was changed, or encrypted in another database. Restore "
+                "the tables checkpoint_blobs and checkpoint_writes together with memory_keys."
+            ) from None
+        raise SealError("A checkpoint of this thread is encrypted by something else, such as another application.")
+
+    def _of(self, salt: bytes) -> AESGCM:
+        return AESGCM(self._keys.digest(salt))
+
+
+def _why_not(form: str) -> str:
+    # what a row says is shown only where it is a word of LangGraph's
+    shown = form if form in ("json", "pickle") else "an unknown form"
+    return (
+        f"A checkpoint holds a value as {shown}, which is not read: to read it may run code. A thread that LangGraph "
+        "wrote before 2025, or with pickle_fallback, is read by LangGraph's AsyncPostgresSaver alone; start another."
+    )
