@@ -29,7 +29,7 @@ def believed(
         said_at: When messages were said.
         at: When this is decided.
     """
-    supported = {id_ for id_, fact in facts.items() if _is_supported(fact, gone)}
+    supported = {id_: _last_said(fact, gone, said_at) for id_, fact in facts.items() if _is_supported(fact, gone)}
     after = {id_: _reassessed(fact, facts, supported, gone, said_at, at) for id_, fact in facts.items()}
     return [fact for id_, fact in after.items() if fact != facts[id_]]
 
@@ -44,15 +44,25 @@ def _is_supported(fact: Fact, gone: Collection[str]) -> bool:
     return not sources or any(part_of(source) not in gone for source in sources)
 
 
+def _live(fact: Fact, gone: Collection[str]) -> tuple[str, ...]:
+    return tuple(source for source in _sources(fact) if part_of(source) not in gone)
+
+
+def _last_said(fact: Fact, gone: Collection[str], said_at: Mapping[str, datetime]) -> datetime:
+    """Return when a fact was last said by a message that counts."""
+    times = (said_at[part_of(source)] for source in _live(fact, gone) if part_of(source) in said_at)
+    return max(times, default=fact.said_at)
+
+
 def _reassessed(
     fact: Fact,
     facts: Mapping[str, Fact],
-    supported: Collection[str],
+    supported: Mapping[str, datetime],
     gone: Collection[str],
     said_at: Mapping[str, datetime],
     at: datetime,
 ) -> Fact:
-    live = tuple(source for source in _sources(fact) if part_of(source) not in gone)
+    live = _live(fact, gone)
     endings = _endings(fact)
     if not live and _sources(fact):
         if fact.is_withdrawn:
@@ -64,18 +74,18 @@ def _reassessed(
             "source_ids": live,
             "withdrawn": tuple(source for source in _sources(fact) if source not in live),
             "support": max(len(live), 1),
-            "said_at": max((said_at[part_of(s)] for s in live if part_of(s) in said_at), default=fact.said_at),
+            "said_at": _last_said(fact, gone, said_at),
             **_wording(fact, gone),
         }
-    elif not any(_needs(ending, facts, supported) for ending in endings):
+    elif not any(_needs(ending, facts, gone) for ending in endings):
         return fact
     since = update.get("said_at", fact.said_at)
-    counting = [ending for ending in endings if _counts(ending, since, facts, supported, gone)]
+    counting = [ending for ending in endings if _counts(fact, ending, since, facts, supported, gone)]
     chosen = min(counting, key=lambda ending: (ending.retired_at is not None, ending.said_at or at), default=None)
     rest = tuple(ending for ending in endings if ending != chosen)
     if chosen is None:
         return fact.model_copy(update={**update, **BELIEVED, "suspended": rest})
-    heir = _heir(chosen.superseded_by, facts, supported)
+    heir = _heir(fact, chosen, since, facts, supported)
     if heir is not None and heir.id != chosen.superseded_by:
         # the one that ended it is withdrawn, and in its place is what had ended that
         rest = (*rest, chosen)
@@ -107,30 +117,49 @@ def _fields(ending: Ending) -> dict[str, Any]:
     return {name: getattr(ending, name) for name in Ending.model_fields}
 
 
-def _needs(ending: Ending, facts: Mapping[str, Fact], supported: Collection[str]) -> bool:
+def _needs(ending: Ending, facts: Mapping[str, Fact], gone: Collection[str]) -> bool:
     """Return whether what an end stands on may have changed: a message, or a fact that branches have said."""
     successor = facts.get(ending.superseded_by or "")
     if successor is None:
         return bool(ending.ended_by)
-    return successor.id not in supported or bool(successor.withdrawn)
+    return bool(successor.withdrawn) or len(_live(successor, gone)) < len(_sources(successor))
 
 
 def _counts(
-    ending: Ending, since: datetime, facts: Mapping[str, Fact], supported: Collection[str], gone: Collection[str]
+    fact: Fact,
+    ending: Ending,
+    since: datetime,
+    facts: Mapping[str, Fact],
+    supported: Mapping[str, datetime],
+    gone: Collection[str],
 ) -> bool:
     """Return whether an end holds: it came after what it ended was last said, and what it stands on still counts."""
     if ending.said_at is not None and ending.retired_at is not None and ending.said_at < since:
         return False
     if ending.superseded_by is not None:
-        return ending.superseded_by not in facts or _heir(ending.superseded_by, facts, supported) is not None
+        return ending.superseded_by not in facts or _heir(fact, ending, since, facts, supported) is not None
     return not ending.ended_by or any(part_of(source) not in gone for source in ending.ended_by)
 
 
-def _heir(id_: str | None, facts: Mapping[str, Fact], supported: Collection[str]) -> Fact | None:
-    """Return the first supported fact in a line of those that took each other's place."""
-    seen: set[str] = set()
+def _heir(
+    fact: Fact, ending: Ending, since: datetime, facts: Mapping[str, Fact], supported: Mapping[str, datetime]
+) -> Fact | None:
+    """Return the first fact in the line of those that took a fact's place, and then each other's, that still ends it.
+
+    That is one which somebody still says, and has said since. A line may lead back to the fact itself (Hue, Hanoi,
+    Hue), which is no heir of its own.
+
+    Args:
+        fact: The one that was ended.
+        ending: By which line it was ended.
+        since: When the fact was last said.
+        facts: All facts of an owner, by id.
+        supported: When those that somebody still says were last said.
+    """
+    id_ = ending.superseded_by
+    seen = {fact.id}
     while id_ and id_ in facts and id_ not in seen:
-        if id_ in supported:
+        if id_ in supported and supported[id_] >= since:
             return facts[id_]
         seen.add(id_)
         id_ = next((ending.superseded_by for ending in _endings(facts[id_]) if ending.superseded_by), None)

@@ -19,7 +19,9 @@ def regrown(chain: ContextChain, summaries: Sequence[Summary], messages: Sequenc
     """
     summed_up = {source for summary in summaries for source in summary.source_ids}
     stand = [_entry(summary) for summary in summaries if summary.id not in summed_up]
-    waiting = sorted((m for m in messages if m.id not in summed_up), key=lambda m: (m.turn, m.created_at, m.id))
+    waiting = sorted(
+        (m for m in messages if m.text and m.id not in summed_up), key=lambda m: (m.turn, m.created_at, m.id)
+    )
     masters = [entry for entry in stand if entry.level == MASTER]
     rest = sorted((entry for entry in stand if entry.level != MASTER), key=lambda entry: entry.first_turn)
     done = sorted((m for m in messages if m.id in summed_up), key=lambda m: (m.turn, m.created_at, m.id))

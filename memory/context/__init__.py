@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from react_mem.memory.llm.fencing import flat as flat
     from react_mem.memory.llm.tokens import count_tokens as count_tokens
     from react_mem.memory.llm.tokens import tool_tokens as tool_tokens
+    from react_mem.memory.merging.appended import as_said as as_said
+    from react_mem.memory.merging.appended import with_appended as with_appended
     from react_mem.memory.merging.transcript import NOTICE as NOTICE
     from react_mem.memory.merging.transcript import PREAMBLE as PREAMBLE
     from react_mem.memory.merging.transcript import message_record_id as message_record_id

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from react_mem.memory.context.briefing_parts import briefing
 from react_mem.memory.context.dialogue import ThreadTurn, Verbatim, fit, visible
+from react_mem.memory.context.found_memory import FoundMemory
 from react_mem.memory.context.frame import MIN_MESSAGE_TOKENS, Frame
+from react_mem.memory.context.instructions_part import render_instructions, told_by
 from react_mem.memory.context.layout import Layout
-from react_mem.memory.context.memories import FoundMemory, MemoryBlock, render_found, render_profile
+from react_mem.memory.context.memories import MemoryBlock, render_found, render_profile
+from react_mem.memory.context.outline_lines import OutlineBlock, outline_in, render_outline
 from react_mem.memory.context.summaries import SummaryBlock, chain_of, render_summaries
 from react_mem.memory.context.web_pages import PageBlock, render_pages
-from react_mem.memory.llm.budget import Section, allocate
+from react_mem.memory.llm.budget import Section, allocate, beside_outline, outline_room
 from react_mem.memory.llm.tokens import LineTokens, count_tokens
-from react_mem.memory.merging.transcript import message_record_id
+from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.chain import ContextChain
 from react_mem.memory.model.external import WebPage
 from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import CHAIN, SUMMARY
+from react_mem.memory.retrieval.instructions import INSTRUCTION
+from react_mem.memory.retrieval.layers_shown import shown_of
+from react_mem.memory.retrieval.outline import OUTLINE
 from react_mem.memory.summaries.summary_groups import shown
 from react_mem.prompts import load_prompt
 
 _FORMS = {name: load_prompt(name) for name in ("web_pages", "memories", "summaries")}
 """Retrieved sections in the order of the prompt: the conversation follows the summary of its beginning."""
+
+_ASKED_CHARS = 2_000
+"""Characters of a question that tell what it asks for; it may have a book pasted behind it."""
+
+_MAX_USED = 40
+"""Memories of a prompt that are noted, the most relevant first: more than the defaults show."""
 
 _FORM_TOKENS = {name: count_tokens(form) for name, form in _FORMS.items()}
 
@@ -34,22 +48,28 @@ class Assembled:
     Args:
         layout: What the prompt is made from, with the thread.
         memories: The memories in it.
+        outline: The outline of all that was said, where the question is about that.
         pages: The pages of the web in it.
         tokens: What each section takes.
         budget: What each could take, the others being as they are.
         dropped: What each had no room for: fields, pages, memories, summaries, messages.
         cut: Characters of the question that are left out.
         missing: What could not be put in, with the cause.
+        texts: What stands in the sections that were found something for.
+        ids: The records in each of them.
     """
 
     layout: Layout
     memories: MemoryBlock
+    outline: OutlineBlock
     pages: PageBlock
     tokens: dict[Section, int]
     budget: dict[Section, int]
     dropped: dict[Section, int]
     cut: int = 0
     missing: dict[str, str] = field(default_factory=dict)
+    texts: dict[Section, str] = field(default_factory=dict)
+    ids: dict[Section, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,6 +78,7 @@ class _Chosen:
 
     profile: MemoryBlock
     memories: MemoryBlock
+    outline: OutlineBlock
     pages: PageBlock
     earlier: SummaryBlock
     verbatim: Verbatim
@@ -67,12 +88,34 @@ class _Chosen:
         return {
             Section.SYSTEM: frame.system_tokens,
             Section.TOOLS: frame.tool_tokens,
-            Section.PROFILE: _tokens(counts, "memories", self.profile.text),
+            Section.PROFILE: _tokens(counts, "memories", self.profile.briefing),
             Section.QUESTION: frame.question[0],
             Section.WEB_PAGES: _tokens(counts, "web_pages", self.pages.text),
-            Section.MEMORIES: _tokens(counts, "memories", self.memories.text, after=self.profile.text),
+            Section.MEMORIES: _tokens(counts, "memories", self.memories.briefing, after=self.profile.briefing),
+            Section.OUTLINE: _tokens(
+                counts, "memories", briefing(self.outline.entries), after=(self.profile + self.memories).text
+            ),
             Section.SUMMARIES: _tokens(counts, "summaries", self.earlier.text),
             Section.CONVERSATION: self.verbatim.tokens,
+        }
+
+    def texts(self) -> dict[Section, str]:
+        """Return what stands in each section that something was found for."""
+        return {
+            Section.PROFILE: self.profile.briefing,
+            Section.WEB_PAGES: self.pages.text,
+            Section.MEMORIES: self.memories.briefing,
+            Section.OUTLINE: briefing(self.outline.entries),
+            Section.SUMMARIES: self.earlier.text,
+        }
+
+    def ids(self) -> dict[Section, list[str]]:
+        """Return the records in these sections."""
+        return {
+            Section.PROFILE: [item.id for item in self.profile.items],
+            Section.MEMORIES: [item.id for item in self.memories.items],
+            Section.OUTLINE: [part.id for part in self.outline.parts],
+            Section.SUMMARIES: sorted(self.earlier.ids),
         }
 
     def dropped(self, frame: Frame, turns: Sequence[ThreadTurn]) -> dict[Section, int]:
@@ -81,6 +124,7 @@ class _Chosen:
             Section.PROFILE: self.profile.dropped,
             Section.WEB_PAGES: self.pages.dropped,
             Section.MEMORIES: self.memories.dropped,
+            Section.OUTLINE: self.outline.dropped,
             Section.SUMMARIES: self.earlier.dropped,
             Section.CONVERSATION: _missing(frame, turns, self.verbatim),
         }
@@ -94,6 +138,7 @@ def assemble(
     session_id: str = "",
     recalls: bool,
     favoured: Collection[str] = (),
+    limited: bool = False,
 ) -> Assembled:
     """Put the context of a turn together.
 
@@ -105,23 +150,36 @@ def assemble(
         recalls: Whether what is left out of the conversation can be recalled later. If not, all of it is shown, as
             `react` does, unless it is known not to fit.
         favoured: The scopes that the question asks for: of what is found, theirs gets room first.
+        limited: Whether the others show their best only.
     """
     turns = frame.recent if recalls else frame.all_turns
     bounded = recalls or frame.window.known
     chain, unreadable = chain_of(results, session_id)
-    found = [item for item in results if item.source != CHAIN.name]
-    profile = render_profile(found, frame.profile_cap)
+    found = [item for item in results if item.source not in (CHAIN.name, INSTRUCTION, OUTLINE)]
+    found = shown_of(found, favoured) if limited else found
+    material = outline_in(results)
     counts = LineTokens()
-    profile_tokens = _tokens(counts, "memories", profile.text)
-    cap = frame.policy.context.memory_tokens - counts[profile.text]
+    # what the user wants from now on has its room as the profile has
+    most = frame.policy.context.memory_tokens
+    instructions = render_instructions(results, most, counts)
+    profile = render_profile(found, frame.profile_cap) + instructions
+    profile_tokens = _tokens(counts, "memories", profile.briefing)
+    cap = most - counts[profile.briefing]
 
     # what each section would take if there were no limit
     certain = frame.certain(turns, profile_tokens)
-    tellable = [FoundMemory(item, times=frame.times) for item in found if item.scope is not MemoryScope.PROFILE]
-    memories = render_found(tellable, cap, favoured, counts=counts)
+    told = told_by(instructions.items)
+    tellable = [
+        FoundMemory(item, times=frame.times)
+        for item in found
+        if item.scope is not MemoryScope.PROFILE and not _is_told(item, told)
+    ]
+    question = text_of(frame.thread[-1])[:_ASKED_CHARS]
+    memories, outline = _remembered(tellable, material, (cap, most), question, favoured, counts)
+    remembered = briefing([*memories.entries, *outline.entries])
     wanted = {
         Section.WEB_PAGES: _tokens(counts, "web_pages", render_pages(pages, frame.window.tokens).text),
-        Section.MEMORIES: _tokens(counts, "memories", memories.text, after=profile.text),
+        Section.MEMORIES: _tokens(counts, "memories", remembered, after=profile.briefing),
         Section.SUMMARIES: _tokens(counts, "summaries", _earlier(chain, certain, frame.window.tokens).text),
         Section.CONVERSATION: sum(turn.tokens for turn in turns),
     }
@@ -135,9 +193,9 @@ def assemble(
     said = _said(frame, found, verbatim, session_id) | earlier.ids
     new = [one for one in tellable if not _is_said(one.item, said, verbatim.first, session_id)]
     if len(new) < len(tellable) or budget[Section.MEMORIES] < wanted[Section.MEMORIES]:
-        room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.text), cap)
-        memories = render_found(new, room_for, favoured, counts=counts)
-    chosen = _Chosen(profile, memories, found_pages, earlier, verbatim)
+        room_for = min(_lines("memories", budget[Section.MEMORIES], after=profile.briefing), cap)
+        memories, outline = _remembered(new, material, (room_for, most), question, favoured, counts)
+    chosen = _Chosen(profile, memories, outline, found_pages, earlier, verbatim)
     tokens = chosen.tokens(frame, counts)
     left = max(frame.available - sum(tokens.values()), 0)
     layout = _layout(frame, chosen, left, bounded=bounded)
@@ -147,13 +205,46 @@ def assemble(
     return Assembled(
         layout=layout,
         memories=profile + memories,
+        outline=outline,
         pages=found_pages,
         tokens=tokens,
         budget={**tokens, **_limits(frame, room, budget), Section.WORKING_MEMORY: left},
         dropped=chosen.dropped(frame, turns),
         cut=frame.question[1],
         missing={"summaries": unreadable} if unreadable else {},
+        texts=chosen.texts(),
+        ids=chosen.ids(),
     )
+
+
+def _remembered(
+    found: Sequence[FoundMemory],
+    material: Mapping[str, Any] | None,
+    rooms: tuple[int, int],
+    question: str,
+    favoured: Collection[str],
+    counts: LineTokens,
+) -> tuple[MemoryBlock, OutlineBlock]:
+    """Return the memories that fit, and the outline that takes most of their room where there is one.
+
+    Args:
+        found: What was found.
+        material: What an outline is made of.
+        rooms: The tokens for both, and those that there would be for them if nothing stood there anyhow.
+        question: What the user asks.
+        favoured: The scopes that it asks for.
+        counts: What lines take.
+    """
+    room, most = rooms
+    outline = render_outline(material, outline_room(room, most), counts)
+    taken = counts.of(briefing(outline.entries))
+    shown_beside = render_found(found, beside_outline(room, taken), favoured, question=question, counts=counts)
+    return shown_beside, outline
+
+
+def _is_told(item: MemoryResultItem, told: frozenset[str]) -> bool:
+    """Return whether the instructions say it: a message that says nothing else, or what was drawn from such alone."""
+    return item.id in told or (bool(item.source_ids) and told.issuperset(item.source_ids))
 
 
 def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Section, int]:
@@ -165,7 +256,7 @@ def _limits(frame: Frame, room: int, budget: Mapping[Section, int]) -> dict[Sect
 
 
 def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layout:
-    remembered = (chosen.profile + chosen.memories).text
+    remembered = briefing([*chosen.profile.entries, *chosen.memories.entries, *chosen.outline.entries])
     texts = {"web_pages": chosen.pages.text, "memories": remembered, "summaries": chosen.earlier.text}
     blocks = (form.format(**{name: texts[name]}) for name, form in _FORMS.items() if texts[name])
     # the latest steps stay as they are, one more may come before older ones are compressed, and the notes on those
@@ -178,8 +269,13 @@ def _layout(frame: Frame, chosen: _Chosen, left: int, *, bounded: bool) -> Layou
         result_tokens=max(left // parts, MIN_MESSAGE_TOKENS) if frame.window.known else None,
         step_tokens=left,
     )
-    if skills := [item.id for item in chosen.memories.items if item.scope is MemoryScope.PROCEDURAL]:
-        layout["offered"] = skills
+    if used := [item.id for item in chosen.memories.items][:_MAX_USED]:
+        layout["used"] = used
+    if skills := [item for item in chosen.memories.items if item.scope is MemoryScope.PROCEDURAL]:
+        layout["offered"] = [skill.id for skill in skills]
+        told = ((str(skill.payload.get("task_type") or ""), skill.payload.get("tool_sops")) for skill in skills)
+        if kinds := {kind: [str(step["tool"]) for step in sops] for kind, sops in told if kind and sops}:
+            layout["kinds"] = kinds
     if chosen.pages.pages:
         layout["searched"] = True
     return layout

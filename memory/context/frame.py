@@ -19,12 +19,15 @@ from react_mem.memory.context.dialogue import (
     visible,
 )
 from react_mem.memory.language.periods import asks_about_the_past
+from react_mem.memory.language.whole import asks_whole
 from react_mem.memory.llm.budget import Section, Window, sure
 from react_mem.memory.llm.tokens import MESSAGE_TOKENS, count_tokens, message_tokens
 from react_mem.memory.merging.transcript import message_record_id, text_of
 from react_mem.memory.model.identity import Identity
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.policy import MemoryPolicy
+from react_mem.memory.retrieval.instructions import ASKS_STANDING
+from react_mem.memory.retrieval.outline import ASKS_WHOLE
 
 READ_SCOPES = (
     MemoryScope.PROFILE,
@@ -83,6 +86,10 @@ class Frame:
                     for place in visible(self.thread, certain.first, certain.whole)
                 ],
                 "history": asks_about_the_past(question),
+                ASKS_STANDING: True,
+                **({ASKS_WHOLE: True} if asks_whole(question) else {}),
+                # the thread has its own last turns
+                "turns": 0,
             },
         )
 

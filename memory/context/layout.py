@@ -28,8 +28,11 @@ class Layout(TypedDict):
         question_tokens: What a message of the user may take in this turn; None for any number.
         result_tokens: What the result of a tool may, and the notes on older steps.
         step_tokens: What the steps of the turn may take together.
-        offered: The ids of the skills that the prompt shows.
+        offered: The ids of the skills that the prompt shows, or that were kept back from it, to compare.
+        used: The ids of the memories that the prompt shows, as many as feedback goes to.
+        kinds: The kinds of task of these skills, with the tools of one of each.
         searched: Whether it shows pages of the web.
+        snapshot: Whether a snapshot is made of the turn when it is drawn from.
         forgotten: The ids of messages that are forgotten. The thread keeps them, and no model is to take them up again.
     """
 
@@ -40,7 +43,10 @@ class Layout(TypedDict):
     result_tokens: int | None
     step_tokens: int
     offered: NotRequired[list[str]]
+    used: NotRequired[list[str]]
+    kinds: NotRequired[dict[str, list[str]]]
     searched: NotRequired[bool]
+    snapshot: NotRequired[bool]
     forgotten: NotRequired[list[str]]
 
 

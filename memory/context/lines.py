@@ -8,8 +8,9 @@ from typing import Any
 from react_mem.memory.language import length
 from react_mem.memory.language.own_words import parts
 from react_mem.memory.llm.fencing import flat
+from react_mem.memory.merging.blocks import shown_blocks
 from react_mem.memory.model.interface import Doubt
-from react_mem.memory.model.kinds import FACT, PENDING, origin_of
+from react_mem.memory.model.kinds import FACT, PENDING, SUMMARY, origin_of
 from react_mem.memory.model.origins import LABELS, Origin
 
 MAX_LINE_CHARS = 600
@@ -17,6 +18,9 @@ MAX_LINE_CHARS = 600
 
 MAX_PARTNER_CHARS = 200
 """The share of the answer, or the question, that a message brings: enough to see what it is about."""
+
+SUMMARY_ID = 8
+"""Characters of a summary's id by which it is named to the tool that unfolds it."""
 
 _TIMES = {"on": "event_at", "since": "valid_from", "until": "valid_to"}
 """The times that a fact tells of, beside the day on which it was said."""
@@ -39,6 +43,7 @@ def render_line(
     doubts: Iterable[Doubt] = (),
     times: bool = False,
     quoted: bool = False,
+    messages: int = 0,
 ) -> str:
     """Return the line of a memory; what it is in doubt about stands on lines below it.
 
@@ -52,12 +57,14 @@ def render_line(
         doubts: What speaks against it.
         times: Whether the time of day is shown with the date.
         quoted: Whether the text is what a message of the user's only shows.
+        messages: How many messages that say it are left out for it.
     """
     origin = Origin.QUOTED if quoted and origin_of(payload) is Origin.USER else origin_of(payload)
     reading = str(payload.get("reading") or "")
     # a few words are read with the sentence that a model made of them
     whole = f"{text} ({reading})" if reading and length(text) < _FEW_WORDS else text
-    told = f"- [{_head(payload, kind, origin, times=times)}] {labelled(payload, flat(whole, limit), origin)}"
+    more = f", +{messages} message{'s' * (messages > 1)}" if messages else ""
+    told = f"- [{_head(payload, kind, origin, times=times)}{more}] {labelled(payload, flat(whole, limit), origin)}"
     against = [f" since {doubt.since}, see: {flat(doubt.text, MAX_PARTNER_CHARS)}" for doubt in doubts]
     if payload.get("doubts") and payload.get("current", True):
         told += "".join(f"\n  (in doubt{one})" for one in against or [""])
@@ -115,12 +122,17 @@ def profile_lines(profile: Mapping[str, Any]) -> list[str]:
 
 
 def said_and_shown(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
-    """Return what of a text the user says and what they only show, where it is from a message of theirs.
+    """Return what of a text is said in a message, and what is only shown: quoted by the user, or an image by anybody.
 
     Args:
         payload: The record, as JSON.
         text: What is to be shown of it: all, or the part that matched.
     """
+    said, quoted = _said_and_quoted(payload, text)
+    return said, "\n".join(filter(None, (quoted, shown_blocks(payload.get("content")))))
+
+
+def _said_and_quoted(payload: Mapping[str, Any], text: str) -> tuple[str, str]:
     if payload.get("role") != "user" and not PENDING.matches(payload):
         return text, ""
     content = payload.get("content")
@@ -142,6 +154,10 @@ def _head(payload: Mapping[str, Any], kind: str, origin: Origin, *, times: bool)
     date = _when(payload.get("said_at") or payload.get("created_at"), times=times)
     if kind == FACT.name:
         return _of_fact(payload, date)
+    named = str(payload.get("id") or "")[:SUMMARY_ID]
+    if kind == SUMMARY.name and named.isalnum():
+        # by which a tool reads what it was made of
+        kind = f"{kind} {named}"
     role = str(payload.get("role") or "")
     # where the label says who speaks, that is enough
     return f"{kind} {date}" + (f", {role}" if role and f"({role}) " != LABELS[origin] else "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from react_mem.memory.context.lines import render_message
+from react_mem.memory.context.lines import SUMMARY_ID, render_message
 from react_mem.memory.llm.fencing import flat
 from react_mem.memory.llm.tokens import count_lines
 from react_mem.memory.model.chain import ChainEntry, ContextChain
@@ -18,9 +18,6 @@ from react_mem.memory.model.origins import LABELS
 
 _MAX_CHARS = 4_000
 """The longest summary there may be, `SummarySettings.summary_length`."""
-
-_ID = 8
-"""Label by which a summary is named to the tool that unfolds it."""
 
 log = logging.getLogger(__name__)
 
@@ -90,5 +87,5 @@ def _line(entry: ChainEntry) -> str:
         return render_message(payload, entry.text, _MAX_CHARS)
     level = "master" if entry.level == "master" else f"level {entry.level}"
     messages = f"{entry.covers} message" + ("s" if entry.covers > 1 else "")
-    head = f"summary {entry.id[:_ID]} until {date}, {level}, {messages}"
+    head = f"summary {entry.id[:SUMMARY_ID]} until {date}, {level}, {messages}"
     return f"- [{head}] {LABELS[entry.origin]}{flat(entry.text, _MAX_CHARS)}"

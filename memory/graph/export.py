@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
@@ -20,6 +21,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _FIELDS = ("type", "name", "text", "created_at", "scope", "session_id", "agent_id", "source_ids")
 _PLACE = "/*DATA*/null"
+_DRAWING_PLACE = "/*DRAWING*/"
 _IN_A_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _SHOWN_CHARS = 600
 """Characters of a memory on the page: what fits beside the drawing."""
@@ -35,6 +37,7 @@ class GraphNode:
         name: What it is called, on a line.
         text: What it says. Its vector stays in the store's index.
         metadata: When it was made and where it comes from.
+        current: Whether it is believed; of what is no belief, such as a message, always true.
     """
 
     id: str
@@ -42,6 +45,12 @@ class GraphNode:
     name: str
     text: str
     metadata: dict[str, Any]
+    current: bool = True
+
+    @property
+    def content(self) -> str:
+        """Its text, by the name that the authors gave it."""
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,12 @@ class Graph:
 
     nodes: tuple[GraphNode, ...]
     links: tuple[Link, ...]
+
+    def of_types(self, types: Collection[str]) -> Graph:
+        """Return the graph of the memories of some kinds."""
+        nodes = tuple(node for node in self.nodes if node.type in types)
+        kept = {node.id for node in nodes}
+        return Graph(nodes, tuple(link for link in self.links if {link.source, link.target} <= kept))
 
     def largest(self, limit: int) -> Graph:
         """Return the graph of the memories that have the most links, so many of them at most."""
@@ -113,8 +128,17 @@ def to_html(graph: Graph) -> str:
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
     for char, escaped in _IN_A_SCRIPT.items():
         text = text.replace(char, escaped)
-    page = files("react_mem.memory.graph").joinpath("view.html").read_text(encoding="utf-8")
-    return page.replace(_PLACE, text)
+    # what was written by anybody comes last, so that nothing in it is taken for a place
+    return _shipped("view.html").replace(_DRAWING_PLACE, graph_drawing()).replace(_PLACE, text)
+
+
+def graph_drawing() -> str:
+    """Return the script that draws a graph on a page's canvas: `graphDrawing(canvas, nodes, links)`."""
+    return _shipped("drawing.js")
+
+
+def _shipped(name: str) -> str:
+    return files("react_mem.memory.graph").joinpath(name).read_text(encoding="utf-8")
 
 
 def _xml(text: Any) -> str:

@@ -1,4 +1,7 @@
-"""Memories that say something like each other: noted in one of the two, by which they are linked."""
+"""Memories that say something like each other: noted in one of the two, by which they are linked.
+
+Behind the turns facts are compared, and nothing else: summaries and episodes of two people are all near each other.
+"""
 
 from __future__ import annotations
 

@@ -15,8 +15,10 @@ from react_mem.memory.graph.link_reading import reader
 from react_mem.memory.graph.links import Link, LinkKind, Node
 from react_mem.memory.graph.traverse import MAX_NODES, Hop, Subgraph, expand, page_rank, shortest, strength
 from react_mem.memory.graph.wording import name_of, reason
+from react_mem.memory.index.over import as_read
 from react_mem.memory.model.interface import MemoryScope
 from react_mem.memory.model.namespaces import scope_namespace
+from react_mem.memory.model.records import now
 from react_mem.memory.store.owned import everything
 
 EVERY_KIND = frozenset(LinkKind)
@@ -148,7 +150,8 @@ class MemoryGraph:
 def _graph(items: Sequence[Item]) -> Graph:
     documents = derived((item.namespace[2], item.value) for item in items)
     values = {str(item.value.get("id")): item.value for item in items}
-    nodes = [_graph_node(document.node, values[id_]) for id_, document in documents.items()]
+    at = now()
+    nodes = [_graph_node(document.node, as_read(values[id_], at)) for id_, document in documents.items()]
     links = [
         Link(id_, edge.to, edge.kind, edge.weight, edge.at, edge.direction is Direction.BOTH)
         for id_, document in documents.items()
@@ -174,4 +177,5 @@ def _graph_node(node: Node, value: Mapping[str, Any]) -> GraphNode:
             "agent_id": str(value.get("agent_id") or ""),
             "source_ids": [str(source) for source in value.get("source_ids") or ()],
         },
+        current=value.get("current") is not False,
     )

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from langgraph.store.base import BaseStore
 
 from react_mem.memory.index.over import is_over
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults
-from react_mem.memory.model.kinds import CHAIN
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryResults, MemoryScope
+from react_mem.memory.model.kinds import CHAIN, MESSAGE, SUMMARY
 from react_mem.memory.model.records import with_zone
 from react_mem.memory.store.process_state import kept_with
 
@@ -79,13 +79,19 @@ def recall(store: BaseStore, query: MemoryQuery) -> MemoryResults | None:
     age = 0 if read is None else round(time.monotonic() - read.at)
     if read is None or age > _MAX_AGE:
         return None
-    # where a conversation stands is of no use in another one
-    items = [i for i in read.results if i.source != CHAIN.name or i.payload.get("session_id") == query.session_id]
-    items = [i for i in items if not is_over(i.payload, with_zone(query.asked_at))]
+    items = [i for i in read.results if _is_of_use(i, query) and not is_over(i.payload, with_zone(query.asked_at))]
     return MemoryResults(
         items,
         {**read.results.missing, DATABASE: f"could not be read; this was read {age} seconds ago, for another question"},
     )
+
+
+def _is_of_use(item: MemoryResultItem, query: MemoryQuery) -> bool:
+    """Return whether a result may be shown: where another conversation stands is of no use in this one."""
+    if item.scope is not MemoryScope.DIALOG or item.payload.get("session_id") == query.session_id:
+        return True
+    stands_there = item.score is None and item.source in (MESSAGE.name, SUMMARY.name, CHAIN.name)
+    return bool(query.query and query.query.strip()) and not stands_there
 
 
 def kept(store: BaseStore, user_id: str) -> list[MemoryResultItem]:

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, get_args, overload
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.store.base import GetOp, Op, SearchItem, SearchOp
 
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import MAX_INDEXED_CHARS
+from react_mem.memory.merging.blocks import kept_apart
 from react_mem.memory.merging.speakers import speaker_changes
-from react_mem.memory.merging.transcript import misdated, to_records
+from react_mem.memory.merging.thoughts import led_apart
+from react_mem.memory.merging.transcript import message_record_id, misdated, to_records
 from react_mem.memory.model.changes import Change
-from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
+from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent, named_session
 from react_mem.memory.model.kinds import CHAIN, CONVERSATION, MESSAGE, PENDING, SUMMARY
 from react_mem.memory.model.namespaces import scope_namespace
 from react_mem.memory.model.origins import Origin, lowest
-from react_mem.memory.model.records import Message, Record, Summary, now, said_to
-from react_mem.memory.scopes.scope import SPARE, ScopeStore
-from react_mem.memory.store.owned import everything
+from react_mem.memory.model.records import (
+    Message,
+    Record,
+    Role,
+    Summary,
+    now,
+    origin_of_role,
+    record_id,
+    said_to,
+    written_in,
+)
+from react_mem.memory.scopes.scope import SPARE, ScopeStore, created_at
+from react_mem.memory.store.owned import WHOLE
+
+MAX_STANDING = 50
+"""Standing instructions that are read: who gave more is understood by the latest."""
 
 MAX_FRESH = 3
 """Turns of other conversations that wait to be indexed: what a user said a moment ago, in another window."""
@@ -52,6 +71,8 @@ class HeldThread:
         last: When something was last said in it, as ISO 8601.
         messages: How many messages memory has of it.
         about: What the user said first.
+        first: When the first of them was said, as ISO 8601.
+        summary: What it came to, as last summed up; empty where nobody has.
     """
 
     id: str
@@ -59,6 +80,8 @@ class HeldThread:
     last: str
     messages: int
     about: str
+    first: str = ""
+    summary: str = ""
 
 
 class DialogMemoryStore(ScopeStore):
@@ -66,34 +89,44 @@ class DialogMemoryStore(ScopeStore):
 
     scope = MemoryScope.DIALOG
 
-    async def conversations(self, user_id: str) -> list[HeldThread]:
+    async def conversations(
+        self, user_id: str, *, values: Sequence[Mapping[str, Any]] | None = None, session_id: str = ""
+    ) -> list[HeldThread]:
         """Return the conversations of a user of which memory has something, the latest first.
 
         Args:
             user_id: The owner.
+            values: What there is of one conversation, where that has been read.
+            session_id: That conversation.
         """
-        said: dict[str, list[Mapping[str, Any]]] = {}
-        last: dict[str, str] = {}
-        for item in await everything(self.store, user_id):
-            session = str(item.value.get("session_id", ""))
-            if MESSAGE.matches(item.value):
-                said.setdefault(session, []).append(item.value)
-            elif CONVERSATION.matches(item.value):
-                last[session] = str(item.value["last_said_at"])
-        held = []
-        for session, messages in said.items():
-            messages.sort(key=lambda value: value["turn"])
-            told = next((value for value in messages if value["role"] == "user"), messages[0])
-            at = last.get(session) or max(str(value["created_at"]) for value in messages)
-            held.append(HeldThread(session, str(told["agent_id"]), at, len(messages), str(told["text"])))
-        return sorted(held, key=lambda one: one.last, reverse=True)
+        if values is None:
+            of_dialog, of_state = await asyncio.gather(
+                self.every(user_id),
+                self.store.asearch(
+                    scope_namespace(user_id, MemoryScope.STATE),
+                    filter={"kind": CONVERSATION.name},
+                    limit=WHOLE,
+                    refresh_ttl=False,
+                ),
+            )
+            values = [*of_dialog, *(item.value for item in of_state)]
+        else:
+            id_ = CONVERSATION.id(session_id)
+            noted = await self.store.aget(scope_namespace(user_id, MemoryScope.STATE), id_, refresh_ttl=False)
+            values = [*values, *([noted.value] if noted is not None else [])]
+        return await asyncio.to_thread(_held, values)
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search all conversations of the owner, take the turns that are too new to be found by a search, and look the
-        chain of this conversation up.
+        """Take the last turns of this conversation and what it came to; where something is asked, search all
+        conversations of the owner, and take the turns that are too new to be found by a search; look the chain of this
+        conversation up.
         """
         asked: list[Op | RecallOp] = []
-        if self._policy.recall.dialog:
+        if self._turns(query):
+            # in no store's order, so all of it is looked at
+            said = {"session_id": query.session_id}
+            asked.append(SearchOp(self.namespace(query.user_id), said, WHOLE, refresh_ttl=False))
+        if self._searches(query):
             # one that was tried has been indexed, and is found by the search like everything else
             new = {"session_id": {"$ne": query.session_id}, "attempts": 0}
             asked.append(self._search(query, question, SPARE * self._policy.recall.max_memories, pairs=True))
@@ -104,13 +137,41 @@ class DialogMemoryStore(ScopeStore):
         return asked
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
-        """Return what the caller does not have already: what was just said elsewhere, then what was found; last the
-        chain of this conversation, which counts as none of the memories.
+        """Return what the caller does not have already: what this conversation came to and its last turns, the oldest
+        first; what was just said elsewhere, then what else was found; last the chain of this conversation. Only what
+        was said elsewhere or found counts as memories.
         """
-        found = self._memories(answers[0], answers[1], query) if self._policy.recall.dialog else []
-        memories = [_for_agent(result, query.agent_id) for result in found]
-        chain = answers[-1] if self._policy.summaries.enabled else None
-        return memories if chain is None else [*memories, self.shown(chain)]
+        left = list(answers)
+        here = self._said_here(left.pop(0), query) if self._turns(query) else []
+        found = self._memories(left.pop(0), left.pop(0), query) if self._searches(query) else []
+        hits = {result.id: result for result in found}
+        # what was found says how near it is
+        memories = [*(hits.pop(result.id, result) for result in here), *hits.values()]
+        chain = left.pop() if self._policy.summaries.enabled else None
+        parts = [_for_agent(result, query.agent_id) for result in memories]
+        return parts if chain is None else [*parts, self.shown(chain)]
+
+    def _turns(self, query: MemoryQuery) -> int:
+        """Return how many of the last turns of this conversation are read: what the policy says, or the query."""
+        if not self._policy.recall.dialog:
+            return 0
+        most = self._policy.context.dialog_turns
+        wanted = query.extra.get("turns", most)
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+            raise ValueError(f"extra['turns'] must be a number of turns, 0 or more, got {wanted!r:.80}")
+        return min(wanted, most)
+
+    def _searches(self, query: MemoryQuery) -> bool:
+        """Return whether other conversations are looked at: where nothing is asked, none is nearer than another."""
+        return self._policy.recall.dialog and bool(query.query and query.query.strip())
+
+    def _said_here(self, items: Sequence[SearchItem], query: MemoryQuery) -> list[MemoryResultItem]:
+        """Return the summary of this conversation and its last turns, without what the caller has already."""
+        found = {item.key: item for item in items}
+        summary, messages = _position([item.value for item in items], self._turns(query))
+        seen = set(query.seen)
+        values = [*filter(None, [summary]), *messages]
+        return [self.shown(found[value["id"]]) for value in values if value["id"] not in seen]
 
     def as_of(self, value: Mapping[str, Any], at: datetime) -> dict[str, Any] | None:
         """Return a message, summary or note as it was; a chain says where its conversation stands now, and was not."""
@@ -136,50 +197,153 @@ class DialogMemoryStore(ScopeStore):
             limit_turns: How many turns; a turn is what the user said and the answers to it.
             agent_id: The agent that asks: what it thought is among it, and nothing that another one did.
         """
-        messages: list[Message] = []
-        summaries: list[Summary] = []
-        for value in await self.every(user_id, session_id=session_id):
-            if MESSAGE.matches(value):
-                messages.append(Message.from_value(said_to(value, agent_id)))
-            elif SUMMARY.matches(value) and not value.get("chain"):
-                summaries.append(Summary.from_value(value))
-        messages.sort(key=lambda message: (message.turn, message.created_at))
-        starts = [place for place, message in enumerate(messages) if message.role == "user"]
-        if limit_turns <= 0:
-            messages = []
-        elif len(starts) > limit_turns:
-            messages = messages[starts[-limit_turns] :]
-        return DialogContext(max(summaries, key=lambda summary: summary.created_at, default=None), messages)
+        said = await self.every(user_id, session_id=named_session(session_id))
+        summary, messages = _position(said, limit_turns)
+        return DialogContext(
+            None if summary is None else Summary.from_value(summary),
+            [Message.from_value(said_to(value, agent_id)) for value in messages],
+        )
+
+    async def standing(self, user_id: str, limit: int = MAX_STANDING) -> list[Message]:
+        """Return what a user told the assistant to do from now on, word for word, the latest first.
+
+        `memory.language.standing` finds the sentence in each, and what it is about. Only the user's own messages are
+        among it, not what was taken in from a file.
+
+        Args:
+            user_id: The owner.
+            limit: How many.
+        """
+        every = await self.every(user_id, kind=MESSAGE.name, standing="instruction", origin=Origin.USER.value)
+        told = sorted(map(Message.from_value, every), key=lambda message: message.created_at, reverse=True)
+        return told[:limit]
+
+    @overload
+    async def append(
+        self,
+        user_id: str,
+        session_id: str,
+        messages: Sequence[BaseMessage | Mapping[str, Any]],
+        /,
+        *,
+        agent_id: str = "",
+    ) -> list[Message]: ...
+
+    @overload
+    async def append(
+        self, user_id: str, session_id: str, role: Role, content: str | list[Any], *, agent_id: str = ""
+    ) -> list[Message]: ...
 
     async def append(
-        self, user_id: str, session_id: str, messages: Sequence[BaseMessage], *, agent_id: str
+        self,
+        user_id: str,
+        session_id: str,
+        role: Role | Sequence[BaseMessage | Mapping[str, Any]],
+        content: str | list[Any] | None = None,
+        *,
+        agent_id: str = "",
     ) -> list[Message]:
         """Store messages at the end of a conversation; those that are stored already stay as they are.
 
         Args:
             user_id: The owner.
             session_id: The conversation.
-            messages: LangChain messages with ids, in order. Tool calls and results are not dialogue and are left out.
+            role: Who says the content, which is one new message; or messages, in order: LangChain's with ids, of which
+                tool calls and results are not dialogue and are left out, or {"role", "content"}, perhaps with an `id`
+                and a `name`, without which each is new.
+            content: What is said: a text, or the blocks of a message.
             agent_id: The agent that talks.
 
         Returns:
             The messages that are new.
 
         Raises:
-            ValueError: If a message has no id, or says that it was said at a time that cannot be.
+            ValueError: If no conversation is named, there is no such role, or a message has no id, or says that it was
+                said at a time that cannot be.
         """
-        if problem := misdated(messages):
-            raise ValueError(problem)
-        for place, message in enumerate(messages):
+        named_session(session_id)
+        if isinstance(role, str):
+            said, vouched = _said({"role": role, "content": content}, "")
+            return await self._append(
+                user_id, session_id, [said], agent_id, {message_record_id(session_id, said): vouched}
+            )
+        messages: list[BaseMessage] = []
+        roles: dict[str, Mapping[str, Any]] = {}
+        for place, given in enumerate(role):
+            message = given
+            if isinstance(given, Mapping):
+                message, vouched = _said(given, f"messages[{place}]: ")
+                roles[message_record_id(session_id, message)] = vouched
+            if not isinstance(message, BaseMessage):
+                raise ValueError(
+                    f"messages[{place}] is a {type(message).__name__}; give a LangChain message, or a role and content"
+                )
             if not message.id:
                 raise ValueError(f"messages[{place}] has no id: give each an id, so that it is stored once")
+            messages.append(message)
+        if problem := misdated(messages):
+            raise ValueError(problem)
+        return await self._append(user_id, session_id, messages, agent_id, roles)
+
+    async def write(self, event: MemoryWriteEvent) -> None:
+        """Keep a record, or put {"role", "content"} at the end of the conversation.
+
+        Said again with the same id, time (`created_at`) or trace (`meta`), it is one message.
+
+        Raises:
+            ValueError: If the data is neither; the message names the field and the fix.
+        """
+        data = {"session_id": event.session_id, "agent_id": event.agent_id, **event.data}
+        if not MESSAGE.may_be(data) or "turn" in data or "content" not in data:
+            await super().write(event)
+            return
+        named_session(data["session_id"])
+        content = data["content"] if isinstance(data["content"], str) else str(data["content"])
+        once = str(data.get("created_at", "")), str(event.meta.get("trace_id", ""))
+        parts = (data["session_id"], str(data.get("role")), content, event.node_id or "", *once)
+        id_ = data.get("id") or (record_id(MESSAGE.name, *parts) if any(once) else str(uuid.uuid4()))
+        said, vouched = _said({**data, "id": id_}, "memory scope dialog: ")
+        more = {name: value for name, value in data.items() if name not in ("id", "role", "content", "name")}
+        given = {**written_in(event), **vouched, **more}
+        await self._append(
+            event.user_id,
+            data["session_id"],
+            [said],
+            data["agent_id"],
+            {message_record_id(data["session_id"], said): given},
+        )
+
+    async def _append(
+        self,
+        user_id: str,
+        session_id: str,
+        messages: Sequence[BaseMessage],
+        agent_id: str,
+        vouched: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> list[Message]:
         stored = await self.every(user_id, session_id=session_id, kind=MESSAGE.name)
         known = {value["id"]: value["turn"] for value in stored}
         first = max(known.values(), default=-1) + 1
         records = to_records(messages, first=first, session_id=session_id, agent_id=agent_id)
-        new = [record for record in records if record.id not in known]
+        said = [
+            self.made(Message, {**record.to_value(), **vouched[record.id]}) if record.id in vouched else record
+            for record in records
+            if record.id not in known
+        ]
+        new = await kept_apart(self.store, user_id, said)
         await self._keep(user_id, new)
         return new
+
+    def complete(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Put calls and thoughts that stand among a message's blocks into their own fields; derive a summary's id."""
+        if SUMMARY.matches(data):
+            return {"id": SUMMARY.id(*(data.get("source_ids") or (str(data["session_id"]),))), **data}
+        return led_apart(data) if MESSAGE.may_be(data) else data
+
+    async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
+        messages = await kept_apart(self.store, user_id, [one for one in records if isinstance(one, Message)])
+        others = [one for one in records if not isinstance(one, Message)]
+        await super()._keep(user_id, [*messages, *others], dated=dated)
 
     def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
         """Return the writes that make speakers known."""
@@ -189,9 +353,9 @@ class DialogMemoryStore(ScopeStore):
         self,
         user_id: str,
         session_id: str,
-        text: str,
+        summary: str,
         *,
-        agent_id: str,
+        agent_id: str = "",
         source_ids: Sequence[str] = (),
         episodes: Sequence[str] = (),
         task_preferences: Sequence[str] = (),
@@ -201,22 +365,22 @@ class DialogMemoryStore(ScopeStore):
         Args:
             user_id: The owner.
             session_id: The conversation.
-            text: The summary.
+            summary: The summary.
             agent_id: The agent that wrote it.
             source_ids: The messages it sums up; without any, the conversation as a whole.
             episodes: The episodes that come from these.
             task_preferences: The facts among them that say what the user prefers.
         """
-        summary = self.summary(
-            text,
-            session_id=session_id,
+        record = self.summary(
+            summary,
+            session_id=named_session(session_id),
             agent_id=agent_id,
             source_ids=source_ids,
             episodes=episodes,
             task_preferences=task_preferences,
         )
-        await self._keep(user_id, [summary], dated=False)
-        return summary
+        await self._keep(user_id, [record], dated=False)
+        return record
 
     def summary(
         self,
@@ -253,6 +417,79 @@ class DialogMemoryStore(ScopeStore):
             episodes=tuple(episodes),
             task_preferences=tuple(task_preferences),
         )
+
+
+def _held(values: Iterable[Mapping[str, Any]]) -> list[HeldThread]:
+    """Return conversations by what is kept of them, the latest first."""
+    said: dict[str, list[Mapping[str, Any]]] = {}
+    last: dict[str, str] = {}
+    summed: dict[str, Mapping[str, Any]] = {}
+    for value in values:
+        session = str(value.get("session_id", ""))
+        if MESSAGE.matches(value):
+            said.setdefault(session, []).append(value)
+        elif CONVERSATION.matches(value):
+            last[session] = str(value["last_said_at"])
+        elif SUMMARY.matches(value) and _reach(value) >= _reach(summed.get(session, {})):
+            summed[session] = value
+    held = []
+    for session, messages in said.items():
+        messages.sort(key=lambda value: value["turn"])
+        told = next((value for value in messages if value["role"] == "user" and value["text"]), messages[0])
+        times = [str(value["created_at"]) for value in messages]
+        summary = str(summed[session]["text"]) if session in summed else ""
+        at = last.get(session) or max(times)
+        held.append(
+            HeldThread(session, str(told["agent_id"]), at, len(messages), str(told["text"]), min(times), summary)
+        )
+    return sorted(held, key=lambda one: (one.last, one.id), reverse=True)
+
+
+def _reach(summary: Mapping[str, Any]) -> tuple[int, str]:
+    """Return how much of a conversation a summary stands for, and since when; nothing for none."""
+    return int(summary.get("covers") or 0), str(summary.get("created_at") or "")
+
+
+def _said(given: Mapping[str, Any], place: str) -> tuple[BaseMessage, dict[str, Any]]:
+    """Return a message that is given as a mapping, and in what role it is said, with who vouches for it.
+
+    Raises:
+        ValueError: If there is no such role, or its content is neither text nor blocks.
+    """
+    role, content = given.get("role"), given.get("content")
+    if role not in get_args(Role):
+        raise ValueError(f"{place}role: {str(role)[:80]!r} is none of {', '.join(get_args(Role))}")
+    if not isinstance(content, str | list | None):
+        raise ValueError(f"{place}content: must be a text, or a list of blocks, got {content!r:.80}")
+    kind = AIMessage if role == "assistant" else HumanMessage
+    message = kind(
+        content=content or "", id=str(given.get("id") or uuid.uuid4()), name=given.get("speaker") or given.get("name")
+    )
+    return message, {"role": role, "origin": origin_of_role(role)}
+
+
+def _position(values: Iterable[dict[str, Any]], limit_turns: int) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """Return what a conversation came to, as last written, and its latest messages, the newest last.
+
+    Args:
+        values: All that is kept of it, as JSON. The summaries of its chain are not meant: each stands for a part.
+        limit_turns: How many turns.
+    """
+    messages: list[dict[str, Any]] = []
+    summary: dict[str, Any] | None = None
+    for value in values:
+        if MESSAGE.matches(value):
+            messages.append(value)
+        elif SUMMARY.matches(value) and not value.get("chain"):
+            summary = value if summary is None else max(summary, value, key=created_at)
+    if limit_turns <= 0:
+        return summary, []
+    messages.sort(key=itemgetter("turn"))
+    starts = [value["turn"] for value in messages if value["role"] == "user"]
+    first = starts[-limit_turns] if len(starts) > limit_turns else 0
+    # of thousands of messages few are shown, and a date takes longer to read than a number
+    latest = [value for value in messages if value["turn"] >= first]
+    return summary, sorted(latest, key=lambda value: (value["turn"], created_at(value)))
 
 
 def _for_agent(result: MemoryResultItem, agent_id: str) -> MemoryResultItem:

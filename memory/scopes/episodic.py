@@ -23,6 +23,9 @@ from react_mem.memory.store.transactions import transact
 _TOLD_BEFORE = 50
 """Episodes that one may tell again: the latest."""
 
+_ALIKE = 20
+"""Older ones that it may tell again: those that a search by its goal finds."""
+
 
 class EpisodicMemoryStore(ScopeStore):
     """The episodic scope."""
@@ -50,7 +53,8 @@ class EpisodicMemoryStore(ScopeStore):
             user_id: The owner.
             session_id: The conversation.
             agent_id: The agent that attempted it.
-            said: Other fields of an `Episode`: its situation, steps, outcome, lessons, level, `source_ids`, ...
+            said: Other fields of an `Episode`: its situation, thoughts, steps, outcome, lessons, level, `source_ids`,
+                ...
 
         Returns:
             The episode as it is kept.
@@ -69,20 +73,14 @@ class EpisodicMemoryStore(ScopeStore):
             episode: The episode.
         """
         stored = await self._get(user_id, [episode.id])
-        latest = await self.store.asearch(
-            self.namespace(user_id),
-            filter={"kind": EPISODE.name, "level": str(episode.level)},
-            limit=_TOLD_BEFORE,
-            refresh_ttl=False,
-        )
-        known = [*stored.values(), *(item.value for item in latest)]
-
-        def whole() -> Episode:
-            same = same_episode(episode, map(Episode.from_value, known))
-            return merged(same, episode) if same is not None else episode
-
-        # fifty goals, of any length
-        return await asyncio.to_thread(whole)
+        latest = await self._latest(user_id, _TOLD_BEFORE, kind=EPISODE.name, level=str(episode.level))
+        # of several the one that was told last
+        same = await _same([*stored.values(), *reversed(latest)], episode)
+        # whoever has few episodes has no older ones to search; a conversation is told again by its id alone
+        if same is None and len(latest) == _TOLD_BEFORE and episode.level is not Level.CONVERSATION:
+            goal = f"{episode.milestone_title} {episode.goal}".strip()[:MAX_INDEXED_CHARS]
+            same = await _same([item.payload for item in await self.recall(goal, _ALIKE, user_id=user_id)], episode)
+        return episode if same is None else await asyncio.to_thread(merged, same, episode)
 
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         await super()._keep(user_id, [one for one in records if not isinstance(one, Episode)], dated=dated)
@@ -91,6 +89,8 @@ class EpisodicMemoryStore(ScopeStore):
                 await self._told(user_id, episode)
 
     async def _told(self, user_id: str, episode: Episode) -> Episode:
+        await self._room(user_id, [episode])
+
         async def step() -> tuple[Episode, list[Change]]:
             [kept] = await capped(self.store, user_id, [await self.told_before(user_id, episode)])
             stored = await self._get(user_id, [kept.id])
@@ -113,8 +113,24 @@ class EpisodicMemoryStore(ScopeStore):
         return completed(data) if EPISODE.may_be(data) else data
 
 
-def completed(data: dict[str, Any]) -> dict[str, Any]:
+async def _same(known: Sequence[dict[str, Any]], episode: Episode) -> Episode | None:
+    # so many goals, of any length
+    return await asyncio.to_thread(lambda: same_episode(episode, map(Episode.from_value, known)))
+
+
+def _titled(title: str, told: str) -> str:
+    """Return a milestone's text: what it is called and what is told of it, each once."""
+    # a title may be the request itself, a sentence
+    title = title.rstrip(" .。…:;,")
+    return told if told.startswith(title) else f"{title}: {told}"
+
+
+def completed(data: dict[str, Any], snapshot: str = "") -> dict[str, Any]:
     """Return what is said of an episode with its id and text; a turn has one of each level.
+
+    Args:
+        data: What is said of it.
+        snapshot: What a milestone is told by, instead of its outcome.
 
     Raises:
         ValueError: If it has no goal.
@@ -125,8 +141,9 @@ def completed(data: dict[str, Any]) -> dict[str, Any]:
     level = str(data.get("level", Level.TASK))
     sources = data.get("source_ids")
     if level == Level.MILESTONE and title:
-        text = f"{title}: {outcome}"[:MAX_INDEXED_CHARS]
+        told = _titled(title, snapshot or outcome)
     else:
-        text = episode_text(title, goal, outcome, data.get("lessons", ()))
+        told = " ".join(filter(None, [title, goal, outcome, *data.get("lessons", ())]))
+    text = episode_text(told, str(data.get("situation", "")))
     id_ = EPISODE.id(level, *sources) if sources else EPISODE.id(data["session_id"], normalise(goal))
     return {"id": id_, "text": text, **data}

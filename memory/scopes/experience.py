@@ -9,19 +9,18 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from langgraph.store.base import GetOp, Item, Op, SearchOp
-from langgraph.store.memory import InMemoryStore
 
 from react_mem.memory.index.question import Question
-from react_mem.memory.index.recall import RecallOp
+from react_mem.memory.index.recall import RecallHit, RecallOp
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.external import origin_of_result
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import EXPERIENCE, MESSAGE, OUTCOME
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.records import Record, now
-from react_mem.memory.model.skills import StepExperience, TurnOutcome
-from react_mem.memory.scopes.scope import ScopeStore, created_at
-from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.model.skills import MS, StepExperience, TurnOutcome, as_step
+from react_mem.memory.scopes.scope import ScopeStore, model_of
+from react_mem.memory.work.items import Work, announce, put_work, upkeep
 
 MAX_OUTPUT_CHARS = 4_000
 """Of a tool's result: enough to see what came of a step; the whole is in the thread."""
@@ -32,6 +31,9 @@ machine."""
 
 _A_STEP = timedelta(microseconds=1)
 
+_TRACE = "trace_id"
+"""Name under which an application notes the trace of a step: what took it, once and no other time."""
+
 
 @dataclass(frozen=True)
 class LoggedTurn:
@@ -39,7 +41,7 @@ class LoggedTurn:
 
     Args:
         session_id: The conversation.
-        turn_id: The message that it answers; empty where nobody said.
+        turn_id: The message that it answers, or the trace of its steps; empty where nobody said.
         task_type: What kind of task it was.
         goal: What was asked for; empty where that is not known.
         steps: What it did, in order.
@@ -58,6 +60,10 @@ class LoggedTurn:
         """Return when it ended."""
         return self.steps[-1].created_at
 
+    def is_of(self, task_type: str, step: StepExperience) -> bool:
+        """Return whether a step of it is of a kind of task: one of no kind goes by the name of its agent."""
+        return task_type in ("", self.task_type or step.agent_id)
+
 
 class ExperienceMemoryStore(ScopeStore):
     """The experience scope: read by kind of task, the latest first, never searched by meaning.
@@ -68,37 +74,64 @@ class ExperienceMemoryStore(ScopeStore):
     scope = MemoryScope.EXPERIENCE
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Return the latest steps, those of the kind of task if one is named."""
-        conditions = {"kind": EXPERIENCE.name, **({"task_type": query.task_type} if query.task_type else {})}
-        return [SearchOp(self.namespace(query.user_id), conditions, self._policy.recall.max_memories)]
+        """Return the latest steps, those of the kind of task if one is named.
+
+        An agent's steps that are of no kind are found by its own name: that is all there is to call them.
+        """
+        kinds: list[dict[str, str]] = [{}]
+        if query.task_type:
+            kinds = [{"task_type": query.task_type}, {"task_type": "", "agent_id": query.task_type}]
+        space, most = self.namespace(query.user_id), self._policy.recall.max_memories
+        return [SearchOp(space, {"kind": EXPERIENCE.name, **kind}, most) for kind in kinds]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return the latest first."""
         found = super().results(answers, query)
-        return sorted(found, key=lambda item: str(item.payload["created_at"]), reverse=True)
+        latest = sorted(found, key=lambda item: str(item.payload["created_at"]), reverse=True)
+        return latest[: self._policy.recall.max_memories]
 
     async def log_step(
-        self, step_data: StepExperience | Mapping[str, Any], *, user_id: str, session_id: str, agent_id: str
+        self,
+        step_data: StepExperience | Mapping[str, Any],
+        *,
+        user_id: str = "",
+        session_id: str = "",
+        agent_id: str = "",
     ) -> StepExperience:
         """Log one step; a policy with `learning: {experience: false}` keeps nothing.
 
         Args:
-            step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}.
+            step_data: A record, or {"task_type", "tool", "input", "output", "error", "success", "cost", "latency"}. The
+                tool may be called `tool_name`, its latency be given as `latency_ms`, and the owner, the conversation
+                and the agent stand in it too.
             user_id: The owner.
             session_id: The conversation.
             agent_id: The agent that took the step.
 
         Raises:
-            ValueError: If it is not a step; the message names the field and the fix.
+            ValueError: If it is not a step, or no owner or two of them are named; the message names the field and the
+                fix.
         """
-        step = step_data
-        if not isinstance(step, StepExperience):
-            step = self.made(StepExperience, {"session_id": session_id, "agent_id": agent_id, **step})
-        await self._keep(user_id, [step], dated=False)
+        if isinstance(step_data, StepExperience):
+            step, named = step_data, user_id
+        else:
+            data = {"session_id": session_id, "agent_id": agent_id, **step_data}
+            named = str(data.pop("user_id", "") or user_id)
+            step = self.made(StepExperience, data)
+        if not named or user_id not in ("", named):
+            raise ValueError("memory scope experience: user_id: give the one owner of the step")
+        await self._keep(named, [step], dated=False)
         return step
 
     def logged(
-        self, user_id: str, steps: Sequence[Mapping[str, Any]], *, session_id: str, agent_id: str, turn_id: str
+        self,
+        user_id: str,
+        steps: Sequence[Mapping[str, Any]],
+        *,
+        session_id: str,
+        agent_id: str,
+        turn_id: str,
+        task_type: str = "",
     ) -> list[Change]:
         """Return the writes of a turn's steps, for a batch; none under a policy with `learning: {experience: false}`.
 
@@ -108,22 +141,25 @@ class ExperienceMemoryStore(ScopeStore):
             session_id: The conversation.
             agent_id: The agent.
             turn_id: The message that the turn answers.
+            task_type: What kind of task it was.
         """
         if not self._policy.learning.experience:
             return []
-        made = steps_to_experience(steps, session_id=session_id, agent_id=agent_id, turn_id=turn_id)
+        made = steps_to_experience(
+            steps, session_id=session_id, agent_id=agent_id, turn_id=turn_id, task_type=task_type
+        )
         return [put(user_id, step) for step in made]
 
     async def get_failures(self, task_type: str, limit: int = 50, *, user_id: str) -> list[StepExperience]:
         """Return the steps of a kind of task that failed, the latest first.
 
         Args:
-            task_type: The kind of task; empty for any.
+            task_type: The kind of task, or the agent whose steps are of none; empty for any.
             limit: How many.
             user_id: The owner.
         """
         turns, _ = await self.turns(user_id, task_type=task_type)
-        failed = [step for turn in turns for step in turn.steps if not step.success]
+        failed = [step for turn in turns for step in turn.steps if not step.success and turn.is_of(task_type, step)]
         return sorted(failed, key=lambda step: step.created_at, reverse=True)[:limit]
 
     async def get_successful_traces(
@@ -132,7 +168,7 @@ class ExperienceMemoryStore(ScopeStore):
         """Return the turns that succeeded, of a kind of task, the latest first.
 
         Args:
-            task_type: The kind of task; empty for any.
+            task_type: The kind of task, or the agent whose steps are of none; empty for any.
             limit: How many.
             user_id: The owner.
 
@@ -150,11 +186,16 @@ class ExperienceMemoryStore(ScopeStore):
         Args:
             user_id: The owner.
             agent_id: The agent; empty for any.
-            task_type: The kind of task; empty for any.
+            task_type: The kind of task, or the agent whose steps are of none; empty for any.
         """
         by: dict[str, Any] = {"agent_id": agent_id} if agent_id else {}
-        steps = [StepExperience.from_value(v) for v in await self._latest(user_id, kind=EXPERIENCE.name, **by)]
-        outcomes = [TurnOutcome.from_value(v) for v in await self._latest(user_id, kind=OUTCOME.name, **by)]
+        steps = [
+            StepExperience.from_value(v)
+            for v in await self._latest(user_id, MAX_STEPS_READ, kind=EXPERIENCE.name, **by)
+        ]
+        outcomes = [
+            TurnOutcome.from_value(v) for v in await self._latest(user_id, MAX_STEPS_READ, kind=OUTCOME.name, **by)
+        ]
         dialog = MESSAGE.namespace(user_id)
         ids = dict.fromkeys(source for step in steps for source in step.source_ids[:1])
         found = cast("list[Item | None]", await self.store.abatch([GetOp(dialog, id_) for id_ in ids]) if ids else [])
@@ -162,7 +203,7 @@ class ExperienceMemoryStore(ScopeStore):
         turns = to_turns(steps, {(outcome.session_id, outcome.turn_id): outcome for outcome in outcomes}, asked)
         # of the oldest turn the beginning may be missing
         whole = turns[1:] if len(steps) == MAX_STEPS_READ else turns
-        return [turn for turn in whole if task_type in ("", turn.task_type)], outcomes
+        return [turn for turn in whole if any(turn.is_of(task_type, step) for step in turn.steps)], outcomes
 
     async def latest_steps(self, user_id: str, agent_id: str, limit: int) -> list[StepExperience]:
         """Return the latest steps that an agent took for a user, in the order in which it took them.
@@ -181,26 +222,39 @@ class ExperienceMemoryStore(ScopeStore):
         Args:
             user_id: The owner.
         """
-        found = await self._latest(user_id, kind=EXPERIENCE.name)
+        found = await self._latest(user_id, MAX_STEPS_READ, kind=EXPERIENCE.name)
         return list(dict.fromkeys(str(value["agent_id"]) for value in found))
 
-    async def _latest(self, user_id: str, limit: int = MAX_STEPS_READ, **conditions: Any) -> list[dict[str, Any]]:
-        # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
-        room = WHOLE if isinstance(self.store, InMemoryStore) else limit
-        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
-        return sorted((item.value for item in found), key=created_at)[-limit:]
-
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
-        if self._policy.learning.experience:
-            await super()._keep(user_id, records, dated=dated)
+        if not self._policy.learning.experience:
+            return
+        await super()._keep(user_id, records, dated=dated)
+        announce(user_id, self._due(records))
 
-    def of_flow(self, flow_id: str | None) -> dict[str, Any]:
-        """Return the kind of task, which is by default the flow."""
-        return {"task_type": flow_id or ""}
+    def beside(self, user_id: str, records: Sequence[Record]) -> list[Change]:
+        """Return the work that learns from the steps."""
+        return [put_work(user_id, work) for work in self._due(records)]
+
+    def _due(self, records: Sequence[Record]) -> list[Work]:
+        if self._policy.learning.skills == "off":
+            return []
+        places = dict.fromkeys((one.agent_id, one.session_id) for one in records if isinstance(one, StepExperience))
+        return [upkeep(*place, self._policy.extraction.quiet_after) for place in places]
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive a step's id, text, success and origin."""
-        return _complete(data) if EXPERIENCE.may_be(data) else data
+        """Derive the kind of task, which is by default the flow, and a step's id, text, success and origin."""
+        if "task_type" in model_of(self.scope, data).model_fields:
+            data = {"task_type": data.get("flow_id", ""), **data}
+        return _complete(as_step(data)) if EXPERIENCE.may_be(data) else data
+
+    def shown(self, found: RecallHit | Item) -> MemoryResultItem:
+        """Return a step under the names of a write event as well: `tool_name`, and `latency_ms` where it is known."""
+        result = super().shown(found)
+        if not EXPERIENCE.matches(result.payload):
+            return result
+        latency = result.payload.get("latency")
+        timed = {} if latency is None else {"latency_ms": latency * MS}
+        return result.model_copy(update={"payload": {**result.payload, "tool_name": result.payload["tool"], **timed}})
 
 
 def steps_to_experience(
@@ -209,7 +263,8 @@ def steps_to_experience(
     """Return the steps of a turn as experience; the same turn gives the same records.
 
     Args:
-        steps: What the agent did, in order: `action`, `arguments`, `observation` and `error`, as working memory has it.
+        steps: What the agent did, in order: `action`, `arguments`, `observation` and `error`, and `latency` and `cost`
+            where they are known, as working memory has it.
         session_id: The conversation.
         agent_id: The agent.
         turn_id: The message that the turn answers.
@@ -228,6 +283,8 @@ def steps_to_experience(
                     "input": dict(step["arguments"]),
                     "output": step["observation"],
                     "error": step["error"],
+                    "latency": step.get("latency"),
+                    "cost": step.get("cost"),
                     "session_id": session_id,
                     "agent_id": agent_id,
                     "source_ids": (turn_id,),
@@ -243,17 +300,21 @@ def to_turns(
 ) -> list[LoggedTurn]:
     """Put steps together, one entry a turn and kind of task, the oldest first.
 
+    A turn is the message that it answers, or else the trace that the application noted.
+
     Args:
         steps: The steps, in order.
         outcomes: What became of turns, by conversation and turn. Of a turn that nobody judged, the last step tells.
         asked: What messages say, by their ids.
     """
-    groups: dict[tuple[str, str, str], list[StepExperience]] = {}
+    groups: dict[tuple[str, str, str, str], list[StepExperience]] = {}
     for step in steps:
-        turn_id = step.source_ids[0] if step.source_ids else ""
-        groups.setdefault((step.session_id, turn_id, step.task_type), []).append(step)
+        turn_id = step.source_ids[0] if step.source_ids else _trace(step.meta)
+        # agents share a turn only where it has a name
+        alone = "" if turn_id else step.agent_id
+        groups.setdefault((step.session_id, turn_id, step.task_type, alone), []).append(step)
     turns = []
-    for (session_id, turn_id, task_type), taken in groups.items():
+    for (session_id, turn_id, task_type, _), taken in groups.items():
         outcome = outcomes.get((session_id, turn_id))
         turns.append(
             LoggedTurn(
@@ -262,25 +323,49 @@ def to_turns(
                 task_type=task_type or (outcome.task_type if outcome else ""),
                 goal=(outcome.text if outcome else "") or asked.get(turn_id, ""),
                 steps=tuple(taken),
-                succeeded=outcome.success if outcome else taken[-1].success,
+                # what the user found bad is no example, whatever its steps came to
+                succeeded=outcome.success and outcome.verdict >= 0 if outcome else taken[-1].success,
             )
         )
     return sorted(turns, key=lambda turn: turn.at)
 
 
+def _trace(meta: Any) -> str:
+    """Return the trace that a step is of, as the application noted it beside the step; empty where it did not."""
+    return str(meta.get(_TRACE) or "") if isinstance(meta, Mapping) else ""
+
+
+def _as_input(given: Any) -> dict[str, Any]:
+    """Return what a tool was given as a mapping, which a text or a list is put into."""
+    if given is None:
+        return {}
+    return dict(given) if isinstance(given, Mapping) else {"input": given}
+
+
+def _as_text(value: Any) -> str:
+    """Return what came of a step as text, cut; what is no text as JSON."""
+    if value is None:
+        return ""
+    if isinstance(value, BaseException):
+        return (str(value) or type(value).__name__)[:MAX_OUTPUT_CHARS]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text[:MAX_OUTPUT_CHARS]
+
+
 def _complete(data: dict[str, Any]) -> dict[str, Any]:
     """Derive a step's id, text, success and origin: the same step of the same conversation is one, unless it says when
-    it was.
+    it was, or of which trace.
     """
-    tool = str(data.get("tool", ""))
-    text = f"{tool}({json.dumps(data.get('input', {}), ensure_ascii=False, sort_keys=True, default=str)})"[:500]
+    tool, given = str(data.get("tool", "")), _as_input(data.get("input"))
+    text = f"{tool}({json.dumps(given, ensure_ascii=False, sort_keys=True, default=str)})"[:500]
     said = (str(data.get(name, "")) for name in ("session_id", "task_type", "output", "error", "created_at"))
-    told = {name: data[name] for name in ("output", "error") if name in data}
-    cut: dict[str, Any] = {name: "" if value is None else str(value)[:MAX_OUTPUT_CHARS] for name, value in told.items()}
+    # without a trace the id is what it was before traces counted
+    traced = (trace, str(data.get("node_id", ""))) if (trace := _trace(data.get("meta"))) else ()
+    told: dict[str, Any] = {name: _as_text(data[name]) for name in ("output", "error") if name in data}
     derived: dict[str, Any] = {
-        "id": EXPERIENCE.id(text, *said),
+        "id": EXPERIENCE.id(text, *said, *traced),
         "text": text,
         "success": not data.get("error"),
         "origin": lowest([Origin.TOOL, origin_of_result(tool)]),
     }
-    return {**derived, **data, **cut}
+    return {**derived, **data, "input": given, **told}

@@ -12,11 +12,11 @@ from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.merging.skill_life import promise
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope
 from react_mem.memory.model.kinds import SKILL
-from react_mem.memory.model.skills import Skill
+from react_mem.memory.model.skills import Skill, listed_preferences
 from react_mem.memory.retrieval.any_store import recall
 from react_mem.memory.scopes.scope import SPARE, ScopeStore, in_order, question_of
 
-_IN_USE = {"status": {"$ne": "archived"}}
+_IN_USE: dict[str, Any] = {"status": {"$ne": "archived"}}
 
 _OF_A_KIND = 20
 """Skills of the named kind of task that are weighed up, however they are worded: few procedures have more rivals."""
@@ -28,7 +28,7 @@ class ProceduralMemoryStore(ScopeStore):
     scope = MemoryScope.PROCEDURAL
 
     def operations(self, query: MemoryQuery, question: Question | None) -> list[Op | RecallOp]:
-        """Search the owner's skills, those for the kind of task if one is named.
+        """Search the owner's skills, those for the kind of task if one is named, and behind them those for no kind.
 
         A kind of task that is named says more than words do: its skills are found without a word in common.
         """
@@ -37,12 +37,13 @@ class ProceduralMemoryStore(ScopeStore):
         return self._operations(query, question, self._policy.recall.max_skills)
 
     def _operations(self, query: MemoryQuery, question: Question | None, limit: int) -> list[Op | RecallOp]:
-        conditions = {**_IN_USE, "task_type": query.task_type} if query.task_type else _IN_USE
-        asked = [self._search(query, question, SPARE * limit, **conditions)]
         if not query.task_type:
-            return asked
-        of_the_kind = SearchOp(self.namespace(query.user_id), conditions, max(limit, _OF_A_KIND))
-        return [*(asked if question is not None else ()), of_the_kind]
+            return [self._search(query, question, SPARE * limit, **_IN_USE)]
+        of_the_kind = {**_IN_USE, "task_type": query.task_type}
+        asked = [self._search(query, question, SPARE * limit, **of_the_kind)] if question is not None else []
+        every = SearchOp(self.namespace(query.user_id), of_the_kind, max(limit, _OF_A_KIND))
+        of_no_kind = self._search(query, question, SPARE * limit, **_IN_USE, task_type="")
+        return [*asked, every, of_no_kind]
 
     def results(self, answers: Sequence[Any], query: MemoryQuery) -> list[MemoryResultItem]:
         """Return what the caller does not have already: of skills for one kind of task the most promising first.
@@ -52,7 +53,7 @@ class ProceduralMemoryStore(ScopeStore):
         return self._best(answers, query, self._policy.recall.max_skills)
 
     def _best(self, answers: Sequence[Any], query: MemoryQuery, limit: int) -> list[MemoryResultItem]:
-        seen, tools = set(query.extra.get("seen") or ()), query.extra.get("tools")
+        seen, tools = set(query.seen), query.extra.get("tools")
         found: dict[str, MemoryResultItem] = {}
         for answer in answers:
             for one in in_order(answer, max(limit, _OF_A_KIND)):
@@ -66,7 +67,7 @@ class ProceduralMemoryStore(ScopeStore):
         """Return the skills for a kind of task as a read finds them: those nearest to a text, the most promising first.
 
         Args:
-            task_type: The kind of task; empty for any.
+            task_type: The kind of task, behind whose skills come those for no kind; empty for any.
             query: What to look for; empty for the latest.
             top_k: How many.
             user_id: The owner.
@@ -84,7 +85,8 @@ class ProceduralMemoryStore(ScopeStore):
         """Keep a skill; one for the same kind of task and occasion is replaced.
 
         Args:
-            sop: A record, or {"use_when", "task_type", "tool_sops": [{"tool", "action"}], "preferences"}.
+            sop: A record, or {"use_when", "task_type", "tool_sops": [{"tool", "action"}], "preferences"}; preferences
+                are a text, a list of texts, or values by their names.
             user_id: The owner.
             session_id: The conversation it comes from, if any.
             agent_id: Who adds it.
@@ -107,8 +109,10 @@ class ProceduralMemoryStore(ScopeStore):
             raise ValueError("memory scope procedural: use_when: is missing; give when the skill is to be used")
         id_ = Skill.identity(str(data.get("task_type", "")), use_when)
         sops = data.get("tool_sops", ())
-        steps = [(step.get("tool"), step.get("action")) for step in sops if isinstance(step, Mapping)]
-        preferences = data.get("preferences", ())
+        steps = [
+            (step.get("tool", step.get("tool_name")), step.get("action")) for step in sops if isinstance(step, Mapping)
+        ]
+        preferences = listed_preferences(data.get("preferences", ()))
         text = skill_text(use_when, steps, preferences if isinstance(preferences, list | tuple) else ())
         return {"id": id_, "text": text, **data}
 

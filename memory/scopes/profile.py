@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from langgraph.store.base import GetOp, Op
@@ -18,7 +19,7 @@ from react_mem.memory.model.interface import MemoryQuery, MemoryScope, MemoryWri
 from react_mem.memory.model.origins import Origin, lowest
 from react_mem.memory.model.profile_record import PROFILE_KEY, Profile, ProfileField, ProfileValue
 from react_mem.memory.model.profile_schema import ProfileFieldSpec
-from react_mem.memory.model.records import now, with_zone
+from react_mem.memory.model.records import now, with_zone, written_in
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact
 
@@ -63,7 +64,7 @@ class ProfileMemoryStore(ScopeStore):
     async def update_profile(
         self,
         user_id: str,
-        changes: Mapping[str, str | ProfileValue],
+        changes: Mapping[str, str | float | Sequence[Any] | Mapping[str, Any] | ProfileValue],
         *,
         session_id: str = "",
         agent_id: str = "",
@@ -74,27 +75,41 @@ class ProfileMemoryStore(ScopeStore):
 
         Args:
             user_id: The owner.
-            changes: The new values, each a text or with its own sources and date.
+            changes: The new values, each a text, a number, a truth value, or a list or mapping of these, which becomes
+                text ("a; b", "name: value"), or with its own sources and date.
             session_id: The conversation they come from.
             agent_id: Who makes them.
             source_ids: The messages that say so.
             at: When they were said; now by default.
+
+        Raises:
+            ValueError: If a value is something else; the message names the field.
         """
         when = at or now()
         values = {
             name: change
             if isinstance(change, ProfileValue)
-            else ProfileValue(value=change, source_ids=tuple(source_ids), updated_at=when)
+            else ProfileValue(value=_as_text(name, change), source_ids=tuple(source_ids), updated_at=when)
             for name, change in changes.items()
         }
+        return await self._update(user_id, values, session_id=session_id, agent_id=agent_id)
+
+    async def _update(self, user_id: str, values: Mapping[str, ProfileValue], **written: Any) -> ProfileUpdate:
+        await self._room(user_id, [values])
 
         async def step() -> tuple[ProfileUpdate, list[Change]]:
-            return await self.changes(user_id, values, session_id=session_id, agent_id=agent_id)
+            return await self.changes(user_id, values, **written)
 
         return await transact(self.store, user_id, step)
 
     async def changes(
-        self, user_id: str, values: Mapping[str, ProfileValue], *, session_id: str, agent_id: str
+        self,
+        user_id: str,
+        values: Mapping[str, ProfileValue],
+        *,
+        session_id: str,
+        agent_id: str,
+        told: Mapping[str, Any] = MappingProxyType({}),
     ) -> tuple[ProfileUpdate, list[Change]]:
         """Return what becomes of new values, and the write, for a step that writes more.
 
@@ -105,6 +120,7 @@ class ProfileMemoryStore(ScopeStore):
             values: The new values.
             session_id: The conversation they come from.
             agent_id: Who makes them.
+            told: In what flow they are made: see `written_in`.
         """
         before = await self.get_profile(user_id)
         known = await origins_of(self.store, user_id, (one for value in values.values() for one in value.source_ids))
@@ -115,22 +131,26 @@ class ProfileMemoryStore(ScopeStore):
             for name, value in values.items()
         }
         update = merge_profile(before, vouched, self._policy.profile, session_id=session_id, agent_id=agent_id)
-        changed = update.profile is not None and update.profile != before
-        return update, [put(user_id, update.profile)] if changed and update.profile else []
+        if update.profile is None or update.profile == before:
+            return update, []
+        profile = update.profile.model_copy(update=told)
+        return replace(update, profile=profile), [put(user_id, profile)]
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Merge the fields of an event: {"fields": {name: value}}, or a whole profile.
+        """Merge the fields of an event: {"fields": {name: value}}, {name: value}, or a whole profile.
 
         Raises:
             ValueError: If the data has no fields, or the schema does not take one of them.
         """
-        given = event.data.get("fields")
+        plain = {} if "fields" in event.data else {n: v for n, v in event.data.items() if n not in Profile.model_fields}
+        data = {name: value for name, value in event.data.items() if name not in plain}
+        given = data.get("fields", plain)
         if not isinstance(given, Mapping) or not given:
             raise ValueError('memory scope profile: fields: is missing; give {"fields": {"name": "Lan"}}')
         fields = {
-            name: {"value": value, "updated_at": event.data.get("created_at", now())}
-            if isinstance(value, str)
-            else value
+            name: value
+            if isinstance(value, ProfileValue) or (isinstance(value, Mapping) and "value" in value)
+            else {"value": _as_text(name, value), "updated_at": data.get("created_at", now())}
             for name, value in given.items()
         }
         profile = self.checked(
@@ -139,7 +159,8 @@ class ProfileMemoryStore(ScopeStore):
                 "text": "",
                 "session_id": event.session_id,
                 "agent_id": event.agent_id,
-                **event.data,
+                **written_in(event),
+                **data,
                 "fields": fields,
             }
         )
@@ -151,9 +172,8 @@ class ProfileMemoryStore(ScopeStore):
         for name, problem in problems.items():
             if problem:
                 raise ValueError(f"memory scope profile: fields.{name}: {problem}")
-        await self.update_profile(
-            event.user_id, profile.fields, session_id=profile.session_id, agent_id=profile.agent_id
-        )
+        here = {"session_id": profile.session_id, "agent_id": profile.agent_id}
+        await self._update(event.user_id, profile.fields, **here, told=written_in(profile))
 
 
 def merge_profile(
@@ -251,6 +271,30 @@ def with_text(profile: Profile) -> Profile:
     """Return a profile whose text says what its fields hold now."""
     text = "; ".join(f"{name}: {entry.value}" for name, entry in profile.fields.items() if entry.value)
     return profile.model_copy(update={"text": text})
+
+
+def _as_text(name: str, value: object) -> str:
+    """Return the value of a field, which may be given as a number, a truth value, or several values, as text.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case Mapping():
+            return "; ".join(f"{key}: {_as_text(f'{name}.{key}', one)}" for key, one in value.items())
+        case list() | tuple():
+            return "; ".join(_as_text(f"{name}[{place}]", one) for place, one in enumerate(value))
+        case _:
+            raise ValueError(
+                f"memory scope profile: fields.{name}: must be a text, a number or a truth value, or a list or mapping "
+                f"of these, got {value!r:.80}"
+            )
 
 
 def _problem(name: str, change: ProfileValue, schema: Mapping[str, ProfileFieldSpec]) -> str:

@@ -7,24 +7,30 @@ from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, SearchItem, SearchOp
+from langgraph.store.memory import InMemoryStore
 from pydantic import ValidationError
 
 from react_mem.memory.graph.lineage import capped
+from react_mem.memory.index.conditions import matches, orders
+from react_mem.memory.index.over import only
 from react_mem.memory.index.question import Question, read_question
 from react_mem.memory.index.recall import Recall, RecallHit, RecallOp
 from react_mem.memory.merging.speakers import speakers_of
+from react_mem.memory.merging.voting import in_favour
 from react_mem.memory.model.changes import Change, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
 from react_mem.memory.model.kinds import KINDS, filter_marks, kinds_of
 from react_mem.memory.model.namespaces import Namespace, scope_namespace
 from react_mem.memory.model.policy import MemoryPolicy
-from react_mem.memory.model.records import AnyRecord, Record, now, with_zone
+from react_mem.memory.model.records import AnyRecord, Record, now, with_zone, written_in
 from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.retrieval.cutting import relevant
 from react_mem.memory.retrieval.packing import distinct, fragments
 from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.room import make_room
 from react_mem.memory.store.transactions import transact
 
 SPARE = 2
@@ -34,21 +40,37 @@ MAX_AS_OF = 1_000
 """Memories looked at for a question as of a time: the nearest of all, of which those are left that were there."""
 
 
+MAX_FILTERED = 1_000
+"""Memories looked at for those that meet a condition which the index of words cannot tell: the nearest of all."""
+
+
 class ScopeStore:
     """One scope of memory.
 
     Args:
         store: Where records live.
-        policy: What a read may return, and what a record may hold.
+        policy: What a read may return, and what a record may hold; by default everything that costs nothing. In a
+            `MemoryFacade` it is the facade's.
         scope: The scope, of one that is read and written like any other.
     """
 
     scope: MemoryScope
 
-    def __init__(self, store: BaseStore, policy: MemoryPolicy, scope: MemoryScope | None = None) -> None:
+    def __init__(self, store: BaseStore, policy: MemoryPolicy | None = None, scope: MemoryScope | None = None) -> None:
         self.scope = scope or self.scope
         self.store = store
-        self._policy = policy
+        self._policy = policy or MemoryPolicy.model_validate({})
+
+    def within(self, store: BaseStore, policy: MemoryPolicy) -> Self:
+        """Return the same scope as a part of a whole memory.
+
+        Args:
+            store: The store of all scopes, of which one has this one's records.
+            policy: The policy of all scopes.
+        """
+        part = copy(self)
+        part.store, part._policy = store, policy
+        return part
 
     # What the combined read asks of a scope
 
@@ -121,7 +143,9 @@ class ScopeStore:
 
     def _unseen(self, answer: Any, query: MemoryQuery) -> list[RecallHit | Item]:
         """Return what the caller does not have already, in order; more of it is found than is shown."""
-        seen = set(query.extra.get("seen") or ())
+        seen = set(query.seen)
+        if isinstance(answer, Recall) and self._policy.recall.cut and query.extra.get("cut", True):
+            answer = replace(answer, found=relevant(answer.found))
         wanted = max(self._policy.recall.max_memories, self._policy.recall.max_docs, self._policy.recall.max_skills)
         return [one for one in in_order(answer, wanted) if one.key not in seen]
 
@@ -134,14 +158,8 @@ class ScopeStore:
             ValueError: If the data is not a record of this scope; the message names the field and the fix.
         """
         # its conversation and agent are the event's unless it names its own
-        fields = model_of(self.scope, event.data).model_fields
-        flow = {name: value for name, value in self.of_flow(event.flow_id).items() if name in fields}
-        data = {"session_id": event.session_id, "agent_id": event.agent_id, **flow, **event.data}
+        data = {"session_id": event.session_id, "agent_id": event.agent_id, **written_in(event), **event.data}
         await self._keep(event.user_id, [self.checked(self.complete(data))], dated="created_at" in event.data)
-
-    def of_flow(self, flow_id: str | None) -> dict[str, Any]:
-        """Return what the flow that writes a record says of it; nothing for most."""
-        return {}
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return data with what this scope can derive, such as an id.
@@ -173,6 +191,14 @@ class ScopeStore:
         """Return where this scope of an owner lives."""
         return scope_namespace(user_id, self.scope)
 
+    async def _room(self, user_id: str, records: Sequence[Any]) -> None:
+        """Let records be stored.
+
+        Raises:
+            MemoryFull: If the policy's quotas leave no room for them.
+        """
+        await make_room(self.store, user_id, self._policy.quotas, records)
+
     async def _keep(self, user_id: str, records: Sequence[Record], *, dated: bool = True) -> None:
         """Write records that are new or differ from what is kept; one that is kept already keeps its first date.
 
@@ -183,6 +209,8 @@ class ScopeStore:
             records: The records.
             dated: Whether they say when they were made; if not, their date does not make them differ.
         """
+
+        await self._room(user_id, records)
 
         async def step() -> tuple[None, list[Change]]:
             stored = await self._get(user_id, [record.id for record in records])
@@ -206,7 +234,7 @@ class ScopeStore:
     def _search(
         self, query: MemoryQuery, question: Question | None, limit: int, *, pairs: bool = False, **conditions: Any
     ) -> Op | RecallOp:
-        seen = tuple(query.extra.get("seen") or ())
+        seen = query.seen
         if query.as_of is not None:
             # what came later is dropped from the result and must not crowd out the rest
             limit = WHOLE if question is None else max(limit, MAX_AS_OF)
@@ -228,21 +256,43 @@ class ScopeStore:
     async def _find(
         self, user_id: str, query: str, limit: int, conditions: Mapping[str, Any]
     ) -> list[MemoryResultItem]:
-        if not query.strip() or not all(
-            name in filter_marks() and _is_marked(value) for name, value in conditions.items()
-        ):
-            found: Any = await self.store.asearch(
-                self.namespace(user_id), query=query.strip() or None, filter=dict(conditions) or None, limit=limit
-            )
-        else:
-            question = read_question(query, now(), await speakers_of(self.store, user_id))
-            [found] = await recall(self.store, [self._recall(user_id, question, limit, conditions)])
-        return [self.shown(one) for one in in_order(found, limit)]
+        # the index knows few fields: what meets the other conditions is told from what is found
+        known = {name: one for name, one in conditions.items() if name in filter_marks() and _is_marked(one)}
+        rest = {name: one for name, one in conditions.items() if name not in known}
+        if not query.strip():
+            return [self.shown(one) for one in await self._listed(user_id, limit, known, rest)]
+        wide = MAX_FILTERED if rest else limit
+        question = read_question(query, now(), await speakers_of(self.store, user_id))
+        answer: Any
+        [answer] = await recall(self.store, [self._recall(user_id, question, wide, known)])
+        results = [self.shown(one) for one in in_order(only(answer, lambda value: matches(value, rest)), limit)][:limit]
+        if rest and len(results) < limit and len(answer.found) >= MAX_FILTERED:
+            # there are more than were looked at
+            ids = {one.id for one in results}
+            more = map(self.shown, await self._listed(user_id, limit, known, rest, query=query))
+            results += [one for one in more if one.id not in ids]
+        return results[:limit]
+
+    async def _listed(
+        self, user_id: str, limit: int, known: Mapping[str, Any], rest: Mapping[str, Any], query: str | None = None
+    ) -> list[SearchItem]:
+        """Return what meets conditions, in the store's order, which is by vectors alone where something is asked."""
+        ordered = orders(rest)
+        asked, room = ({**known}, WHOLE) if ordered else ({**known, **rest}, limit)
+        found = await self.store.asearch(self.namespace(user_id), query=query, filter=asked or None, limit=room)
+        return [item for item in found if not ordered or matches(item.value, rest)][:limit]
 
     async def _get(self, user_id: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
         wanted = dict.fromkeys(ids)
         found = await self.store.abatch([GetOp(self.namespace(user_id), id_) for id_ in wanted])
         return {item.key: item.value for item in cast("list[Item | None]", found) if item is not None}
+
+    async def _latest(self, user_id: str, limit: int, **conditions: Any) -> list[dict[str, Any]]:
+        """Return the latest records that meet conditions, the oldest of them first."""
+        # PostgreSQL answers with what was written last, LangGraph's InMemoryStore with what was written first
+        room = WHOLE if isinstance(self.store, InMemoryStore) else limit
+        found = await self.store.asearch(self.namespace(user_id), filter=conditions, limit=room, refresh_ttl=False)
+        return sorted((item.value for item in found), key=created_at)[-limit:]
 
     async def every(self, user_id: str, **conditions: Any) -> list[dict[str, Any]]:
         """Return every record that meets conditions, in the store's order."""
@@ -265,7 +315,7 @@ def in_order(answer: Any, wanted: int) -> Sequence[RecallHit | Item]:
         wanted: How many are looked at, at most.
     """
     if isinstance(answer, Recall):
-        return distinct(answer.found, wanted)
+        return distinct(in_favour(answer.found), wanted)
     if answer is None:
         return ()
     return [answer] if isinstance(answer, Item) else list(answer)
@@ -328,10 +378,15 @@ def explain(error: ValidationError, kind: type[Record]) -> str:
                 what = f" ({known.description})" if known is not None and known.description else ""
                 lines.append(f"{field}: is missing; give it{what}")
             case "extra_forbidden":
-                [*_, name] = details["loc"]
+                [*within, name] = details["loc"]
+                if within:
+                    lines.append(f"{field}: is no field there; leave it out")
+                    continue
                 near = get_close_matches(str(name), kind.model_fields, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"leave it out or use {', '.join(kind.model_fields)}"
-                lines.append(f"{field}: is not a field of a {kind.model_fields['kind'].default}; {hint}")
+                named = str(kind.model_fields["kind"].default)
+                article = "an" if named[:1] in "aeiou" else "a"
+                lines.append(f"{field}: is not a field of {article} {named}; {hint}")
             case _:
                 message = details["msg"]
                 lines.append(f"{field}: {message[:1].lower()}{message[1:]}, got {details['input']!r:.80}")

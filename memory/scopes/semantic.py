@@ -10,23 +10,24 @@ from typing import Any
 from langchain_core.documents import Document as LangChainDocument
 from langgraph.store.base import Op
 
+from react_mem.memory.index.conditions import orders
 from react_mem.memory.index.over import as_read, is_over, only
 from react_mem.memory.index.question import Question
 from react_mem.memory.index.recall import RecallOp
 from react_mem.memory.language.text import normalise
 from react_mem.memory.merging.facts import write_facts
 from react_mem.memory.model.interface import MemoryQuery, MemoryResultItem, MemoryScope, MemoryWriteEvent
-from react_mem.memory.model.kinds import DOCUMENT, FACT
+from react_mem.memory.model.kinds import DOCUMENT, FACT, kinds_of
 from react_mem.memory.model.operations import Operation
 from react_mem.memory.model.origins import Origin
-from react_mem.memory.model.records import Document, Fact, now, with_zone
+from react_mem.memory.model.records import Document, Fact, now, with_zone, written_in
 from react_mem.memory.retrieval.as_of import as_of as believed_as_of
 from react_mem.memory.scopes.scope import MAX_AS_OF, SPARE, ScopeStore
 
-_FORMER = {"subject", "predicate", "object"}
-"""Fields that a fact had before its text was all that it says: whom it is about is still read from `subject`."""
+_TRIPLE = ("subject", "predicate", "object")
+"""A fact in three parts, as facts were before their text was all that they say."""
 
-_GIVEN = {"text", "about", *_FORMER}
+_GIVEN = {"text", "about", *_TRIPLE}
 
 _BELIEVED: dict[str, Any] = {"kind": {"$ne": DOCUMENT.name}, "current": True}
 """Facts and knowledge in one search, which costs what one for facts alone does. Concepts are never `current`."""
@@ -85,17 +86,22 @@ class SemanticMemoryStore(ScopeStore):
 
         Args:
             query_text: What to look for; empty for the latest.
-            filters: Conditions on the records' fields, as a store has them: {"kind": "document"}, {"about": "user"}.
+            filters: Conditions on the records' fields, as a store has them: {"kind": "document"}, {"about": "user"}. A
+                name that is no field is one of a document's `metadata`: {"product": "laptop", "price": {"$lt": 900}}.
             top_k: How many.
             user_id: The owner.
+
+        Raises:
+            ValueError: If there is no such operator.
         """
-        conditions = {"current": True, **(filters or {})}
+        conditions = {"current": True, **_by_fields(filters or {})}
+        orders(conditions)
         found = await self._find(user_id, query_text, SPARE * top_k, conditions)
         return [item for item in found if not is_over(item.payload, now())][:top_k]
 
     async def add_documents(
         self,
-        docs: Sequence[LangChainDocument | Document],
+        docs: Sequence[LangChainDocument | Document | Mapping[str, Any]] | Mapping[str, Any],
         *,
         user_id: str,
         session_id: str = "",
@@ -104,12 +110,20 @@ class SemanticMemoryStore(ScopeStore):
         """Store documents; those that are stored already stay as they are.
 
         Args:
-            docs: LangChain documents, whose `metadata` may have `title` and `source`, or records.
+            docs: LangChain documents, whose `metadata` may have `title` and `source`; mappings with a `text` (or
+                `content`, `page_content`) and perhaps a `title`, a `source` (or `uri`, `url`), an `id` and `metadata`,
+                of which everything else becomes a part; or records. One mapping is one document.
             user_id: The owner.
             session_id: The conversation they came up in, if any.
             agent_id: Who provides them.
+
+        Raises:
+            ValueError: If one has no text; the message names its place.
         """
-        records = [doc if isinstance(doc, Document) else _document(doc, session_id, agent_id) for doc in docs]
+        records = [
+            doc if isinstance(doc, Document) else self._document(doc, place, session_id, agent_id)
+            for place, doc in enumerate([docs] if isinstance(docs, Mapping) else docs)
+        ]
         await self._keep(user_id, records, dated=False)
         return records
 
@@ -124,7 +138,7 @@ class SemanticMemoryStore(ScopeStore):
         Args:
             facts: {"text", "about", "source_ids"} each, or only a text: `about` is whom or what it is about, the user
                 where it is not given, and `source_ids` the messages that say it. {"subject", "predicate", "object"} is
-                read as well: the subject as `about`; the text says the rest.
+                read as well: the subject as `about`, and the three as the text where there is none.
             user_id: The owner.
             session_id: The conversation they come from.
             agent_id: Who adds them.
@@ -136,6 +150,7 @@ class SemanticMemoryStore(ScopeStore):
             ValueError: If one says nothing.
         """
         operations = [_operation(fact) for fact in facts]
+        await self._room(user_id, [operation.text for operation in operations])
         return await write_facts(self.store, user_id, operations, at=now(), session_id=session_id, agent_id=agent_id)
 
     async def history(
@@ -170,34 +185,95 @@ class SemanticMemoryStore(ScopeStore):
         return sorted(told, key=_since)[-limit:]
 
     async def write(self, event: MemoryWriteEvent) -> None:
-        """Keep a record, or add a fact that is given as {"text"} or {"text", "about"}.
+        """Keep a record, or add a fact that is given as {"text"} or {"text", "about"}, or a document as
+        {"text", "metadata"} or {"text", "source"}.
 
         Raises:
             ValueError: If the data is neither; the message names the field and the fix.
         """
         if set(event.data) <= {*_GIVEN, "source_ids", "kind"} and FACT.may_be(event.data):
-            await self.add([event.data], user_id=event.user_id, session_id=event.session_id, agent_id=event.agent_id)
+            operation = _operation(event.data)
+            await self._room(event.user_id, [operation.text])
+            await write_facts(
+                self.store,
+                event.user_id,
+                [operation],
+                at=now(),
+                session_id=event.session_id,
+                agent_id=event.agent_id,
+                told=written_in(event),
+            )
         else:
             await super().write(event)
 
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Derive a document's id."""
+        """Derive a document's id; what has a source or metadata, and no kind, is one."""
+        given = data.keys() & {"metadata", *_TEXT_NAMES, *_SOURCE_NAMES} - {"text"}
+        if DOCUMENT.may_be(data) and (given - Document.model_fields.keys() or ("kind" not in data and given)):
+            kept = {name: data[name] for name in Document.model_fields.keys() & data.keys() - _DOCUMENT_NAMES}
+            rest = _as_document({name: value for name, value in data.items() if name not in kept})
+            named = {name: value for name, value in rest.items() if value is not None}
+            data = {**kept, **named, "kind": DOCUMENT.name}
         if not DOCUMENT.matches(data):
             return data
         return {"id": DOCUMENT.id(str(data.get("uri", "")), str(data.get("text", ""))), **data}
 
+    def _document(
+        self, doc: LangChainDocument | Mapping[str, Any], place: int, session_id: str, agent_id: str
+    ) -> Document:
+        if isinstance(doc, LangChainDocument):
+            given = {"text": doc.page_content, "id": doc.id, **_provenance(doc.metadata)}
+        elif isinstance(doc, Mapping):
+            given = _as_document(doc)
+        else:
+            raise ValueError(f"docs[{place}] is a {type(doc).__name__}; give a mapping with a text, or a Document")
+        if not str(given["text"]).strip():
+            raise ValueError(f"docs[{place}] has no text; give it as `text`, `content` or `page_content`")
+        told = {name: value for name, value in given.items() if value is not None}
+        return self.made(Document, {"session_id": session_id, "agent_id": agent_id, **told})
 
-def _document(doc: LangChainDocument, session_id: str, agent_id: str) -> Document:
-    uri = str(doc.metadata.get("source", ""))
-    return Document(
-        id=doc.id or DOCUMENT.id(uri, doc.page_content),
-        text=doc.page_content,
-        title=str(doc.metadata.get("title", "")),
-        uri=uri,
-        metadata={name: value for name, value in doc.metadata.items() if name not in ("title", "source")},
-        session_id=session_id,
-        agent_id=agent_id,
-    )
+
+def _by_fields(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a filter by the names of a record: what is no field of one is meant of its metadata."""
+    fields = {name for kind in kinds_of(MemoryScope.SEMANTIC) for name in kind.record.model_fields}
+    found: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    for name, condition in filters.items():
+        field = "uri" if name in _SOURCE_NAMES else name
+        if field in fields:
+            found[field] = condition
+        else:
+            more[name.removeprefix("metadata.")] = condition
+    return found if not more else {**found, "metadata": {**found.get("metadata", {}), **more}}
+
+
+_TEXT_NAMES = ("text", "content", "page_content")
+_SOURCE_NAMES = ("source", "uri", "url")
+_DOCUMENT_NAMES = frozenset({"id", "title", "metadata", *_TEXT_NAMES, *_SOURCE_NAMES})
+
+
+def _as_document(doc: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document that is given as a mapping, by the names of a record."""
+    more = doc.get("metadata") or {}
+    if not isinstance(more, Mapping):
+        raise ValueError(f"metadata must be a mapping, got {more!r:.80}")
+    told = _provenance(more)
+    return {
+        "text": next((doc[name] for name in _TEXT_NAMES if doc.get(name)), ""),
+        "id": doc.get("id"),
+        "title": str(doc.get("title") or told["title"]),
+        "uri": str(next((doc[name] for name in _SOURCE_NAMES if doc.get(name)), told["uri"])),
+        "metadata": {**told["metadata"], **{name: value for name, value in doc.items() if name not in _DOCUMENT_NAMES}},
+    }
+
+
+def _provenance(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a document is called and where it is from, with the rest of its metadata."""
+    return {
+        "title": str(metadata.get("title", "")),
+        "uri": str(metadata.get("source", "")),
+        "metadata": {name: value for name, value in metadata.items() if name not in ("title", "source")},
+    }
 
 
 def _operation(said: Mapping[str, Any] | str) -> Operation:
@@ -206,7 +282,9 @@ def _operation(said: Mapping[str, Any] | str) -> Operation:
         if not isinstance(data[name], str):
             raise ValueError(f"memory scope semantic: {name}: must be text, got {data[name]!r:.80}")
     text, about = (str(data.get(name) or "").strip() for name in ("text", "about"))
-    about = about or str(data.get("subject") or "").strip()
+    triple = [str(data.get(name) or "").strip() for name in _TRIPLE]
+    about = about or triple[0]
+    text = text or (" ".join(triple) if all(triple) else "")
     if not text:
         raise ValueError("memory scope semantic: text: is missing; give what the fact says, as a sentence")
     return Operation(

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from langgraph.store.base import GetOp, Op
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from react_mem.memory.graph.lineage import capped
 from react_mem.memory.index.question import Question
@@ -15,7 +16,7 @@ from react_mem.memory.language.text import normalise
 from react_mem.memory.model.changes import Change, delete, put
 from react_mem.memory.model.interface import MemoryQuery, MemoryScope
 from react_mem.memory.model.kinds import STATE, TASK, TASK_STEP
-from react_mem.memory.model.records import Record, now
+from react_mem.memory.model.records import Record, now, written_in
 from react_mem.memory.model.states import FlowState, Task, TaskStatus, TaskStep
 from react_mem.memory.scopes.scope import ScopeStore
 from react_mem.memory.store.transactions import transact
@@ -48,18 +49,21 @@ class StateMemoryStore(ScopeStore):
         return FlowState.from_value(found[id_]).state if found else None
 
     async def save_state(
-        self, flow_id: str, session_id: str, state: Mapping[str, Any], *, user_id: str, agent_id: str
+        self, flow_id: str, session_id: str, state_dict: Mapping[str, Any], *, user_id: str, agent_id: str = ""
     ) -> None:
         """Save the state of a flow in a conversation, in place of what was saved before.
 
         Args:
             flow_id: The flow.
             session_id: The conversation.
-            state: JSON.
+            state_dict: JSON.
             user_id: The owner.
             agent_id: The agent that saves it.
+
+        Raises:
+            ValueError: If it is not JSON; the message names the place.
         """
-        data = {"flow_id": flow_id, "state": dict(state), "session_id": session_id, "agent_id": agent_id}
+        data = {"flow_id": flow_id, "state": state_dict, "session_id": session_id, "agent_id": agent_id}
         await self._keep(user_id, [self.made(FlowState, data)], dated=False)
 
     async def log_task_step(
@@ -71,7 +75,7 @@ class StateMemoryStore(ScopeStore):
         *,
         user_id: str,
         session_id: str,
-        agent_id: str,
+        agent_id: str = "",
     ) -> TaskStep:
         """Note how far a step of a task is, in place of what was noted before.
 
@@ -152,6 +156,8 @@ class StateMemoryStore(ScopeStore):
         return [*(put(user_id, one) for one in records), *(delete(user_id, TASK_STEP, id_) for id_ in gone)]
 
     async def _noted(self, user_id: str, record: TaskStep) -> TaskStep:
+        await self._room(user_id, [record])
+
         async def change() -> tuple[TaskStep, list[Change]]:
             task, known = await self.task(user_id, record.task_id)
             if task is None:
@@ -173,25 +179,50 @@ class StateMemoryStore(ScopeStore):
             else:
                 await super()._keep(user_id, [record], dated=dated)
 
-    def of_flow(self, flow_id: str | None) -> dict[str, Any]:
-        """Return the flow whose state it is."""
-        return {} if flow_id is None else {"flow_id": flow_id}
-
     def complete(self, data: dict[str, Any]) -> dict[str, Any]:
         """Derive what need not be said: {"state": ...} of a flow, a task, or {"task_id", "text", "status"}."""
         kind = data.get("kind", TASK_STEP.name if "task_id" in data else STATE.name)
         if kind == STATE.name:
+            data = {**data, "state": _as_json(data["state"])} if "state" in data else data
             named = data.get("flow_id") is not None
             return {"id": STATE.id(data["flow_id"], data["session_id"]), **data} if named else data
-        data = {name: value for name, value in data.items() if name != "flow_id"}
+        if kind == TASK_STEP.name and "text" not in data and "step" in data:
+            data = {"text": data["step"], **{name: value for name, value in data.items() if name != "step"}}
         text = str(data.get("text", ""))
         if kind == TASK.name:
             return {"id": Task.identity(data["session_id"], text), **data}
         if kind == TASK_STEP.name and "task_id" in data:
             id_ = TASK_STEP.id(data["session_id"], str(data["task_id"]), normalise(text))
             # it goes with its task
-            return {"kind": kind, "id": id_, "source_ids": (data["task_id"],), **data}
+            return {"kind": kind, "id": id_, "source_ids": (data["task_id"],), **data, "error": data.get("error") or ""}
         return data
+
+
+def _as_json(state: Any) -> dict[str, Any]:
+    """Return the state of a flow, which is a mapping that JSON has a form for.
+
+    Raises:
+        ValueError: If it is not; the message names the place.
+    """
+    if not isinstance(state, Mapping):
+        raise ValueError(f"memory scope state: state: must be a mapping, got {state!r:.80}")
+    if unfit := _not_json(state, "state"):
+        raise ValueError(f"memory scope state: {unfit} is not JSON; give texts, numbers, lists and mappings of these")
+    return dict(state)
+
+
+def _not_json(value: Any, place: str) -> str:
+    """Return the place of what JSON has no form for; empty where it has one for all."""
+    try:
+        to_jsonable_python(value)
+    except PydanticSerializationError:
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        found = (unfit for key, part in parts if (unfit := _not_json(part, f"{place}.{key}")))
+        return next(found, f"{place} ({type(value).__name__})")
+    except ValueError:
+        # it is a part of itself
+        return place
+    return ""
 
 
 def _named(step: TaskStep, known: Sequence[TaskStep]) -> TaskStep:
@@ -219,5 +250,6 @@ def moved(before: TaskStep, after: TaskStep) -> TaskStep:
         "tool": after.tool or before.tool,
         "depends_on": after.depends_on or before.depends_on,
         "source_ids": sources,
+        **written_in(after),
     }
     return before.model_copy(update=update)

@@ -33,7 +33,7 @@ class _Sentence:
     worth: float
 
 
-def extract_sentences(sources: Sequence[Source], length: int) -> str:
+def extract_sentences(sources: Sequence[Source], length: int, *, named: bool = True) -> str:
     """Return sentences of the sources that name people, places, numbers and decisions, with who said them.
 
     What tells nothing, as small talk and most questions, is left out even where there is room.
@@ -41,6 +41,7 @@ def extract_sentences(sources: Sequence[Source], length: int) -> str:
     Args:
         sources: What is summed up, in the order of the conversation.
         length: Characters of all of them together, at most.
+        named: Whether it is told who said them.
 
     Returns:
         The sentences, in their order; the beginning of the sources where none says much.
@@ -54,9 +55,9 @@ def extract_sentences(sources: Sequence[Source], length: int) -> str:
     found = list(_sentences(bounded(sources), length))
     chosen: list[_Sentence] = []
     for sentence in sorted(found, key=lambda sentence: -sentence.worth):
-        if sentence.worth >= 0 and len(_told([*chosen, sentence])) <= length:
+        if sentence.worth >= 0 and len(_told([*chosen, sentence], named)) <= length:
             chosen.append(sentence)
-    return _told(chosen) or shortened(_told(found), length) or CUT
+    return _told(chosen, named) or shortened(_told(found, named), length) or CUT
 
 
 def _sentences(sources: Sequence[Source], length: int) -> Iterator[_Sentence]:
@@ -86,10 +87,11 @@ def _worth(sentence: str, role: str) -> float:
     return worth if len(sentence) >= _MIN_SENTENCE or worth > 0 else worth - 1.0
 
 
-def _told(chosen: Sequence[_Sentence]) -> str:
+def _told(chosen: Sequence[_Sentence], named: bool) -> str:
     parts: list[str] = []
     role = ""
     for sentence in sorted(chosen, key=lambda sentence: sentence.place):
-        parts.append(f"{sentence.role}: {sentence.text}" if sentence.role and sentence.role != role else sentence.text)
+        told = named and sentence.role and sentence.role != role
+        parts.append(f"{sentence.role}: {sentence.text}" if told else sentence.text)
         role = sentence.role
     return " ".join(parts)

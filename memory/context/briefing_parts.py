@@ -1,0 +1,82 @@
+"""The parts of the briefing that memories are to a model, in their order, each under a heading.
+
+A line of a memory begins with a dash, and one below it with a space: no text can pass for a heading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from itertools import groupby
+from typing import NamedTuple
+
+from react_mem.memory.llm.tokens import count_lines
+from react_mem.memory.model.interface import MemoryResultItem, MemoryScope
+from react_mem.memory.model.kinds import DOCUMENT, MESSAGE, PENDING
+from react_mem.prompts import load_prompt
+
+
+class BriefingPart(StrEnum):
+    """A part of the briefing, in the order of the prompt; what each is called is in `prompts/memory_parts.md`."""
+
+    INSTRUCTIONS = "instructions"
+    PROFILE = "profile"
+    FACTS = "facts"
+    DOCUMENTS = "documents"
+    SAID = "said"
+    EARLIER = "earlier"
+    SKILLS = "skills"
+    OUTLINE = "outline"
+
+
+class BriefingEntry(NamedTuple):
+    """A memory as the prompt shows it.
+
+    Args:
+        part: Where it stands.
+        text: Its line, with those below it.
+    """
+
+    part: BriefingPart
+    text: str
+
+
+def _headings() -> Mapping[BriefingPart, str]:
+    rows = (line.partition(":") for line in load_prompt("memory_parts").splitlines())
+    return {BriefingPart(name): f"# {heading.strip()}" for name, _, heading in rows}
+
+
+HEADINGS = _headings()
+
+HEADING_TOKENS = {part: count_lines(heading) for part, heading in HEADINGS.items()}
+
+_ORDER = {part: place for place, part in enumerate(BriefingPart)}
+
+_PARTS = {
+    MemoryScope.PROFILE: BriefingPart.PROFILE,
+    MemoryScope.DIALOG: BriefingPart.EARLIER,
+    MemoryScope.EPISODIC: BriefingPart.EARLIER,
+    MemoryScope.PROCEDURAL: BriefingPart.SKILLS,
+}
+
+_PARTS_BY_KIND = {
+    DOCUMENT.name: BriefingPart.DOCUMENTS,
+    MESSAGE.name: BriefingPart.SAID,
+    PENDING.name: BriefingPart.SAID,
+}
+
+
+def part_of(item: MemoryResultItem) -> BriefingPart:
+    """Return the part in which a memory stands; what is of a scope of your own stands with the facts."""
+    return _PARTS_BY_KIND.get(item.source) or _PARTS.get(item.scope, BriefingPart.FACTS)
+
+
+def briefing(entries: Iterable[BriefingEntry]) -> str:
+    """Return entries in parts, each under its heading and in the order in which it comes.
+
+    Args:
+        entries: The entries; of each part the most relevant last.
+    """
+    ordered = sorted(entries, key=lambda entry: _ORDER[entry.part])
+    parts = groupby(ordered, key=lambda entry: entry.part)
+    return "\n".join("\n".join([HEADINGS[part], *(entry.text for entry in among)]) for part, among in parts)

@@ -1,0 +1,195 @@
+"""Several stores as one: each scope of memory in a store of its own, everything else in the first.
+
+A batch is a batch of each store that it concerns, at once. No transaction spans them: of a step the writes of the other
+stores come first and those of the first store last, since the notes of what is still to be done are there. What a crash
+cuts short is done again, and the ids of records keep it from being written twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from langgraph.store.base import BaseStore, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.memory import InMemoryStore
+
+from react_mem.memory.index.recall import Recall, RecallOp
+from react_mem.memory.model.changes import write
+from react_mem.memory.model.interface import MemoryScope
+from react_mem.memory.model.namespaces import ABANDONED, ROOT, Namespace
+from react_mem.memory.retrieval.any_store import recall
+from react_mem.memory.store.attachments import limit_of
+from react_mem.memory.store.indexed_store import IndexedStore
+from react_mem.memory.store.owned import WHOLE
+from react_mem.memory.store.transactions import Guard, GuardedStore
+from react_mem.memory.store.vectors import MakesUpVectors
+
+
+class DividedStore(BaseStore):
+    """Stores of single scopes as one: make one by `divided`.
+
+    Args:
+        first: Keeps everything that none of the others does.
+        parts: The stores of scopes.
+    """
+
+    def __init__(self, first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> None:
+        self.first = first
+        self._parts = {str(scope): store for scope, store in parts.items()}
+        self._stores = list({id(store): store for store in (first, *parts.values())}.values())
+        self.attachment_bytes = limit_of(first)
+        self.audit = getattr(first, "audit", None)
+        self.receipt_key = getattr(first, "receipt_key", None)
+        self.supports_ttl = all(store.supports_ttl for store in self._stores)
+        # of LangGraph's async stores; sync code has to know where they are used
+        loops = (getattr(store, name, None) for store in self._stores for name in ("loop", "_loop"))
+        self.loop = next((loop for loop in loops if isinstance(loop, asyncio.AbstractEventLoop)), None)
+        self.embeddings = getattr(self._parts.get(MemoryScope.SEMANTIC, first), "embeddings", None)
+
+    # LangGraph's interface
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations together, a batch for each store."""
+        wanted = list(ops)
+        shares = self._shares(wanted)
+        return _together(wanted, shares, [share.store.batch(share.ops.values()) for share in shares])
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations together, a batch for each store, at once."""
+        return await self._run(list(ops), _batch)
+
+    async def arecall(self, ops: Sequence[Op | RecallOp]) -> list[Result | Recall]:
+        """Run reads and recalls together, a batch for each store, at once."""
+        return await self._run(ops, recall)
+
+    # What our own stores can beside it
+
+    async def aunindexed(self, namespace: Namespace, kind: str, *, after: str, limit: int) -> list[str]:
+        """Return the keys of a namespace's items that its store's index holds nothing of, in order.
+
+        Args:
+            namespace: The namespace itself.
+            kind: What the items' `kind` is.
+            after: The key behind which to begin.
+            limit: Keys at most.
+        """
+        [store] = self.stores_of(namespace)
+        if not isinstance(store, IndexedStore):
+            return []
+        return await store.aunindexed(namespace, kind, after=after, limit=limit)
+
+    async def amake_up_vectors(self, namespace: Namespace = ()) -> int:
+        """Make the vectors that texts of a namespace, or of one below it, lack; return how many were made."""
+        able = [store for store in self.stores_of(namespace) if isinstance(store, MakesUpVectors)]
+        return sum([await store.amake_up_vectors(namespace) for store in able])
+
+    def stores_of(self, namespace: Namespace) -> list[BaseStore]:
+        """Return where the items of a namespace and of those below it are."""
+        place = namespace[3:4] if namespace[2:3] == (ABANDONED,) else namespace[2:3]
+        if namespace[:1] not in ((), (ROOT,)):
+            return [self.first]
+        return [self._parts.get(place[0], self.first)] if place else self._stores
+
+    async def _run(
+        self, ops: Sequence[Any], run: Callable[[BaseStore, Sequence[Any]], Awaitable[Sequence[Any]]]
+    ) -> list[Any]:
+        shares = self._shares(ops)
+        answers = await asyncio.gather(*(run(share.store, list(share.ops.values())) for share in shares))
+        return _together(ops, shares, answers)
+
+    def _shares(self, ops: Sequence[Any]) -> list[_Share]:
+        shares = {id(store): _Share(store) for store in self._stores}
+        for place, op in enumerate(ops):
+            concerned = self._stores if isinstance(op, ListNamespacesOp) else self.stores_of(_place_of(op))
+            for store in concerned:
+                shares[id(store)].ops[place] = _asked_of(store, op, alone=len(concerned) == 1)
+        return [share for share in shares.values() if share.ops]
+
+
+class GuardedDividedStore(DividedStore):
+    """One whose first store can write a batch only if an item has not changed."""
+
+    async def abatch_if(self, ops: Sequence[Op], guard: Guard) -> bool:
+        """Write the batch and return True, or write nothing and return False where the guard does not hold.
+
+        The store of the guarded item comes last: it says that the rest is done.
+        """
+        [last] = self.stores_of(guard.namespace)
+        others = [op for op in ops if self.stores_of(_place_of(op)) != [last]]
+        if others:
+            item = await last.aget(guard.namespace, guard.key, refresh_ttl=False)
+            if (item.value if item is not None else None) != guard.value:
+                return False
+            await self.abatch(others)
+        own = [op for op in ops if self.stores_of(_place_of(op)) == [last]]
+        if isinstance(last, GuardedStore):
+            return await last.abatch_if(own, guard)
+        await self.abatch(own)
+        return True
+
+
+@dataclass(frozen=True)
+class _Share:
+    """Share of a store in a batch: what it is asked, by the place in the batch."""
+
+    store: BaseStore
+    ops: dict[int, Any] = field(default_factory=dict)
+
+
+def divided(first: BaseStore, parts: Mapping[MemoryScope, BaseStore]) -> BaseStore:
+    """Return several stores as one; the first itself where there is no other.
+
+    Args:
+        first: Keeps everything that none of the others does.
+        parts: The stores of scopes.
+    """
+    if all(store is first for store in parts.values()):
+        return first
+    return (GuardedDividedStore if isinstance(first, GuardedStore) else DividedStore)(first, parts)
+
+
+def _place_of(op: Any) -> Namespace:
+    return cast("Namespace", op.namespace_prefix if isinstance(op, SearchOp) else op.namespace)
+
+
+def _asked_of(store: BaseStore, op: Any, *, alone: bool) -> Any:
+    """Return what one store is asked: of several all that may be among the first, since they are put in order later."""
+    if isinstance(op, SearchOp) and isinstance(store, InMemoryStore) and not op.query:
+        # it answers with what was written first, every other store with what was written last
+        return op._replace(limit=WHOLE, offset=0)
+    if alone or not isinstance(op, SearchOp | ListNamespacesOp):
+        return op
+    return op._replace(limit=op.offset + op.limit, offset=0)
+
+
+def _together(ops: Sequence[Any], shares: Sequence[_Share], answers: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the answers of the stores as those of one."""
+    found: list[list[tuple[Any, Any]]] = [[] for _ in ops]
+    for share, answered in zip(shares, answers, strict=True):
+        for (place, asked), answer in zip(share.ops.items(), answered, strict=True):
+            found[place].append((asked, answer))
+    return [_as_one(op, parts) for op, parts in zip(ops, found, strict=True)]
+
+
+def _as_one(op: Any, parts: Sequence[tuple[Any, Any]]) -> Any:
+    if all(asked is op for asked, _ in parts):
+        [(_, answer)] = parts
+        return answer
+    answers = [one for _, answer in parts for one in answer]
+    if isinstance(op, ListNamespacesOp):
+        return sorted(set(answers))[op.offset : op.offset + op.limit]
+    items = cast("list[SearchItem]", answers)
+    if op.query:
+        items.sort(key=lambda item: -(item.score or 0.0))
+    else:
+        items.sort(key=lambda item: item.updated_at, reverse=True)
+    return items[op.offset : op.offset + op.limit]
+
+
+async def _batch(store: BaseStore, ops: Sequence[Op]) -> list[Result]:
+    if isinstance(store, InMemoryStore) and all(isinstance(op, PutOp) for op in ops):
+        await write(store, cast("Sequence[PutOp]", ops))
+        return [None] * len(ops)
+    return await store.abatch(ops)
